@@ -1,0 +1,58 @@
+/** House rules on who may import whom; run by `npm run check`. */
+const service = '^services/([^/]+)/';
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'services-apart',
+      comment: "A service never reaches into another service's folder: it calls actions, or both use lib/.",
+      severity: 'error',
+      from: { path: service },
+      to: { path: service, pathNot: '^services/$1/' },
+    },
+    {
+      name: 'lib-below-services',
+      severity: 'error',
+      from: { path: '^lib/' },
+      to: { path: '^(services|mixins|start\\.ts|provec\\.ts)' },
+    },
+    {
+      name: 'domain-knows-no-broker',
+      comment: 'Only services, mixins and the composition know Moleculer.',
+      severity: 'error',
+      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$|^services/gateway/' },
+      to: { path: 'node_modules/moleculer' },
+    },
+    {
+      name: 'domain-knows-no-database',
+      comment: 'Databases are known to their adapter of the storage port alone.',
+      severity: 'error',
+      from: { pathNot: '^lib/store/(lmdb|mongo)/' },
+      to: { path: 'node_modules/(lmdb|mongodb|ioredis)/' },
+    },
+    {
+      name: 'client-stands-alone',
+      comment: 'The client is a package of its own: no server code, nothing of Node, @noble/hashes alone.',
+      severity: 'error',
+      from: { path: '^client/', pathNot: '\\.test\\.ts$' },
+      to: { pathNot: '^client/|node_modules/@noble/hashes/' },
+    },
+    {
+      name: 'development-ledger-alone',
+      comment: 'The embedded ledger is for development: its process is started, never imported, by the product.',
+      severity: 'error',
+      from: { pathNot: '^services/devledger/|^provec' },
+      to: { path: '^services/devledger/' },
+    },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
+  },
+};

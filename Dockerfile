@@ -1,0 +1,53 @@
+# One image for every kind of node; its arguments say which services run: `docker run provec services/shards`. None: all.
+#
+#   docker build --tag provec:0.1.0 .                               production
+#   docker build --tag provec:development --target development .    with the embedded ledger, for a laptop
+
+FROM node:24.21.0-bookworm-slim AS base
+# Of tini, whatever Debian's stable has: it hands on signals and reaps what an ended process leaves behind.
+# hadolint ignore=DL3008
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends tini \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+
+# lmdb and cbor-x have their native parts in optional packages, so those cannot be left out; the Node of this image is the base's. Native parts
+# come built, without install scripts; whether they load is seen here and not at the first start.
+FROM base AS modules
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts \
+    && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin \
+    && node --input-type=module --eval "await Promise.all(['lmdb', 'usearch', 'cbor-x'].map((name) => import(name)))"
+
+FROM base AS development-modules
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts \
+    && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin/node \
+    && node --input-type=module --eval "await Promise.all(['lmdb', 'usearch', 'cbor-x', 'litesvm'].map((name) => import(name)))"
+
+FROM base AS server
+COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./
+COPY lib lib
+COPY mixins mixins
+COPY services services
+COPY scripts scripts
+RUN install --directory --owner=node --group=node --mode=700 /data
+ENV NODE_ENV=production \
+    PROVEC_HOST=0.0.0.0 \
+    PROVEC_PORT=8080 \
+    PROVEC_HEALTH_PORT=8081 \
+    PROVEC_DATA_DIR=/data \
+    PROVEC_LOG_FORMAT=json
+VOLUME ["/data"]
+EXPOSE 8080 8081
+# By number, so that Kubernetes can tell that it is not root.
+USER 1000:1000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --start-interval=1s --retries=6 \
+    CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PROVEC_HEALTH_PORT}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--", "node", "--disable-warning=ExperimentalWarning", "launch.ts"]
+
+FROM server AS development
+COPY --from=development-modules /app/node_modules node_modules
+
+FROM server AS production
+COPY --from=modules /app/node_modules node_modules

@@ -1,0 +1,170 @@
+/**
+ * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it costs. `--records N` takes the
+ * first N, `--anchoring` leaves the ledger on (its wait is then part of every write).
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startServiceProcess } from '../examples/service-process.ts';
+import { matches as matchesFilter } from '../lib/filter/evaluate.ts';
+import { parseFilter } from '../lib/filter/parse.ts';
+import { LIMITS } from '../lib/limits.ts';
+import { type CalmFigures, calmest, untilAtRest } from './calm.ts';
+import { cosine, type Dataset, datasetFolder, exactTop, readDataset } from './dataset.ts';
+import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
+import { anonymousMiB, cpuSeconds, residentMiB, stolenShare } from './process-figures.ts';
+import { readStages, stageShares } from './stages.ts';
+
+const { values: options } = parseArgs({
+  options: { records: { type: 'string' }, anchoring: { type: 'boolean' }, seconds: { type: 'string' } },
+});
+const SECONDS = Number(options.seconds ?? 5);
+const BATCH = 1_000;
+const TOP_K = 10;
+const COLLECTION = 'bench';
+const TIE = 1e-5;
+
+const say = (name: string, value: string) => console.log(`${name.padEnd(34)} ${value}`);
+/** A machine of which the host takes a part is as much slower. */
+const lessStolen = (share: number) => (share < 0.01 ? '' : `  (${(share * 100).toFixed(0)} % of the CPU stolen)`);
+const load = ({ perSecond, p50Ms, p99Ms, stolen }: LoadFigures) =>
+  `${perSecond.toFixed(0)}/s  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms${lessStolen(stolen)}`;
+const calmLoad = (figures: CalmFigures) => `${load(figures)}  (of the 3 calmest of ${figures.rounds} rounds)`;
+
+function queryBodies(data: Dataset, filter?: Record<string, unknown>): Buffer[] {
+  return data.queries.map((query) =>
+    Buffer.from(JSON.stringify({ vector: Array.from(query), topK: TOP_K, ...(filter ? { filter } : {}) })),
+  );
+}
+
+async function ingest(target: Target, data: Dataset): Promise<number> {
+  const agent = new Agent({ keepAlive: true });
+  await post(target, agent, '/collections', JSON.stringify({ name: COLLECTION, dimensions: data.dims }));
+  const bodies: Buffer[] = [];
+  for (let from = 0; from < data.ids.length; from += BATCH) {
+    const records = data.ids.slice(from, from + BATCH).map((id, at) => {
+      const row = from + at;
+      return {
+        id,
+        values: Array.from(data.base.subarray(row * data.dims, (row + 1) * data.dims)),
+        metadata: data.metadata[row],
+      };
+    });
+    bodies.push(Buffer.from(JSON.stringify({ records })));
+  }
+  const startedMs = performance.now();
+  const lane = async () => {
+    for (let body = bodies.shift(); body; body = bodies.shift()) {
+      const { status, text } = await post(target, agent, `/collections/${COLLECTION}/upsert`, body);
+      if (status !== 200) throw new Error(`upsert: ${status} ${text.slice(0, 300)}`);
+    }
+  };
+  await Promise.all([lane(), lane()]);
+  agent.destroy();
+  return data.ids.length / ((performance.now() - startedMs) / 1000);
+}
+
+async function recall(
+  target: Target,
+  data: Dataset,
+  filter: Record<string, unknown> | undefined,
+  queries: number,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true });
+  const bodies = queryBodies(data, filter).slice(0, queries);
+  const rows = new Map(data.ids.map((id, row) => [id, row]));
+  const allowed = new Set<number>();
+  if (filter) {
+    const node = parseFilter(filter, LIMITS);
+    data.metadata.forEach((metadata, row) => {
+      if (node === null || matchesFilter(node, metadata)) allowed.add(row);
+    });
+  }
+  let found = 0;
+  let wanted = 0;
+  for (const [at, body] of bodies.entries()) {
+    const { text } = await post(target, agent, `/collections/${COLLECTION}/query`, body);
+    const { matches } = JSON.parse(text) as { matches: { id: string }[] };
+    const exact = exactTop(data, data.queries[at]!, TOP_K, (row) => !filter || allowed.has(row));
+    const bar = (exact.at(-1)?.score ?? 0) - TIE;
+    wanted += exact.length;
+    found += matches.filter(({ id }) => cosine(data, data.queries[at]!, rows.get(id)!) >= bar).length;
+    if (matches.length < exact.length) say('  short answer', `query ${at}: ${matches.length} of ${exact.length}`);
+  }
+  agent.destroy();
+  return wanted === 0 ? 1 : found / wanted;
+}
+
+async function untilIndexed(target: Target): Promise<number> {
+  const startedMs = performance.now();
+  for (;;) {
+    const text = await (await fetch(`${target.url}/metrics`)).text();
+    const unindexed = /^provec_shards_unindexed_records (\d+)/m.exec(text)?.[1];
+    if (unindexed === '0') return (performance.now() - startedMs) / 1000;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+async function main(): Promise<void> {
+  const folder = datasetFolder();
+  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
+  const data = readDataset(folder, Number(options.records ?? Number.POSITIVE_INFINITY));
+  const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
+  const key = 'pv_live_bench-bench-bench';
+  const environment: Record<string, string> = options.anchoring ? {} : { PROVEC_LEDGER: 'off' };
+  let service = await startServiceProcess(dataDir, key, environment);
+  try {
+    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+    say(
+      'data',
+      `${data.ids.length} x ${data.dims}, ${data.queries.length} queries, anchoring ${options.anchoring ? 'on' : 'off'}`,
+    );
+    const idleMiB = anonymousMiB(service.process.pid!);
+    let target: Target = { url: service.url, key };
+    say('ingest, batches of 1,000', `${(await ingest(target, data)).toFixed(0)} records/s`);
+    say('index complete after', `${(await untilIndexed(target)).toFixed(1)} s more`);
+    const pid = service.process.pid!;
+    const restSeconds = await untilAtRest(pid);
+    say('at rest after', restSeconds === null ? 'more than a minute' : `${restSeconds.toFixed(1)} s more`);
+    const perRecordKb = ((anonymousMiB(pid) - idleMiB) * 2 ** 20) / data.ids.length / 1000;
+    say('memory', `${residentMiB(pid).toFixed(0)} MiB resident, ${perRecordKb.toFixed(2)} kB a record`);
+
+    const bodies = queryBodies(data);
+    const path = `/collections/${COLLECTION}/query`;
+    await closedLoop(target, path, bodies, 1, 1);
+    say('query, 1 connection', calmLoad(await calmest(() => closedLoop(target, path, bodies, 1, SECONDS))));
+    say('query, 8 connections', calmLoad(await calmest(() => closedLoop(target, path, bodies, 8, SECONDS))));
+    const stagesBefore = await readStages(target.url);
+    const cpuBefore = cpuSeconds(pid);
+    const eight = await closedLoop(target, path, bodies, 8, SECONDS);
+    const cpuMs = ((cpuSeconds(pid) - cpuBefore) * 1000) / eight.requests;
+    say('CPU a query, 8 connections', `${cpuMs.toFixed(3)} ms${lessStolen(eight.stolen)}`);
+    for (const line of stageShares(stagesBefore, await readStages(target.url)))
+      say(`  ${line.name}`, `${line.meanMs.toFixed(3)} ms`);
+    say('recall@10', (await recall(target, data, undefined, data.queries.length)).toFixed(4));
+    for (const { name, filter } of data.filters) {
+      const figures = await closedLoop(target, path, queryBodies(data, filter), 8, Math.min(2, SECONDS));
+      say(`filter ${name}`, `recall ${(await recall(target, data, filter, 100)).toFixed(4)}  ${load(figures)}`);
+    }
+
+    service.process.kill('SIGKILL');
+    const stolen = stolenShare();
+    const startedMs = performance.now();
+    service = await startServiceProcess(dataDir, key, environment);
+    target = { url: service.url, key };
+    const agent = new Agent({ keepAlive: true });
+    const { status } = await post(target, agent, path, bodies[0]!);
+    agent.destroy();
+    const seconds = ((performance.now() - startedMs) / 1000).toFixed(2);
+    const share = stolen();
+    const found = (await recall(target, data, undefined, 100)).toFixed(4);
+    say('restart after SIGKILL', `${seconds} s to the first answer (${status}), recall ${found}${lessStolen(share)}`);
+  } finally {
+    await service.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+await main();

@@ -1,0 +1,80 @@
+import { Agent, request } from 'node:http';
+import { stolenShare } from './process-figures.ts';
+
+/** Latencies in milliseconds of a closed loop: every connection sends the next request when its last was answered. */
+export interface LoadFigures {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  requests: number;
+  /** Share of the machine's CPU time that its host gave to others meanwhile. */
+  stolen: number;
+}
+
+export interface Target {
+  url: string;
+  key: string;
+}
+
+/** Sends one JSON body and returns status and text. */
+export function post(
+  target: Target,
+  agent: Agent,
+  path: string,
+  body: string | Buffer,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(`${target.url}/api/v1${path}`, {
+      agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${target.key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    });
+    call.on('error', reject);
+    call.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }));
+      response.on('error', reject);
+    });
+    call.end(body);
+  });
+}
+
+/** Runs `bodies` in turn over `connections` for about `seconds`; any status but 200 ends it with an error. */
+export async function closedLoop(
+  target: Target,
+  path: string,
+  bodies: Buffer[],
+  connections: number,
+  seconds: number,
+): Promise<LoadFigures> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const latencies: number[] = [];
+  const stolen = stolenShare();
+  const startedMs = performance.now();
+  let next = 0;
+  const lane = async () => {
+    while (performance.now() - startedMs < seconds * 1000) {
+      const sentMs = performance.now();
+      const { status, text } = await post(target, agent, path, bodies[next++ % bodies.length]!);
+      if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 300)}`);
+      latencies.push(performance.now() - sentMs);
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, lane));
+  const elapsedSeconds = (performance.now() - startedMs) / 1000;
+  agent.destroy();
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))]!;
+  return {
+    perSecond: latencies.length / elapsedSeconds,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    requests: latencies.length,
+    stolen: stolen(),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * Search of one shard on the Debian data set: build time, memory, checkpoints, and latency and recall@10 of queries
+ * without and with filters. Usage: node bench/search.ts [bf16|f32|f16|i8]
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Quantization } from '../lib/store/catalog.ts';
+import { Shard } from '../services/shards/engine/shard.ts';
+import { debianWrites, readDebian } from '../test/support/debian.ts';
+import { queryWith, reachedTruth, specWith } from '../test/support/shard-engine.ts';
+
+const data = readDebian();
+if (data === null) throw new Error('The data set is not there; PROVEC_TEST_DATA names its folder.');
+const quantization = (process.argv[2] ?? 'bf16') as Quantization;
+const spec = specWith({ dimensions: data.dimensions, quantization });
+
+function timed<T>(run: () => T): [T, number] {
+  const startedMs = performance.now();
+  const result = run();
+  return [result, performance.now() - startedMs];
+}
+
+function print(what: string, value: string): void {
+  console.log(`${what.padEnd(34)}${value}`);
+}
+
+function latency(takenMs: number[]): string {
+  const sorted = takenMs.sort((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(3);
+  return `p50 ${at(0.5)}  p95 ${at(0.95)}  p99 ${at(0.99)}  max ${at(1)} ms`;
+}
+
+const rssBefore = process.memoryUsage().rss;
+const shard = new Shard(spec);
+const writeMs: number[] = [];
+for (const write of debianWrites(data)) {
+  writeMs.push(
+    timed(() => {
+      shard.stage([write]);
+      shard.commit();
+    })[1],
+  );
+}
+print('data', `${data.records} x ${data.dimensions}, ${quantization}, ${cpus()[0].model}`);
+print('stage + commit of 1,000 records', latency(writeMs));
+print(
+  'exact scan before the index',
+  latency(data.queries.slice(0, 20).map((v) => timed(() => shard.query(queryWith(v)))[1])),
+);
+const sliceMs: number[] = [];
+for (let more = true; more; ) {
+  const [again, ms] = timed(() => shard.maintain(4));
+  sliceMs.push(ms);
+  more = again;
+}
+print('index built in', `${(sliceMs.reduce((sum, ms) => sum + ms) / 1_000).toFixed(1)} s`);
+print('slices of 4 ms', latency(sliceMs));
+print('memory by the engine’s count', `${Math.round(shard.bytes / shard.records)} B a record`);
+print(
+  'memory of the process, about',
+  `${Math.round((process.memoryUsage().rss - rssBefore) / shard.records)} B a record`,
+);
+
+const folder = mkdtempSync(join(tmpdir(), 'provec-bench-'));
+try {
+  print('checkpoint saved in', `${timed(() => shard.save(folder))[1].toFixed(0)} ms`);
+  print('checkpoint loaded in', `${timed(() => Shard.load(folder, spec))[1].toFixed(0)} ms`);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+const unfiltered = { name: 'no filter', filter: null, matching: data.records };
+for (const { name, filter, matching } of [unfiltered, ...data.filters]) {
+  const truth = data.truth(filter === null ? null : name);
+  const [, firstMs] = timed(() => shard.query(queryWith(data.queries[0], { filter })));
+  let reached = 0;
+  let wanted = 0;
+  let short = 0;
+  const takenMs = truth.map((rows, i) => {
+    const [found, ms] = timed(() => shard.query(queryWith(data.queries[i], { filter, includeMetadata: true })));
+    const best = rows.slice(0, 10);
+    reached += reachedTruth(found, best, data, data.queries[i]);
+    wanted += best.length;
+    if (found.length !== best.length) short++;
+    return ms;
+  });
+  const recall = wanted === 0 ? '-' : (reached / wanted).toFixed(4);
+  print(`${name} (${matching})`, `recall ${recall}  short ${short}  ${latency(takenMs)}  first ${firstMs.toFixed(1)}`);
+}

@@ -1,0 +1,47 @@
+/** The hashes of format PV1, with @noble/hashes alone. They must equal the server's byte for byte. */
+import { sha256 } from '@noble/hashes/sha2.js';
+import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { canonicalJson } from './canonical-json.ts';
+
+const KEY_TAG = utf8ToBytes('PV1key\0');
+const VECTOR_TAG = utf8ToBytes('PV1vec\0');
+const METADATA_TAG = utf8ToBytes('PV1met\0');
+const LEAF_TAG = Uint8Array.of(0);
+const INNER_TAG = Uint8Array.of(1);
+const FLOAT32 = 1;
+
+/** A record's place in the map. Throws TypeError on ill-formed Unicode. */
+export function keyHashOf(id: string): Uint8Array {
+  if (!id.isWellFormed()) throw new TypeError('id must be well-formed Unicode');
+  return sha256(concatBytes(KEY_TAG, utf8ToBytes(id)));
+}
+
+/** Over the values as float32, with -0 taken as +0. Throws TypeError when one is not a number, or not finite as float32. */
+export function vecHashOf(values: ArrayLike<number>): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(5 + 4 * values.length));
+  bytes.setUint8(0, FLOAT32);
+  bytes.setUint32(1, values.length, true);
+  for (let i = 0; i < values.length; i++) {
+    // Taken as a number, null would be 0 and '1' be 1: what the caller has is another record.
+    if (typeof values[i] !== 'number') throw new TypeError(`values[${i}] must be a number`);
+    const value = Math.fround(values[i]);
+    if (!Number.isFinite(value)) throw new TypeError(`values[${i}] must be finite within float32`);
+    bytes.setFloat32(5 + 4 * i, value + 0, true); // -0 + 0 is +0
+  }
+  return sha256(concatBytes(VECTOR_TAG, new Uint8Array(bytes.buffer)));
+}
+
+/** Over the metadata as canonical JSON. Throws as `canonicalJson`. */
+export function metaHashOf(metadata: object): Uint8Array {
+  return sha256(concatBytes(METADATA_TAG, utf8ToBytes(canonicalJson(metadata))));
+}
+
+/** A subtree of one record. */
+export function leafHashOf(key: Uint8Array, vecHash: Uint8Array, metaHash: Uint8Array): Uint8Array {
+  return sha256(concatBytes(LEAF_TAG, key, vecHash, metaHash));
+}
+
+/** A subtree of more records, from its two halves. */
+export function innerHashOf(left: Uint8Array, right: Uint8Array): Uint8Array {
+  return sha256(concatBytes(INNER_TAG, left, right));
+}

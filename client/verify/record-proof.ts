@@ -1,0 +1,86 @@
+import { hexToBytes } from '@noble/hashes/utils.js';
+import { demand } from './verification-error.ts';
+
+/** A subtree beside the path; EMPTY is 64 zeros. */
+export interface ProofNode {
+  type: 'empty' | 'leaf' | 'inner';
+  hash: string;
+}
+
+/** The record where the path ends: the one asked for, or the only other one under the path's prefix. */
+export interface ProofTerminal {
+  key: string;
+  vecHash: string;
+  metaHash: string;
+}
+
+/** A proof as the server answers it, that a record is in a collection or is not. All hashes are 64 lower-case hex digits. */
+export interface RecordProof {
+  format: 'PV1';
+  id: string;
+  present: boolean;
+  merkleRoot: string;
+  version: number;
+  /** From the collection's root down. */
+  siblings: ProofNode[];
+  terminal: ProofTerminal | null;
+  collectionId: string;
+  ledgerAddress: string | null;
+}
+
+/** Longest path there is: one sibling for each bit of a key. */
+export const SIBLINGS_MAX = 256;
+export const EMPTY_HEX = '0'.repeat(64);
+
+const NODE_TYPES: unknown[] = ['empty', 'leaf', 'inner'];
+
+/** Throws a VerificationError unless `proof` has the documented shape throughout. */
+export function checkShape(proof: RecordProof): void {
+  demand(isObject(proof), 'malformed', 'The proof is not an object.');
+  demand(proof.format === 'PV1', 'malformed', 'The proof is not in format PV1.');
+  demand(typeof proof.id === 'string' && proof.id.isWellFormed(), 'malformed', 'The id is not well-formed text.');
+  demand(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
+  demand(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
+  demand(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');
+  demand(typeof proof.collectionId === 'string', 'malformed', 'collectionId is not text.');
+  demand(
+    proof.ledgerAddress === null || typeof proof.ledgerAddress === 'string',
+    'malformed',
+    'ledgerAddress is neither text nor null.',
+  );
+  demand(Array.isArray(proof.siblings), 'malformed', 'siblings is not a list.');
+  demand(proof.siblings.length <= SIBLINGS_MAX, 'malformed', `There are more than ${SIBLINGS_MAX} siblings.`);
+  for (const sibling of proof.siblings) {
+    demand(
+      isObject(sibling) && NODE_TYPES.includes(sibling.type) && isHash(sibling.hash),
+      'malformed',
+      'A sibling is not a type with a hash of 64 lower-case hex digits.',
+    );
+    demand(
+      (sibling.type === 'empty') === (sibling.hash === EMPTY_HEX),
+      'not-canonical',
+      'A sibling is empty by type or by hash, but not by both.',
+    );
+  }
+  const { terminal } = proof;
+  demand(
+    terminal === null ||
+      (isObject(terminal) && isHash(terminal.key) && isHash(terminal.vecHash) && isHash(terminal.metaHash)),
+    'malformed',
+    'terminal is neither null nor three hashes of 64 lower-case hex digits.',
+  );
+}
+
+/** Reads 64 lower-case hex digits; throws a VerificationError on anything else. */
+export function hashFromHex(hex: string, what: string): Uint8Array {
+  demand(isHash(hex), 'malformed', `${what} is not 64 lower-case hex digits.`);
+  return hexToBytes(hex);
+}
+
+function isHash(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,121 @@
+/**
+ * Reads the metadata of a Token-2022 mint account. Layout: 82 bytes of mint, zeros up to 165, account type, then entries of
+ * (type u16, length u16, bytes), little-endian, up to the end or to an entry of type 0 with nothing but zeros behind it.
+ * Source: solana-program/token-2022, `extension/mod.rs`; the metadata's fields are Borsh (spl-token-metadata-interface).
+ *
+ * Promises to read only what is unambiguous and to throw a VerificationError on the rest.
+ */
+import { encodeAddress } from './base58.ts';
+import { demand } from './verification-error.ts';
+
+/** A mint's metadata; addresses in base58. */
+export interface TokenMetadata {
+  /** 32 zero bytes (`1111...`) when nobody may change it any more. */
+  updateAuthority: string;
+  mint: string;
+  name: string;
+  symbol: string;
+  uri: string;
+  fields: Map<string, string>;
+}
+
+const MINT_BYTES = 82;
+const MINT_INITIALIZED_AT = 45;
+const ACCOUNT_TYPE_AT = 165;
+const ACCOUNT_TYPE_MINT = 1;
+const TOKEN_METADATA_TYPE = 19;
+const ACCOUNT_BYTES_MAX = 10 * 1024 * 1024;
+const ADDRESS_BYTES = 32;
+
+/** The metadata in a mint account's data. */
+export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
+  demand(
+    data.length > ACCOUNT_TYPE_AT && data.length <= ACCOUNT_BYTES_MAX,
+    'malformed',
+    'The account has a wrong size.',
+  );
+  demand(data[ACCOUNT_TYPE_AT] === ACCOUNT_TYPE_MINT, 'malformed', 'The account is not a mint.');
+  demand(data[MINT_INITIALIZED_AT] === 1, 'malformed', 'The mint is not initialized.');
+  demand(isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)), 'malformed', 'The padding behind the mint is not zero.');
+  const entry = entriesOf(data).get(TOKEN_METADATA_TYPE);
+  demand(entry !== undefined, 'malformed', 'The mint has no metadata.');
+  const reader = new Reader(entry);
+  const metadata: TokenMetadata = {
+    updateAuthority: encodeAddress(reader.bytes(ADDRESS_BYTES)),
+    mint: encodeAddress(reader.bytes(ADDRESS_BYTES)),
+    name: reader.text(),
+    symbol: reader.text(),
+    uri: reader.text(),
+    fields: new Map(),
+  };
+  for (let left = reader.u32(); left > 0; left--) {
+    const name = reader.text();
+    demand(!metadata.fields.has(name), 'malformed', 'A field of the metadata occurs twice.');
+    metadata.fields.set(name, reader.text());
+  }
+  demand(reader.done, 'malformed', 'Bytes are left over behind the metadata.');
+  return metadata;
+}
+
+function entriesOf(data: Uint8Array): Map<number, Uint8Array> {
+  const entries = new Map<number, Uint8Array>();
+  const reader = new Reader(data.subarray(ACCOUNT_TYPE_AT + 1));
+  while (!reader.done) {
+    const type = reader.left >= 2 ? reader.u16() : 0;
+    if (type === 0) {
+      demand(isZero(reader.bytes(reader.left)), 'malformed', 'Bytes are left over behind the extensions.');
+      break;
+    }
+    demand(!entries.has(type), 'malformed', 'An extension occurs twice.');
+    entries.set(type, reader.bytes(reader.u16()));
+  }
+  return entries;
+}
+
+function isZero(bytes: Uint8Array): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+class Reader {
+  readonly #data: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(data: Uint8Array) {
+    this.#data = data;
+    this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  }
+
+  get left(): number {
+    return this.#data.length - this.#at;
+  }
+
+  get done(): boolean {
+    return this.left === 0;
+  }
+
+  bytes(length: number): Uint8Array {
+    demand(length <= this.left, 'malformed', 'The account ends too early.');
+    this.#at += length;
+    return this.#data.subarray(this.#at - length, this.#at);
+  }
+
+  u16(): number {
+    this.bytes(2);
+    return this.#view.getUint16(this.#at - 2, true);
+  }
+
+  u32(): number {
+    this.bytes(4);
+    return this.#view.getUint32(this.#at - 4, true);
+  }
+
+  text(): string {
+    const bytes = this.bytes(this.u32());
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      demand(false, 'malformed', 'A text of the metadata is not UTF-8.');
+    }
+  }
+}

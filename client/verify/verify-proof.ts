@@ -1,0 +1,91 @@
+/**
+ * Checks a proof of presence or absence offline.
+ *
+ * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`, whatever the server
+ * sent: directions come from the hash of the id alone, and shapes that no set of records has are refused. It fails with a
+ * VerificationError. `version`, `collectionId` and `ledgerAddress` are outside the root: hold them against the account
+ * (`verifyAccount`). Nor can a root tell a leaf from an inner node among the siblings; their types are advice.
+ */
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
+import { checkShape, EMPTY_HEX, hashFromHex, type RecordProof } from './record-proof.ts';
+import { demand } from './verification-error.ts';
+
+/** What the caller knows of the record; what is left out is not compared. */
+export interface ExpectedRecord {
+  /** The id that was asked about, so that a proof about another id is refused. */
+  id?: string;
+  values?: ArrayLike<number>;
+  metadata?: object;
+}
+
+/**
+ * Whether the record of `proof.id` was in the collection when `root` (64 hex digits) was its root. A record that is there
+ * with other values or metadata than `expected` is refused as `wrong-content`. Without them, 'present' says only that the
+ * id had some record. Throws TypeError when `expected` holds what no record can, whatever the proof says, and RangeError when
+ * its metadata nests too deep.
+ */
+export function verifyProof(root: string, proof: RecordProof, expected: ExpectedRecord = {}): 'present' | 'absent' {
+  const { id, vecHash, metaHash } = hashesOf(expected);
+  const rootHash = bytesToHex(hashFromHex(root, 'root'));
+  checkShape(proof);
+  demand(proof.merkleRoot === rootHash, 'wrong-root', 'The proof is about another root.');
+  demand(id === undefined || id === proof.id, 'wrong-content', 'The proof is about another id.');
+
+  const key = keyHashOf(proof.id);
+  const { siblings, terminal } = proof;
+  const last = siblings.at(-1);
+  let outcome: 'present' | 'absent' = 'absent';
+  let hash = hashFromHex(EMPTY_HEX, 'EMPTY');
+  if (terminal === null) {
+    const canonical = last === undefined || last.type === 'inner';
+    demand(canonical, 'not-canonical', 'The path goes on below a subtree of at most one record.');
+  } else {
+    const terminalKey = hashFromHex(terminal.key, 'terminal.key');
+    for (let depth = 0; depth < siblings.length; depth++) {
+      demand(bitOf(terminalKey, depth) === bitOf(key, depth), 'not-canonical', 'The path ends at a record beside it.');
+    }
+    demand(last?.type !== 'empty', 'not-canonical', 'The path goes on below a subtree of one record.');
+    hash = leafHashOf(
+      terminalKey,
+      hashFromHex(terminal.vecHash, 'terminal.vecHash'),
+      hashFromHex(terminal.metaHash, 'terminal.metaHash'),
+    );
+    if (terminal.key === bytesToHex(key)) {
+      outcome = 'present';
+      const valuesMatch = vecHash === undefined || vecHash === terminal.vecHash;
+      demand(valuesMatch, 'wrong-content', 'The record has other values.');
+      const metadataMatches = metaHash === undefined || metaHash === terminal.metaHash;
+      demand(metadataMatches, 'wrong-content', 'The record has other metadata.');
+    }
+  }
+  for (let depth = siblings.length - 1; depth >= 0; depth--) {
+    const sibling = hashFromHex(siblings[depth].hash, 'sibling');
+    hash = bitOf(key, depth) === 1 ? innerHashOf(sibling, hash) : innerHashOf(hash, sibling);
+  }
+  demand(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');
+  demand(proof.present === (outcome === 'present'), 'malformed', 'The proof shows the opposite of what it claims.');
+  return outcome;
+}
+
+/** What the expected record's parts hash to, in hex; what is left out stays so. */
+function hashesOf(expected: ExpectedRecord): { id?: string; vecHash?: string; metaHash?: string } {
+  if (typeof expected !== 'object' || expected === null) throw new TypeError('expected must be an object');
+  const { id, values, metadata } = expected;
+  if (id !== undefined && typeof id !== 'string') throw new TypeError('id must be text');
+  const isList = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
+  if (values !== undefined && (!isList || values.length === 0)) {
+    throw new TypeError('values must be an array of at least one number');
+  }
+  const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+  if (metadata !== undefined && !isObject) throw new TypeError('metadata must be an object');
+  return {
+    id,
+    vecHash: values === undefined ? undefined : bytesToHex(vecHashOf(values)),
+    metaHash: metadata === undefined ? undefined : bytesToHex(metaHashOf(metadata)),
+  };
+}
+
+function bitOf(key: Uint8Array, depth: number): number {
+  return (key[depth >>> 3] >>> (7 - (depth & 7))) & 1;
+}

@@ -1,0 +1,24 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Does what somebody with the disk in hand would do: finds `bytes` in the files under `folder` and writes `instead` (of the same length) over them.
+ * Returns the number of places changed.
+ */
+export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): number {
+  if (bytes.length !== instead.length) throw new Error('both must be of one length');
+  let places = 0;
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const content = readFileSync(path);
+    let changed = 0;
+    for (let at = content.indexOf(bytes); at >= 0; at = content.indexOf(bytes, at + bytes.length)) {
+      instead.copy(content, at);
+      changed++;
+    }
+    if (changed > 0) writeFileSync(path, content);
+    places += changed;
+  }
+  return places;
+}

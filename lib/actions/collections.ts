@@ -1,0 +1,138 @@
+import type { RecordBatch } from '../records/batch.ts';
+import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
+import type { AnchorStatus } from './anchoring.ts';
+import type { FetchedRecord, ShardMatch } from './shards.ts';
+
+/** A collection as clients see it (snake_case as in the spec). */
+export interface CollectionView {
+  id: string;
+  name: string;
+  dimensions: number;
+  metric: Metric;
+  vector_count: number;
+  created_at: string;
+  shards: number;
+  replicas: number;
+  quantization: Quantization;
+  deletionProtection: boolean;
+}
+
+export interface CollectionDetail extends CollectionView {
+  merkleRoot: string;
+  version: number;
+  anchor: {
+    status: AnchorStatus;
+    version: number | null;
+    merkleRoot: string | null;
+    ledgerTx: string | null;
+    ledgerAddress: string | null;
+    ledgerExplorerUrl: string | null;
+    confirmedAt: string | null;
+  };
+}
+
+export interface WriteResult {
+  merkleRoot: string;
+  ledgerProgram: string;
+  ledgerTx: string | null;
+  ledgerExplorerUrl: string | null;
+  version: number;
+  vectorCount: number;
+  anchor: { status: AnchorStatus };
+}
+export interface UpsertResult extends WriteResult {
+  upsertedCount: number;
+}
+export interface DeleteResult extends WriteResult {
+  deleted: true;
+  deletedCount: number;
+}
+
+export interface CreateCollection {
+  name: string;
+  dimensions: number;
+  metric?: Metric;
+  shards?: number;
+  replicas?: number;
+  quantization?: Quantization;
+  deletionProtection?: boolean;
+}
+
+export interface CollectionQuery {
+  /** Exactly one of vector and id. */
+  vector?: Float32Array | number[];
+  id?: string;
+  topK?: number;
+  filter?: Record<string, unknown>;
+  includeValues?: boolean;
+  includeMetadata?: boolean;
+  scoreThreshold?: number;
+  exact?: boolean;
+  /** `eventual`: copies may answer, which may be behind. Default: strong. */
+  consistency?: Consistency;
+  /** Answers with what can be reached, and says how much that is. Default: false. */
+  allowPartial?: boolean;
+}
+
+export const CONSISTENCIES = ['strong', 'eventual'] as const;
+export type Consistency = (typeof CONSISTENCIES)[number];
+
+export interface QueryResult {
+  /** Best first. */
+  matches: ShardMatch[];
+  /** With `allowPartial` only: shards that were asked, that answered, and that could not be reached in time. */
+  shards?: { total: number; ok: number; failed: number };
+}
+
+/** A proof that `client/verify` checks offline: siblings from the collection's root down. All hashes are hex. */
+export interface RecordProof {
+  format: 'PV1';
+  id: string;
+  present: boolean;
+  merkleRoot: string;
+  version: number;
+  siblings: { type: 'empty' | 'leaf' | 'inner'; hash: string }[];
+  terminal: { key: string; vecHash: string; metaHash: string } | null;
+  collectionId: string;
+  ledgerAddress: string | null;
+}
+
+export interface AnchorsPage {
+  anchors: {
+    version: number;
+    merkleRoot: string;
+    vectorCount: number;
+    ledgerTx: string;
+    ledgerExplorerUrl: string;
+    confirmedAt: string;
+  }[];
+  nextCursor: string | null;
+}
+
+interface Named {
+  accountId: string;
+  name: string;
+}
+
+/** Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such collection. */
+export interface CollectionsActions {
+  'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
+  'collections.list': { params: { accountId: string }; result: CollectionView[] };
+  'collections.get': { params: Named; result: CollectionDetail };
+  'collections.resolve': { params: Named; result: CollectionRow };
+  'collections.update': { params: Named & { deletionProtection: boolean }; result: CollectionDetail };
+  /** Throws FORBIDDEN while the collection is protected. */
+  'collections.remove': { params: Named; result: { deleted: true } };
+  /** Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`, validated here). */
+  'collections.upsert': { params: Named & { batch?: RecordBatch; records?: unknown }; result: UpsertResult };
+  'collections.delete': { params: Named & { ids: string[] }; result: DeleteResult };
+  'collections.query': { params: Named & CollectionQuery; result: QueryResult };
+  'collections.fetch': {
+    params: Named & { ids: string[]; consistency?: Consistency };
+    result: FetchedRecord[];
+  };
+  'collections.proof': { params: Named & { id: string }; result: RecordProof };
+  'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
+  /** Drops every collection of an account, for its deletion. */
+  'collections.removeAll': { params: { accountId: string }; result: null };
+}

@@ -1,0 +1,53 @@
+import type { PlanName } from '../plans.ts';
+import type { Scope } from '../store/keys.ts';
+
+/** Who is calling: the outcome of authentication. */
+export interface Identity {
+  accountId: string;
+  keyId: string;
+  scopes: Scope[];
+}
+
+/** A key as clients see it; `secret` only in the answer to its creation. */
+export interface KeyView {
+  id: string;
+  name: string;
+  key_prefix: string;
+  scopes: Scope[];
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked: boolean;
+  secret?: string;
+}
+
+export interface AccountView {
+  id: string;
+  name: string;
+  plan: PlanName;
+  created_at: string;
+}
+
+/** Event `keys.changed`, broadcast to every node after a key was revoked, a plan changed or an account was deleted: drop what is cached of it. */
+export interface KeysChanged {
+  accountId: string;
+  accountDeleted: boolean;
+}
+
+export interface KeysActions {
+  /** Throws UNAUTHENTICATED, with one and the same message for unknown, revoked and expired keys. */
+  'keys.authenticate': { params: { secret: string }; result: Identity };
+  'keys.list': { params: { accountId: string }; result: KeyView[] };
+  'keys.create': {
+    params: { accountId: string; name: string; scopes?: Scope[]; expires_at?: string | null };
+    result: KeyView;
+  };
+  'keys.revoke': { params: { accountId: string; id: string }; result: { revoked: true } };
+  /** The account's plan, from a cache that plan changes clear. Throws ACCOUNT_NOT_FOUND. */
+  'keys.plan': { params: { accountId: string }; result: PlanName };
+  'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
+  'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
+  'keys.setPlan': { params: { id: string; plan: PlanName }; result: AccountView };
+  /** Drops the account's collections, keys and usage. */
+  'keys.deleteAccount': { params: { id: string }; result: { deleted: true } };
+}

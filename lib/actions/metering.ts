@@ -1,0 +1,57 @@
+import type { PlanName } from '../plans.ts';
+
+export interface UsageCounts {
+  write_count: number;
+  query_count: number;
+  vector_count: number;
+  collection_count: number;
+  key_count: number;
+}
+
+export interface UsageReport {
+  month: string;
+  plan: PlanName;
+  usage: UsageCounts;
+  limits: { [name in keyof UsageCounts]: number | null };
+  /** ISO 8601 UTC. */
+  resets_at: string;
+  pricing_url: string;
+}
+
+/** Event `metering.roomMade`, broadcast where room for writes came free while another instance has requests waiting for it: look again. */
+export interface RoomMade {
+  accountId: string;
+}
+
+export interface MeteringActions {
+  'metering.usage': { params: { accountId: string }; result: UsageReport };
+  /**
+   * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the request) unless there is a `ticket`. Answers 'count' when only the
+   * upper bound does not fit: the caller then counts the ids that are new and asks again with that number and the `ticket` it was given, under which it is alone
+   * with the account. Throws PLAN_LIMIT_REACHED. `id` null: the plan has no limit and there is nothing to settle.
+   */
+  'metering.reserveWrite': {
+    params: { accountId: string; writes: number; vectors: number; ticket?: string };
+    result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
+  };
+  /** Keeps a reservation from running out while its write is under way. Nothing happens when it has ended. */
+  'metering.renew': { params: { accountId: string; id: string }; result: null };
+  /**
+   * Ends a reservation whose write has ended, or gives up a ticket: what was committed is counted in the store, and nothing of it may be
+   * committed later. Idempotent.
+   */
+  'metering.settle': { params: { accountId: string; id: string }; result: null };
+  /** Counts one query; throws PLAN_LIMIT_REACHED. */
+  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
+  /** Asked of one instance by another: give back the queries that you took beforehand and have not used, and write what is not written yet. */
+  'metering.yieldQueries': { params: { accountId: string }; result: null };
+  /** A query that failed costs nothing. */
+  'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };
+  /** Room for one more collection or key of the plan; null = no limit. The store enforces it. */
+  'metering.limits': {
+    params: { accountId: string };
+    result: { collections: number | null; keys: number | null; anchoring: boolean; plan: PlanName };
+  };
+  /** The error to throw when the store answered 'limit'. Always throws PLAN_LIMIT_REACHED. */
+  'metering.refuse': { params: { accountId: string; limit: 'collections' | 'keys' }; result: never };
+}

@@ -1,0 +1,189 @@
+import type { RecordBatch } from '../records/batch.ts';
+import type { MerkleNode, ShardHead } from '../shard/shard-head.ts';
+import type { ShardKey } from '../shard/shard-key.ts';
+import type { Metric, Quantization } from '../store/catalog.ts';
+
+/** All a node needs to open a shard. */
+export interface ShardSpec {
+  collectionId: string;
+  /** Billed for what is written. */
+  accountId: string;
+  index: number;
+  /** Number of shards of the collection. */
+  of: number;
+  /** Nodes that follow it; default 0. */
+  replicas?: number;
+  dimensions: number;
+  metric: Metric;
+  quantization: Quantization;
+}
+
+/** Answer to a committed write: the head that contains it. A write that changes nothing (deletes of absent ids) commits nothing. */
+export interface WriteAck {
+  head: ShardHead;
+  upserted: number;
+  /** Records that existed and were deleted. */
+  deleted: number;
+  /** Change of the number of stored vectors. */
+  created: number;
+}
+
+export interface ShardMatch {
+  id: string;
+  /** Exact: float32 vectors, float64 sums. Higher is better. */
+  score: number;
+  /** euclidean only. */
+  distance?: number;
+  /** JSON text. */
+  metadata?: string;
+  values?: Float32Array;
+}
+
+export interface FetchedRecord {
+  id: string;
+  values: Float32Array;
+  /** JSON text. */
+  metadata: string;
+}
+
+/** The first part of an answer, or its next one: in order, and all of one state of the shard. */
+export interface Page<T> {
+  items: T[];
+  /** Names what is left, for `shards.next`; null where nothing is. */
+  rest: string | null;
+}
+
+/** Siblings from the shard's own root down to where the path of the id ends, and what stands there. */
+export interface ShardProof {
+  head: ShardHead;
+  siblings: MerkleNode[];
+  /** Hex; null where nothing stands. */
+  terminal: { key: string; vecHash: string; metaHash: string } | null;
+  present: boolean;
+}
+
+export interface RecordDifference {
+  id: string;
+  /** One of: `values`, `metadata`, `values and metadata`, `values or metadata`, `missing`, `unexpected`, `unreadable`. */
+  what: string;
+}
+
+/** A shard's state recomputed from stored bytes at `head.seq`, beside the head that the log recorded there. */
+export interface Recomputed {
+  /** Names the scan for `shards.extend`; freed by `shards.release`, or after an idle hour. */
+  session: string;
+  head: ShardHead;
+  recorded: ShardHead;
+  /** At most 1,000. */
+  differences: RecordDifference[];
+}
+
+export interface QueryOptions {
+  vector: Float32Array;
+  topK: number;
+  filter: Record<string, unknown> | null;
+  includeValues: boolean;
+  includeMetadata: boolean;
+  scoreThreshold: number | null;
+  exact: boolean;
+}
+
+/** How far a copy of a shard is. */
+export interface ReplicaState {
+  /** Null while it is being made. */
+  seq: number | null;
+}
+
+/** One shard that is open on a node. */
+export interface OpenShardStats {
+  shard: ShardKey;
+  seq: number;
+  bytes: number;
+  records: number;
+  unindexed: number;
+  /** Writes that wait. */
+  queued: number;
+  /** Nodes that follow it, and how far they are; `seq` null while a copy is being made or its node does not answer. */
+  followers: { node: string; seq: number | null }[];
+}
+
+export interface ShardStats {
+  open: number;
+  opening: number;
+  queuedRequests: number;
+  queuedBytes: number;
+  bytes: number;
+  records: number;
+  workers: number;
+  /** Records that their shard's index has not caught up with. */
+  unindexed: number;
+  /** Queries answered since the start and the time that searching took, without waiting for the worker. */
+  searches: number;
+  searchSeconds: number;
+  /** Shards that were open at the last stop and are not yet back. */
+  reopening: number;
+  /** Copies of other nodes' shards, the memory that they take, and those of them that were thrown away for a root that differed. */
+  copies: number;
+  copiedBytes: number;
+  mismatches: number;
+  /** Whether the node may hold shards now. */
+  hasLease: boolean;
+}
+
+export interface ShardsActions {
+  /**
+   * A write whose turn has not come after `waitMs` is refused (UNAVAILABLE); once its turn has come it is answered only when its outcome is
+   * known, however long that takes. ProvecError, and StoreError of another kind than 'unknown', say that nothing of it is or will be
+   * committed; any other error leaves that open.
+   */
+  'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number }; result: WriteAck };
+  'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number }; result: WriteAck };
+  /** `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more, and has at least one item where there is one. */
+  'shards.query': {
+    params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean };
+    result: Page<ShardMatch>;
+  };
+  'shards.fetch': {
+    params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean };
+    result: Page<FetchedRecord>;
+  };
+  /** The next page; null when nobody asked for it for half a minute, or the shard was closed or moved: then one has to start over. */
+  'shards.next': {
+    params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
+    result: Page<ShardMatch | FetchedRecord> | null;
+  };
+  /** What is left will not be asked for. */
+  'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };
+  /** Never opens the shard: the head in memory or, when closed, in the store. */
+  'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
+  'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
+  'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
+  /** The shard's own root at `seq` as its bytes give it, to be held against the chain before anything newer is anchored; null when `seq` lies before the checkpoint it opened from. */
+  'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
+  /** An operator has decided that what the shard holds is right: records its root as it is. */
+  'shards.accept': { params: { shard: ShardSpec }; result: null };
+  'shards.recompute': { params: { shard: ShardSpec }; result: Recomputed };
+  /** Lays the log through `seq` over a recomputed state. */
+  'shards.extend': { params: { session: string; seq: number }; result: Recomputed };
+  'shards.release': { params: { session: string }; result: null };
+  /** Has the asked node open the shard; throws ShardMoved where another one holds it. */
+  'shards.adopt': { params: { shard: ShardSpec }; result: null };
+  /** Has the asked node, which holds the shard, give it to `node`. Throws INVALID_ARGUMENT where that one takes none. */
+  'shards.move': { params: { key: ShardKey; node: string }; result: null };
+  /** Has the asked node follow a shard whose holder is at `seq`; does not wait for it to catch up. */
+  'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
+  /** Asks the asked node whether it takes a shard of that size; null: yes, and it waits for it. */
+  'shards.offer': {
+    params: { bytes: number; load: number; reason: 'drain' | 'memory' | 'load' | 'home' };
+    result: 'draining' | 'busy' | 'room' | 'share' | null;
+  };
+  /** Has the asked node give every shard away. */
+  'shards.drain': { params: Record<string, never>; result: null };
+  /** What is open on the asked node. */
+  'shards.held': { params: Record<string, never>; result: OpenShardStats[] };
+  /** Closes what the asked node holds of a collection that is in the catalog no more. */
+  'shards.forget': { params: { collectionId: string }; result: null };
+  /** Closes all shards of a collection and drops its stored data. Idempotent. */
+  'shards.drop': { params: { collectionId: string }; result: null };
+  'shards.stats': { params: Record<string, never>; result: ShardStats };
+}

@@ -1,0 +1,24 @@
+import type { RecordDifference } from './shards.ts';
+
+export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'not_anchored';
+
+export interface VerifyResult {
+  verified: boolean;
+  onChainRoot: string | null;
+  computedRoot: string;
+  match: boolean;
+  vectorCount: number;
+  ledgerExplorerUrl: string | null;
+  state: VerifyState;
+  version: number;
+  anchoredVersion: number | null;
+  ledgerAddress: string | null;
+  checkedAt: string;
+  /** A sentence when the state is not match. */
+  reason?: string;
+  differences?: RecordDifference[];
+}
+
+export interface VerificationActions {
+  'verification.verify': { params: { accountId: string; name: string }; result: VerifyResult };
+}

@@ -1,0 +1,375 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { LIMITS, type LimitName, type Limits } from './limits.ts';
+import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
+import { memoryLimitMiB } from './process/memory-limit.ts';
+
+/** The whole configuration, read once, checked, frozen. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Null: no such port. */
+  readonly healthPort: number | null;
+  readonly dataDir: string;
+  readonly mongoUrl: string | null;
+  readonly redisUrl: string | null;
+  /** Null: Redis where `redisUrl` is set, else none. */
+  readonly transporter: 'none' | 'TCP' | null;
+  /** Null: host name and process id. */
+  readonly nodeId: string | null;
+  readonly bootstrapKey: string | null;
+  readonly bootstrapPlan: PlanName;
+  readonly adminToken: string | null;
+  readonly ledger: 'on' | 'off';
+  readonly solanaRpcUrls: readonly string[] | null;
+  readonly solanaKeypair: string | null;
+  readonly solanaCluster: 'custom' | 'devnet' | 'testnet' | 'mainnet-beta';
+  readonly anchorWaitMs: number;
+  readonly pricingUrl: string;
+  readonly statusUrl: string;
+  readonly memoryLimitMiB: number;
+  readonly diskReserveMiB: number;
+  readonly workers: number;
+  readonly limits: Limits;
+  readonly plans: Plans;
+  readonly rateLimitPerSecond: number;
+  readonly queryConcurrency: number;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly logFormat: 'auto' | 'pretty' | 'json';
+}
+
+/** Thrown by `readConfig`; the message is one line that names the variable and what it must be. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+interface Variable<T> {
+  /** As printed in docs/configuration.md. */
+  default: string;
+  meaning: string;
+  /** `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be ...". */
+  read(raw: string | undefined): T;
+}
+
+class Invalid extends Error {}
+const invalid = (expected: string): never => {
+  throw new Invalid(expected);
+};
+
+function integer(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
+  return (raw) => {
+    if (raw === undefined) return fallback();
+    if (!/^\d{1,12}$/.test(raw)) invalid(`a whole number from ${min} to ${max}`);
+    const value = Number(raw);
+    return value >= min && value <= max ? value : invalid(`a whole number from ${min} to ${max}`);
+  };
+}
+
+function oneOf<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
+  return (raw) => {
+    if (raw === undefined) return fallback;
+    return (values as readonly string[]).includes(raw) ? (raw as T) : invalid(`one of ${values.join(', ')}`);
+  };
+}
+
+function list(raw: string | undefined): string[] {
+  return (raw ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+function httpUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  return url && /^https?:$/.test(url.protocol) ? raw : invalid('an http or https URL');
+}
+
+function httpUrls(raw: string): string[] {
+  const urls = list(raw);
+  return urls.length > 0 ? urls.map(httpUrl) : invalid('http or https URLs, separated by commas');
+}
+
+function mongoUrl(raw: string): string {
+  return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalid('a mongodb or mongodb+srv URL');
+}
+
+function redisUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalid('a redis or rediss URL');
+}
+
+function json(raw: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(raw);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {}
+  return invalid('a JSON object');
+}
+
+/** What is taken where a request says nothing, and the most that it may say. */
+const DEFAULT_LIMITS: readonly (readonly [LimitName, LimitName])[] = [
+  ['topKDefault', 'topKMax'],
+  ['anchorsPageDefault', 'anchorsPageMax'],
+];
+
+function readLimits(raw: string | undefined): Limits {
+  if (raw === undefined) return LIMITS;
+  const limits: Record<string, number> = { ...LIMITS };
+  for (const [name, value] of Object.entries(json(raw))) {
+    const most = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
+    if (most === undefined) invalid(`a JSON object of ${Object.keys(LIMITS).join(', ')}; ${name} is none of them`);
+    if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most!) {
+      invalid(`such that ${name} is a whole number from 1 to ${most}`);
+    }
+    limits[name] = value as number;
+  }
+  for (const [fallback, most] of DEFAULT_LIMITS) limits[fallback] = Math.min(limits[fallback]!, limits[most]!);
+  return Object.freeze(limits) as Limits;
+}
+
+function readPlans(raw: string | undefined): Plans {
+  if (raw === undefined) return DEFAULT_PLANS;
+  const plans: Record<string, Record<string, number | boolean | null>> = structuredClone(DEFAULT_PLANS) as never;
+  for (const [plan, changes] of Object.entries(json(raw))) {
+    if (!Object.hasOwn(plans, plan))
+      invalid(`a JSON object of plans (${PLAN_NAMES.join(', ')}); ${plan} is none of them`);
+    if (typeof changes !== 'object' || changes === null) invalid(`such that ${plan} is an object`);
+    for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
+      if (!Object.hasOwn(plans[plan]!, name))
+        invalid(`such that ${plan} has only vectors, writes, queries, collections, keys, anchoring`);
+      if (name === 'anchoring') {
+        if (typeof value !== 'boolean') invalid(`such that ${plan}.anchoring is true or false`);
+        plans[plan]!.anchoring = value as boolean;
+      } else {
+        if (!Number.isSafeInteger(value) || (value as number) < -1)
+          invalid(`such that ${plan}.${name} is -1 (no limit) or a whole number`);
+        plans[plan]![name] = value === -1 ? null : (value as number);
+      }
+    }
+  }
+  return Object.freeze(plans) as unknown as Plans;
+}
+
+type VariableOf = { [name in keyof Config]: Variable<Config[name]> & { env: string } };
+
+/** Every variable that the service reads; `docs/configuration.md` is generated from this table. */
+export const VARIABLES: VariableOf = {
+  host: {
+    env: 'PROVEC_HOST',
+    default: '127.0.0.1',
+    meaning: 'Address the gateway listens on.',
+    read: (raw) => raw ?? '127.0.0.1',
+  },
+  port: {
+    env: 'PROVEC_PORT',
+    default: '8080',
+    meaning: 'Port the gateway listens on; 0 lets the system choose, and the first line printed says which.',
+    read: integer(() => 8080, 0, 65_535),
+  },
+  healthPort: {
+    env: 'PROVEC_HEALTH_PORT',
+    default: 'none',
+    meaning:
+      'Port on which every process, with or without a gateway, answers `/livez`, `/readyz` and `/metrics`, on PROVEC_HOST; 0 lets the system choose.',
+    read: (raw) => (raw === undefined ? null : integer(() => 0, 0, 65_535)(raw)),
+  },
+  dataDir: {
+    env: 'PROVEC_DATA_DIR',
+    default: './data',
+    meaning: 'Folder of the store, the embedded ledger and the generated keypair.',
+    read: (raw) => resolve(raw ?? './data'),
+  },
+  mongoUrl: {
+    env: 'PROVEC_MONGO_URL',
+    default: 'none',
+    meaning:
+      'MongoDB that holds all data, such as `mongodb://user:password@host/provec?replicaSet=rs0`; unset, it lies in the data folder.',
+    read: (raw) => (raw === undefined ? null : mongoUrl(raw)),
+  },
+  redisUrl: {
+    env: 'PROVEC_REDIS_URL',
+    default: 'none',
+    meaning: 'Redis that carries calls between nodes, such as `redis://:password@host:6379`; unset, there is one node.',
+    read: (raw) => (raw === undefined ? null : redisUrl(raw)),
+  },
+  transporter: {
+    env: 'PROVEC_TRANSPORTER',
+    default: 'Redis with `PROVEC_REDIS_URL`, else `none`',
+    meaning:
+      '`TCP` carries calls between the processes of one machine, without Redis; `none` makes this the only node.',
+    read: (raw) => (raw === undefined ? null : oneOf(['none', 'TCP'], 'none')(raw)),
+  },
+  nodeId: {
+    env: 'PROVEC_NODE_ID',
+    default: 'host name and process id',
+    meaning: 'Name of this node in the cluster, different from every other.',
+    read: (raw) =>
+      raw === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(raw)
+        ? (raw ?? null)
+        : invalid('1 to 128 letters, digits, dots, dashes and underscores'),
+  },
+  bootstrapKey: {
+    env: 'PROVEC_BOOTSTRAP_KEY',
+    default: 'none',
+    meaning: 'API key of the first account on an empty store; unset, one is made and printed once.',
+    read: (raw) =>
+      raw === undefined
+        ? null
+        : /^[\x21-\x7e]{16,256}$/.test(raw)
+          ? raw
+          : invalid('16 to 256 printable ASCII characters without spaces'),
+  },
+  bootstrapPlan: {
+    env: 'PROVEC_BOOTSTRAP_PLAN',
+    default: 'enterprise',
+    meaning: 'Plan of the first account.',
+    read: oneOf(PLAN_NAMES, 'enterprise'),
+  },
+  adminToken: {
+    env: 'PROVEC_ADMIN_TOKEN',
+    default: 'none',
+    meaning: 'Bearer token of the operator routes under `/api/v1/admin`; unset, they do not exist.',
+    read: (raw) =>
+      raw === undefined
+        ? null
+        : /^[\x21-\x7e]{16,256}$/.test(raw)
+          ? raw
+          : invalid('16 to 256 printable ASCII characters without spaces'),
+  },
+  ledger: {
+    env: 'PROVEC_LEDGER',
+    default: 'on',
+    meaning: '`off` turns anchoring off.',
+    read: oneOf(['on', 'off'], 'on'),
+  },
+  solanaRpcUrls: {
+    env: 'PROVEC_SOLANA_RPC_URLS',
+    default: 'embedded ledger',
+    meaning: 'Comma-separated Solana JSON-RPC URLs, tried in order.',
+    read: (raw) => (raw === undefined ? null : httpUrls(raw)),
+  },
+  solanaKeypair: {
+    env: 'PROVEC_SOLANA_KEYPAIR',
+    default: '`<data dir>/ledger-keypair.json`',
+    meaning:
+      'File with the authority keypair (64 numbers, as solana-keygen writes it); made on the first start with the embedded ledger.',
+    read: (raw) => (raw === undefined ? null : resolve(raw)),
+  },
+  solanaCluster: {
+    env: 'PROVEC_SOLANA_CLUSTER',
+    default: 'custom',
+    meaning: 'Cluster named in explorer links: `custom`, `devnet`, `testnet` or `mainnet-beta`.',
+    read: oneOf(['custom', 'devnet', 'testnet', 'mainnet-beta'], 'custom'),
+  },
+  anchorWaitMs: {
+    env: 'PROVEC_ANCHOR_WAIT_MS',
+    default: '5000',
+    meaning: 'How long a write waits for its anchor, in milliseconds.',
+    read: integer(() => 5000, 0, 60_000),
+  },
+  pricingUrl: {
+    env: 'PROVEC_PRICING_URL',
+    default: 'https://provec.dev/pricing',
+    meaning: 'Page that a 429 for a plan limit names.',
+    read: (raw) => httpUrl(raw ?? 'https://provec.dev/pricing'),
+  },
+  statusUrl: {
+    env: 'PROVEC_STATUS_URL',
+    default: 'https://provec.dev/status',
+    meaning: 'Page that a 500 names.',
+    read: (raw) => httpUrl(raw ?? 'https://provec.dev/status'),
+  },
+  memoryLimitMiB: {
+    env: 'PROVEC_MEMORY_LIMIT_MB',
+    default: "70 % of the machine's or cgroup's",
+    meaning: 'Memory for open shards in MiB: idle ones close near it; at it upserts get 507, and nothing else does.',
+    read: integer(() => Math.floor(memoryLimitMiB() * 0.7), 64, 16_777_216),
+  },
+  diskReserveMiB: {
+    env: 'PROVEC_DISK_RESERVE_MB',
+    default: '256',
+    meaning:
+      'Upserts get 507 while less than this is free on the data disk, in MiB; deletes and reads go on, and use the reserve.',
+    read: integer(() => 256, 0, 1_048_576),
+  },
+  workers: {
+    env: 'PROVEC_WORKERS',
+    default: 'cores - 1, at least 1',
+    meaning: 'Worker threads that hold shards; one alone builds its indexes on two processors.',
+    read: integer(() => Math.max(1, availableParallelism() - 1), 1, 256),
+  },
+  limits: {
+    env: 'PROVEC_LIMITS',
+    default: '{}',
+    meaning:
+      'JSON object that lowers limits of requests, such as `{"topKMax": 1000}`; a default above its maximum is lowered with it.',
+    read: readLimits,
+  },
+  plans: {
+    env: 'PROVEC_PLANS',
+    default: '{}',
+    meaning: 'JSON object that changes plans, such as `{"free": {"vectors": 10000}}`; -1 = no limit.',
+    read: readPlans,
+  },
+  rateLimitPerSecond: {
+    env: 'PROVEC_RATE_LIMIT_PER_SECOND',
+    default: '0 (off)',
+    meaning: 'Requests per second and API key.',
+    read: integer(() => 0, 0, 1_000_000),
+  },
+  queryConcurrency: {
+    env: 'PROVEC_QUERY_CONCURRENCY',
+    default: '32',
+    meaning:
+      'Searches of shards that a gateway has under way at once; other queries wait for their turn, account by account, up to 10 s. Raise it with the threads that hold shards.',
+    read: integer(() => 32, 1, 65_536),
+  },
+  corsOrigins: {
+    env: 'PROVEC_CORS_ORIGINS',
+    default: 'none (off)',
+    meaning: 'Comma-separated origins that browsers may call from; `*` for any.',
+    read: (raw) =>
+      list(raw).map((origin) =>
+        origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
+          ? origin
+          : invalid('origins such as https://app.example.com, or *'),
+      ),
+  },
+  logLevel: {
+    env: 'PROVEC_LOG_LEVEL',
+    default: 'info',
+    meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.',
+    read: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'silent'], 'info'),
+  },
+  logFormat: {
+    env: 'PROVEC_LOG_FORMAT',
+    default: 'auto',
+    meaning: '`pretty` for people, `json` for machines; `auto` is pretty on a terminal.',
+    read: oneOf(['auto', 'pretty', 'json'], 'auto'),
+  },
+};
+
+/** Variables of clients and tests, which the service leaves alone. */
+const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
+
+/** Reads `PROVEC_*` from an environment. Throws ConfigError for an unknown variable or a bad value, without repeating the value. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const known = new Set(Object.values(VARIABLES).map((variable) => variable.env));
+  for (const name of Object.keys(environment)) {
+    if (name.startsWith('PROVEC_') && !known.has(name) && !NOT_OURS.test(name)) {
+      throw new ConfigError(`${name} is not a variable of Provec; docs/configuration.md lists them.`);
+    }
+  }
+  const config: Record<string, unknown> = {};
+  for (const [field, variable] of Object.entries(VARIABLES)) {
+    const raw = environment[variable.env]?.trim();
+    try {
+      config[field] = variable.read(raw === '' ? undefined : raw);
+    } catch (error) {
+      if (error instanceof Invalid) throw new ConfigError(`${variable.env} must be ${error.message}.`);
+      throw error;
+    }
+  }
+  return Object.freeze(config) as unknown as Config;
+}

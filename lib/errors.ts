@@ -1,0 +1,126 @@
+/**
+ * Every error a client can be given stands in this table; nothing else reaches the wire.
+ * `docs/errors.md` is generated from it.
+ */
+export const ERROR_TABLE = {
+  INVALID_JSON: {
+    status: 400,
+    when: 'The body is not JSON, not an object, has `__proto__` keys or nests deeper than 64.',
+  },
+  INVALID_ARGUMENT: { status: 400, when: 'A field is missing, unknown, of the wrong type or out of bounds.' },
+  DIMENSION_MISMATCH: { status: 400, when: "A vector's length differs from the collection's dimensions." },
+  INVALID_FILTER: {
+    status: 400,
+    when: 'An unknown operator, a wrong operand type, or a filter too deep or too large.',
+  },
+  UNAUTHENTICATED: {
+    status: 401,
+    when: 'The bearer header is absent or malformed, or the key is unknown, revoked or expired.',
+  },
+  FORBIDDEN: { status: 403, when: 'The key lacks the scope, or the collection is protected from deletion.' },
+  COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection of that name.' },
+  KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
+  ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
+  RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
+  ROUTE_NOT_FOUND: { status: 404, when: 'No route has that path.' },
+  METHOD_NOT_ALLOWED: { status: 405, when: 'The path exists with other methods; `Allow` names them.' },
+  REQUEST_TIMEOUT: { status: 408, when: 'The request did not arrive in time; the connection is closed.' },
+  COLLECTION_EXISTS: { status: 409, when: 'The account has a collection of that name already.' },
+  LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
+  BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'The body is not `application/json` in UTF-8.' },
+  PLAN_LIMIT_REACHED: { status: 429, when: "The request would pass a limit of the account's plan." },
+  RATE_LIMITED: { status: 429, when: 'Too many requests in the current window.' },
+  INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },
+  UNAVAILABLE: {
+    status: 503,
+    when: 'A shard is opening or moving, the store is out of reach, or the service is overloaded or stopping.',
+  },
+  OUT_OF_CAPACITY: { status: 507, when: 'The memory or disk guard refused an upsert; reads and deletes still work.' },
+} as const satisfies Record<string, { status: number; when: string }>;
+
+export type ErrorCode = keyof typeof ERROR_TABLE;
+
+/** One offending field: `path` like `records[3].values[17]`, what was expected, what was got (never the value itself when it is long). */
+export interface ErrorDetail {
+  path: string;
+  expected: string;
+  got: string;
+}
+
+export interface ErrorExtras {
+  details?: ErrorDetail[];
+  retryAfterSeconds?: number;
+  /** Methods for the Allow header of METHOD_NOT_ALLOWED. */
+  allow?: string[];
+  cause?: unknown;
+}
+
+/** The only error that services throw on purpose; `message` is a sentence a client can act on, free of internals. */
+export class ProvecError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: ErrorDetail[] | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly allow: string[] | undefined;
+
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.name = 'ProvecError';
+    this.code = code;
+    this.status = ERROR_TABLE[code].status;
+    this.details = extras.details;
+    this.retryAfterSeconds = extras.retryAfterSeconds;
+    this.allow = extras.allow;
+  }
+}
+
+/** Whether something thrown is a ProvecError: by its shape, since one that came over the transporter is of another class. */
+export function isProvecError(error: unknown): error is ProvecError {
+  return (
+    error instanceof Error &&
+    error.name === 'ProvecError' &&
+    'code' in error &&
+    Object.hasOwn(ERROR_TABLE, String(error.code))
+  );
+}
+
+const NOT_FOUND = {
+  COLLECTION_NOT_FOUND: 'There is no collection of that name.',
+  KEY_NOT_FOUND: 'There is no key with that id.',
+  ACCOUNT_NOT_FOUND: 'There is no account with that id.',
+  RECORD_NOT_FOUND: 'There is no record with that id.',
+  ROUTE_NOT_FOUND: 'There is nothing at this path; /openapi.json lists what there is.',
+} as const satisfies Partial<Record<ErrorCode, string>>;
+
+/** A 404; worded the same wherever it is found out, so that nobody learns how. */
+export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
+  return new ProvecError(code, NOT_FOUND[code]);
+}
+
+/** A 400 INVALID_ARGUMENT that names one field. */
+export function invalidArgument(path: string, expected: string, got: unknown): ProvecError {
+  const detail = { path, expected, got: describe(got) };
+  return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${detail.got}.`, {
+    details: [detail],
+  });
+}
+
+/** Says what a value is without repeating it: safe for logs and short in answers. */
+export function describe(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  switch (typeof value) {
+    case 'string':
+      return value === ''
+        ? 'an empty string'
+        : `a string of ${value.length} ${value.length === 1 ? 'character' : 'characters'}`;
+    case 'number':
+      return Number.isFinite(value) && String(value).length <= 24 ? String(value) : 'not a finite number';
+    case 'boolean':
+      return String(value);
+    default:
+      return `an ${typeof value}`;
+  }
+}

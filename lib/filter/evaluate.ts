@@ -1,0 +1,44 @@
+import type { FilterNode, Relation, Scalar } from './ast.ts';
+import { fieldValue } from './field.ts';
+
+/**
+ * Whether one record's metadata (as JSON.parse gives it) matches. This is the meaning of filters; the shard's columns
+ * must give the same answers. A list matches `in` if any of its elements does; `compare` holds between two numbers or two
+ * strings (by UTF-16 code unit) and nothing else.
+ */
+export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {
+  switch (node.op) {
+    case 'and':
+      return node.nodes.every((part) => matches(part, metadata));
+    case 'or':
+      return node.nodes.some((part) => matches(part, metadata));
+    case 'not':
+      return !matches(node.node, metadata);
+    case 'exists':
+      return fieldValue(metadata, node.field) !== undefined;
+    case 'in': {
+      const value = fieldValue(metadata, node.field);
+      return Array.isArray(value)
+        ? value.some((element) => node.values.includes(element))
+        : node.values.includes(value as Scalar);
+    }
+    case 'compare':
+      return compares(fieldValue(metadata, node.field), node.relation, node.operand);
+  }
+}
+
+/** Whether `value` stands in the relation to `operand`; false where their types differ. */
+export function compares(value: unknown, relation: Relation, operand: string | number): boolean {
+  if (typeof value !== typeof operand) return false;
+  const ordered = value as string | number;
+  switch (relation) {
+    case 'gt':
+      return ordered > operand;
+    case 'gte':
+      return ordered >= operand;
+    case 'lt':
+      return ordered < operand;
+    case 'lte':
+      return ordered <= operand;
+  }
+}

@@ -1,0 +1,97 @@
+/** Every limit of the service with its unit. The entries of `LIMITS` can be lowered, never raised, by PROVEC_LIMITS. */
+export const LIMITS = Object.freeze({
+  nameMaxChars: 64,
+  dimensionsMax: 8_192,
+  idMaxBytes: 512,
+  metadataMaxBytes: 40 * 1024,
+  metadataMaxLevels: 32,
+  recordsPerUpsertMax: 1_000,
+  idsPerRequestMax: 1_000,
+  topKMax: 10_000,
+  topKDefault: 10,
+  bodyMaxBytes: 64 * 1024 * 1024,
+  /** Of a request that brings no records, ids or vector. */
+  plainBodyMaxBytes: 256 * 1024 - 1,
+  jsonMaxLevels: 64,
+  shardsMax: 256,
+  replicasMax: 3,
+  filterMaxLevels: 8,
+  filterMaxConditions: 256,
+  filterMaxInValues: 10_000,
+  anchorsPageMax: 1_000,
+  anchorsPageDefault: 100,
+  keyNameMaxChars: 128,
+  accountNameMaxChars: 128,
+});
+
+export type LimitName = keyof typeof LIMITS;
+export type Limits = Readonly<Record<LimitName, number>>;
+
+/** Bounds inside the service that no client chooses. */
+export const INTERNAL_LIMITS = Object.freeze({
+  bodyParsedOffThreadMinBytes: LIMITS.plainBodyMaxBytes + 1,
+  /** Of bodies from their first byte until their action has ended. */
+  bodiesInFlightMaxBytes: 256 * 1024 * 1024,
+  bodiesSmallReserveBytes: 32 * 1024 * 1024,
+  bodySmallMaxBytes: 1024 * 1024,
+  /** Requests of which it is not known yet whose they are. */
+  arrivalsMaxRequests: 4_096,
+  /** Requests that wait for a seat at the gateway, in each of its queues. */
+  waitingMaxRequests: 4_096,
+  waitingPerAccountMaxRequests: 1_024,
+  waitMaxMs: 10_000,
+  /** Writes hold their seat while they wait for the ledger; what they take of memory is bounded by their bodies. */
+  writeSeats: 1_024,
+  verifySeats: 32,
+  otherSeats: 96,
+  /** For deletes and what operators do. */
+  unsharedSeatsPerAccount: 64,
+  /** Room for the largest answer that there is (topK 10,000 with values of 8,192 dimensions: 313 MiB) beside others. */
+  answersMaxBytes: 512 * 1024 * 1024,
+  answersSmallReserveBytes: 128 * 1024 * 1024,
+  answerSmallMaxBytes: 1024 * 1024,
+  answersTurnMs: 10,
+  answerReadMinBytesPerSecond: 64 * 1024,
+  answerReadWindowMs: 30_000,
+  requestHeaderTimeoutMs: 15_000,
+  requestBodyTimeoutMs: 60_000,
+  actionTimeoutMs: 60_000,
+  shutdownMaxMs: 30_000,
+  shardQueueMaxRequests: 4_096,
+  shardQueueMaxBytes: 512 * 1024 * 1024,
+  /** Of all writes that wait or run on a node; a quarter of its memory limit where that is less. */
+  nodeWritesMaxBytes: 1024 * 1024 * 1024,
+  /** Kept for deletes in a queue that is full of upserts. */
+  shardQueueDeletesReserveRequests: 512,
+  shardQueueDeletesReserveBytes: 32 * 1024 * 1024,
+  logEntryMaxBytes: 80 * 1024 * 1024,
+  groupCommitMaxRequests: 256,
+  groupCommitMaxBytes: 16 * 1024 * 1024,
+  keyCacheMaxAgeMs: 500,
+  keyCacheMaxEntries: 10_000,
+  keyReadMaxMs: 5_000,
+  keyLastUsedMinIntervalMs: 60_000,
+  writeQuotaWaitMaxMs: 30_000,
+  writeQuotaQueueMaxRequests: 4_096,
+  writeTicketMaxMs: 60_000,
+  writeReservationMaxMs: 120_000,
+  writeReservationRenewMs: 30_000,
+  writeHoldsMax: 1_024,
+  writeLineDeadAfterMs: 5_000,
+  queryBlockMax: 64,
+  queryBlockIdleMaxMs: 2_000,
+  /** Longer than it takes another process on its machine to find it. */
+  queryBlockLostAfterMs: 10_000,
+  queryRecallMaxMs: 1_000,
+  queryJournalLeaseMs: 6_000,
+  /** The lease, with both clocks wrong by a tenth in the worst direction, rounded up. */
+  queryJournalDeadAfterMs: 7_500,
+  queryQueueMaxRequests: 4_096,
+  queryCpuMaxMs: 5_000,
+  filterMaxListedValues: 100_000,
+  meteringTickMs: 1_000,
+  meteringMemoryMaxMs: 600_000,
+  recomputeScansMax: 4,
+  recomputeSessionsMax: 2_048,
+  recomputeSessionIdleMaxMs: 3_600_000,
+});

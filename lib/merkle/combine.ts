@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import type { MerkleNode } from '../shard/shard-head.ts';
+import { HASH_BYTES, sha256 } from './sha256.ts';
+
+/** First byte of what is hashed for an inner node; a leaf's is 0, so that neither can pass for the other. */
+export const INNER_TAG = 1;
+
+/**
+ * The parent of two sibling subtrees (format PV1). A lone leaf beside nothing rises: a subtree of one record is that
+ * record's leaf at any depth, which is what makes the root independent of the number of shards.
+ */
+export function combine(left: MerkleNode, right: MerkleNode): MerkleNode {
+  assert(left.hash.length === HASH_BYTES && right.hash.length === HASH_BYTES);
+  if (left.type === 'empty' && right.type !== 'inner') return { type: right.type, hash: right.hash };
+  if (right.type === 'empty' && left.type !== 'inner') return { type: left.type, hash: left.hash };
+  const input = Buffer.alloc(1 + 2 * HASH_BYTES, INNER_TAG);
+  input.set(left.hash, 1);
+  input.set(right.hash, 1 + HASH_BYTES);
+  return { type: 'inner', hash: sha256(input) };
+}
+
+/** The root over `nodes`, the 2^s subtrees of a collection in order of their prefix. */
+export function combineAll(nodes: MerkleNode[]): MerkleNode {
+  return levelsOver(nodes)[0][0];
+}
+
+/**
+ * The siblings of the path to subtree `index` from the collection's root down. The path ends where nothing or a lone leaf
+ * stands, which may be above the subtree: then there are fewer than s of them (see `collectionProof`).
+ */
+export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] {
+  const levels = levelsOver(nodes);
+  const siblings: MerkleNode[] = [];
+  for (let depth = 0; depth < levels.length - 1; depth++) {
+    const below = levels.length - 1 - depth;
+    if (levels[depth][index >>> below].type !== 'inner') break;
+    siblings.push(levels[depth + 1][(index >>> (below - 1)) ^ 1]);
+  }
+  return siblings;
+}
+
+/** All subtrees by depth: the root alone at 0, `nodes` last. */
+function levelsOver(nodes: MerkleNode[]): MerkleNode[][] {
+  assert(nodes.length > 0 && (nodes.length & (nodes.length - 1)) === 0, 'a power of two of subtrees');
+  const levels = [nodes];
+  while (levels[0].length > 1) {
+    const below = levels[0];
+    levels.unshift(Array.from({ length: below.length / 2 }, (_, at) => combine(below[2 * at], below[2 * at + 1])));
+  }
+  return levels;
+}

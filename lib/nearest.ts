@@ -1,0 +1,47 @@
+/** Damerau-Levenshtein distance (optimal string alignment), in UTF-16 code units. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1);
+      row.push(least);
+    }
+    before = previous;
+    previous = row;
+  }
+  return previous[b.length]!;
+}
+
+/** From this length on the beginning of a known name is taken for it. */
+const ABBREVIATION_MIN_CHARS = 3;
+
+const isAbbreviation = (name: string, known: string) =>
+  name.length >= ABBREVIATION_MIN_CHARS && name.length < known.length && known.startsWith(name);
+
+const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
+
+/** Every so many characters one may be wrong; with more it is taken for another name. */
+const CHARS_PER_EDIT = 3;
+
+/**
+ * The one of `known` that is most like `name` (case, `_` and `-` do not count; an abbreviation is one edit), the first of equals; null when
+ * none is so much like it that it can be meant.
+ */
+export function nearest(name: string, known: readonly string[]): string | null {
+  const wanted = folded(name.slice(0, 64));
+  let best: string | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const likely = folded(candidate);
+    const far = isAbbreviation(wanted, likely) ? 1 : distance(wanted, likely);
+    if (far < least && far * CHARS_PER_EDIT <= Math.max(wanted.length, likely.length)) {
+      least = far;
+      best = candidate;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,178 @@
+/**
+ * In what order nodes are asked to hold a shard: rendezvous hashing (Thaler and Ravishankar 1998), weighted by what a node can hold (Schindelhauer and Schomaker
+ * 2005: the smallest of -ln(u) / weight wins, u a hash of shard and node).
+ *
+ * Promises: the order is a pure function of the shard, the nodes and their weights, so every node with the same view gets the same one. A node that joins comes
+ * first for its share of the shards (its weight among all weights) and changes the order of the others for none; when a node leaves, each of its shards goes on to
+ * the node that was next, which differs from shard to shard. Where views differ for a while, two callers may ask two nodes: both may try to claim the shard, the
+ * compare-and-set on the owner's row lets one of them, and the other answers with its name. Who holds a shard is what the store says; this is only where to look
+ * for a holder, or to make one.
+ *
+ * Names are hashed once each (SHA-256); a pair costs two rounds of MurmurHash3's finaliser (Appleby 2011), a few nanoseconds, since a thousand nodes and a hundred
+ * thousand shards are 10^8 pairs. It resists nobody who chooses names, and need not: shard keys hold UUIDs that the service makes, nodes are named by the operator.
+ */
+import { hash } from 'node:crypto';
+import type { ShardKey } from '../shard/shard-key.ts';
+
+/** Looked up once: it is called four times for each pair of a shard and a node, and a global is slow to find in some contexts. */
+const { imul } = Math;
+
+/** Shards that are kept in mind with what is known of them, at most. */
+const SHARDS_MAX = 1_000_000;
+
+/** What a node weighs that does not say how much memory it has. */
+export const WEIGHT_UNSAID = 2 ** 30;
+
+export interface PlacementNode {
+  node: string;
+  /** How much it takes beside the others; above 0. */
+  weight: number;
+}
+
+interface Halves {
+  low: number;
+  high: number;
+}
+
+/** The order of some nodes for each shard. Immutable; a change of the nodes makes another by `with`. */
+export class Placement {
+  readonly nodes: readonly PlacementNode[];
+  readonly #low: Int32Array;
+  readonly #high: Int32Array;
+  readonly #at: Map<string, number>;
+  readonly #isEven: boolean;
+  /** Hashes of shards; one map for all placements that come of each other. */
+  readonly #shards: Map<ShardKey, Halves>;
+  readonly #firsts = new Map<ShardKey, number>();
+  readonly #before: { firsts: Map<ShardKey, number>; stayed: Int32Array; added: number[] } | null;
+
+  /** Node names must differ. */
+  constructor(nodes: Iterable<PlacementNode>, before: Placement | null = null) {
+    this.nodes = [...nodes].sort((a, b) => (a.node < b.node ? -1 : 1));
+    const count = this.nodes.length;
+    this.#low = new Int32Array(count);
+    this.#high = new Int32Array(count);
+    this.#at = new Map(this.nodes.map(({ node }, at) => [node, at]));
+    if (this.#at.size < count) throw new RangeError('Two nodes have one name.');
+    this.#isEven = this.nodes.every(({ weight }) => weight === this.nodes[0]!.weight);
+    this.#shards = before ? before.#shards : new Map();
+    const stayed = new Int32Array(before?.nodes.length ?? 0).fill(-1);
+    const added: number[] = [];
+    this.nodes.forEach(({ node, weight }, at) => {
+      if (!(weight > 0)) throw new RangeError('A node has no weight.');
+      const was = before ? before.#at.get(node) : undefined;
+      const { low, high } = before && was !== undefined ? before.#halvesAt(was) : halvesOf(node);
+      this.#low[at] = low;
+      this.#high[at] = high;
+      if (before && was !== undefined && before.nodes[was]!.weight === weight) stayed[was] = at;
+      else added.push(at);
+    });
+    this.#before = before && { firsts: before.#firsts, stayed, added };
+  }
+
+  /** The order of other nodes; what is known of those that stay is kept. This one itself if nothing differs. */
+  with(nodes: readonly PlacementNode[]): Placement {
+    const isSame = ({ node, weight }: PlacementNode) => this.nodes[this.#at.get(node) ?? -1]?.weight === weight;
+    return nodes.length === this.nodes.length && nodes.every(isSame) ? this : new Placement(nodes, this);
+  }
+
+  /** The node that should hold the shard; null without nodes. */
+  preferred(shard: ShardKey): string | null {
+    let first = this.#firsts.get(shard);
+    if (first === undefined) {
+      first = this.#firstAfter(shard) ?? this.#first(shard);
+      if (this.#firsts.size >= SHARDS_MAX) this.#firsts.clear();
+      this.#firsts.set(shard, first);
+    }
+    return this.nodes[first]?.node ?? null;
+  }
+
+  /** The first node in the shard's order that is accepted; null when none is. */
+  first(shard: ShardKey, isAccepted: (node: string) => boolean): string | null {
+    return this.nodes[this.#first(shard, isAccepted)]?.node ?? null;
+  }
+
+  /** The first in the shard's order of these nodes alone that is accepted. */
+  firstOf(shard: ShardKey, nodes: Iterable<string>, isAccepted: (node: string) => boolean): string | null {
+    const key = this.#halves(shard);
+    let best = -1;
+    for (const node of nodes) {
+      const at = this.#at.get(node) ?? -1;
+      if (at >= 0 && (best < 0 || this.#isBefore(key, at, best)) && isAccepted(node)) best = at;
+    }
+    return this.nodes[best]?.node ?? null;
+  }
+
+  /** The first `count` accepted nodes in the shard's order, or all of them. */
+  order(shard: ShardKey, count: number, isAccepted: (node: string) => boolean = () => true): string[] {
+    const chosen: string[] = [];
+    while (chosen.length < count) {
+      const node = this.first(shard, (other) => !chosen.includes(other) && isAccepted(other));
+      if (node === null) break;
+      chosen.push(node);
+    }
+    return chosen;
+  }
+
+  /** From what was first among the nodes before; undefined when that is not known, or is gone. */
+  #firstAfter(shard: ShardKey): number | undefined {
+    const was = this.#before?.firsts.get(shard) ?? -1;
+    if (!this.#before || was < 0) return undefined;
+    const at = this.#before.stayed[was]!;
+    if (at < 0) return undefined;
+    const key = this.#halves(shard);
+    return this.#before.added.reduce((best, other) => (this.#isBefore(key, other, best) ? other : best), at);
+  }
+
+  #first(shard: ShardKey, isAccepted: ((node: string) => boolean) | null = null): number {
+    const key = this.#halves(shard);
+    let best = -1;
+    let bestScore = 0;
+    for (let at = 0; at < this.nodes.length; at++) {
+      const score = this.#score(key, at);
+      // Of equal scores the earlier name comes first, on every node.
+      if (best >= 0 && score <= bestScore) continue;
+      if (isAccepted !== null && !isAccepted(this.nodes[at]!.node)) continue;
+      best = at;
+      bestScore = score;
+    }
+    return best;
+  }
+
+  #isBefore(key: Halves, at: number, other: number): boolean {
+    const score = this.#score(key, at);
+    const otherScore = this.#score(key, other);
+    return score > otherScore || (score === otherScore && at < other);
+  }
+
+  /** Higher comes first. Where all weigh the same the hash itself is in that order. */
+  #score({ low, high }: Halves, at: number): number {
+    const mixed = finalise((finalise(low ^ this.#low[at]!) + high) ^ this.#high[at]!) >>> 0;
+    return this.#isEven ? mixed : Math.log((mixed + 0.5) / 2 ** 32) / this.nodes[at]!.weight;
+  }
+
+  #halvesAt(at: number): Halves {
+    return { low: this.#low[at]!, high: this.#high[at]! };
+  }
+
+  #halves(shard: ShardKey): Halves {
+    const known = this.#shards.get(shard);
+    if (known !== undefined) return known;
+    const halves = halvesOf(shard);
+    if (this.#shards.size >= SHARDS_MAX) this.#shards.clear();
+    this.#shards.set(shard, halves);
+    return halves;
+  }
+}
+
+function halvesOf(name: string): Halves {
+  const digest = hash('sha256', name, 'buffer');
+  return { low: digest.readInt32LE(0), high: digest.readInt32LE(4) };
+}
+
+/** MurmurHash3's fmix32: every bit of the input changes every bit of the output half of the time. */
+function finalise(value: number): number {
+  let mixed = imul(value ^ (value >>> 16), 0x85ebca6b);
+  mixed = imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return mixed ^ (mixed >>> 16);
+}

@@ -1,0 +1,34 @@
+/** What a plan allows per account; null = no limit. Writes and queries are per UTC month, the others are stock. */
+export interface PlanLimits {
+  vectors: number | null;
+  writes: number | null;
+  queries: number | null;
+  collections: number | null;
+  keys: number | null;
+  anchoring: boolean;
+}
+
+export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
+export type PlanName = (typeof PLAN_NAMES)[number];
+export type Plans = Readonly<Record<PlanName, Readonly<PlanLimits>>>;
+
+export const DEFAULT_PLANS: Plans = Object.freeze({
+  free: Object.freeze({ vectors: 5_000, writes: 1_000, queries: 10_000, collections: 2, keys: 2, anchoring: false }),
+  pro: Object.freeze({ vectors: 500_000, writes: 50_000, queries: 500_000, collections: 25, keys: 5, anchoring: true }),
+  business: Object.freeze({
+    vectors: 5_000_000,
+    writes: 500_000,
+    queries: 5_000_000,
+    collections: null,
+    keys: null,
+    anchoring: true,
+  }),
+  enterprise: Object.freeze({
+    vectors: null,
+    writes: null,
+    queries: null,
+    collections: null,
+    keys: null,
+    anchoring: true,
+  }),
+});

@@ -1,0 +1,162 @@
+/**
+ * The lock of a data directory: files `lock.<n>`, of which only the highest counts.
+ *
+ * Promises: of any number of processes that ask, at most one holds the lock; one that was killed loses it at once; it needs nothing but a file system with
+ * hard links. Fails: with an error that names the holder, or the file system's own.
+ *
+ * Whoever finds the highest file free (released, or its process gone) makes the next number by `link`, which fails for all but one and never shows a file half
+ * written. Numbers only grow: the holder removes lower files, so a starter that fell asleep over an old number sees a higher one beside its own and gives
+ * way. Replacing a stale file in place would not do: of two that find it stale the slower one removes the lock the faster one just made. A listening
+ * socket would, but has a path limit of about 100 bytes and is missing on some mounted volumes.
+ *
+ * A holder whose pid cannot be looked up from here (another container on the same volume, a machine that rebooted) is judged by the file's
+ * time stamp, which the holder moves every second: no clock is compared, only whether it still changes.
+ */
+import { randomUUID } from 'node:crypto';
+import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
+
+const BEAT_MS = 1_000;
+/** Beats may be late; a machine that is busy for longer than this looks dead to other containers only. */
+const SILENCE_MS = 5_000;
+const ATTEMPTS_MAX = 100;
+const NAME = /^lock\.(\d{1,15})$/;
+
+/** What a lock file says; a released one stays to keep its number. */
+type Holder = ProcessIdentity | 'released';
+
+export interface HeldLock {
+  release(): Promise<void>;
+}
+
+/** The lock, or who holds it. */
+export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { holder: ProcessIdentity }> {
+  const own = await ownIdentity();
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const highest = await highestNumber(folder);
+    if (highest > 0) {
+      const holder = await readHolder(folder, highest);
+      if (holder === null) continue;
+      if (holder !== 'released' && (await holds(folder, highest, holder))) return { holder };
+    }
+    const number = highest + 1;
+    if (!(await writeExclusive(folder, number, own))) continue;
+    if ((await highestNumber(folder)) !== number) {
+      await rm(pathOf(folder, number), { force: true });
+      continue;
+    }
+    await removeBelow(folder, number);
+    return { lock: keep(folder, number) };
+  }
+  throw new Error(`could not lock ${folder} in ${ATTEMPTS_MAX} attempts`);
+}
+
+/** The living process that holds the lock of a folder; null when it is free, or the folder is not there. */
+export async function holderOf(folder: string): Promise<ProcessIdentity | null> {
+  const highest = await highestNumber(folder).catch(() => 0);
+  if (highest === 0) return null;
+  const holder = await readHolder(folder, highest);
+  return holder !== null && holder !== 'released' && (await holds(folder, highest, holder)) ? holder : null;
+}
+
+/** Whether the process that held the lock of a folder is known to have ended without releasing it. */
+export async function isAbandoned(folder: string): Promise<boolean> {
+  const highest = await highestNumber(folder).catch(() => 0);
+  const holder = highest === 0 ? null : await readHolder(folder, highest);
+  return holder !== null && holder !== 'released' && (await isAlive(holder)) === false;
+}
+
+function keep(folder: string, number: number): HeldLock {
+  const path = pathOf(folder, number);
+  const beat = setInterval(() => {
+    const now = new Date();
+    utimes(path, now, now).catch(() => {});
+  }, BEAT_MS);
+  beat.unref();
+  let released: Promise<void> | null = null;
+  return {
+    release() {
+      clearInterval(beat);
+      released ??= replaceByReleased(folder, path);
+      return released;
+    },
+  };
+}
+
+async function replaceByReleased(folder: string, path: string): Promise<void> {
+  const draft = draftPath(folder);
+  await writeFile(draft, JSON.stringify('released'), { mode: 0o600 });
+  await rename(draft, path);
+}
+
+async function holds(folder: string, number: number, holder: ProcessIdentity): Promise<boolean> {
+  const alive = await isAlive(holder);
+  if (alive !== 'unknown') return alive;
+  const before = await beatOf(folder, number);
+  for (let waitedMs = 0; waitedMs < SILENCE_MS; waitedMs += BEAT_MS / 4) {
+    await sleep(BEAT_MS / 4);
+    if ((await beatOf(folder, number)) !== before) return true;
+  }
+  return false;
+}
+
+/** Null when the file has gone, or changed hands, since. */
+async function beatOf(folder: string, number: number): Promise<number | null> {
+  const found = await stat(pathOf(folder, number)).catch(() => null);
+  return found?.mtimeMs ?? null;
+}
+
+async function readHolder(folder: string, number: number): Promise<Holder | null> {
+  let text: string;
+  try {
+    text = await readFile(pathOf(folder, number), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  try {
+    const holder = JSON.parse(text) as Holder;
+    if (holder === 'released' || Number.isSafeInteger(holder.pid)) return holder;
+  } catch {}
+  // Files are linked whole, so this one lost its bytes in a power failure, and its process with them.
+  return 'released';
+}
+
+async function writeExclusive(folder: string, number: number, own: ProcessIdentity): Promise<boolean> {
+  const draft = draftPath(folder);
+  try {
+    await writeFile(draft, JSON.stringify(own), { mode: 0o600 });
+    await link(draft, pathOf(folder, number));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function numbers(folder: string): Promise<number[]> {
+  return (await readdir(folder)).flatMap((name) => {
+    const match = NAME.exec(name);
+    return match ? [Number(match[1])] : [];
+  });
+}
+
+async function highestNumber(folder: string): Promise<number> {
+  return Math.max(0, ...(await numbers(folder)));
+}
+
+async function removeBelow(folder: string, number: number): Promise<void> {
+  for (const lower of await numbers(folder)) if (lower < number) await rm(pathOf(folder, lower), { force: true });
+}
+
+function pathOf(folder: string, number: number): string {
+  return join(folder, `lock.${number}`);
+}
+
+function draftPath(folder: string): string {
+  return join(folder, `lock-${randomUUID()}.draft`);
+}

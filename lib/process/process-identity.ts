@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { readFile, readlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { promisify } from 'node:util';
+
+/** Names one process for as long as anybody may ask: pids are reused, a pid with its start time and the place where it counts is not. */
+export interface ProcessIdentity {
+  pid: number;
+  /** When it started, in a form only good for comparing; null where the system does not tell. */
+  startedAt: string | null;
+  /** Where its pid means something: one boot and pid namespace of one machine. */
+  place: string;
+}
+
+/** This process. */
+export async function ownIdentity(): Promise<ProcessIdentity> {
+  return { pid: process.pid, startedAt: await startTime(process.pid), place: await ownPlace() };
+}
+
+/** Whether that process still runs; 'unknown' when its pid counts elsewhere (another machine, boot or container). */
+export async function isAlive(identity: ProcessIdentity): Promise<boolean | 'unknown'> {
+  if (identity.place !== (await ownPlace())) return 'unknown';
+  try {
+    process.kill(identity.pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+  }
+  const startedAt = await startTime(identity.pid);
+  return startedAt === null || identity.startedAt === null || startedAt === identity.startedAt;
+}
+
+async function ownPlace(): Promise<string> {
+  if (process.platform !== 'linux') return hostname();
+  const [boot, namespace] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    readlink('/proc/self/ns/pid').catch(() => ''),
+  ]);
+  return `${hostname()} ${boot.trim()} ${namespace}`;
+}
+
+async function startTime(pid: number): Promise<string | null> {
+  try {
+    if (process.platform === 'linux') {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+      // Field 22 in clock ticks since boot; the command in field 2 may hold spaces and brackets. A zombie holds nothing any more.
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return fields[0] === 'Z' ? 'gone' : fields[19];
+    }
+    if (process.platform === 'win32') return null;
+    const { stdout } = await promisify(execFile)('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      env: { ...process.env, LC_ALL: 'C' },
+    });
+    return stdout.trim() || null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,64 @@
+import { describe, ProvecError } from '../errors.ts';
+import { nearest } from '../nearest.ts';
+
+export type JsonObject = Record<string, unknown>;
+
+/** Whether a parsed JSON value is an object (not null, not an array). */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A field name as it may stand in a message: printable, short, well-formed. */
+function shown(name: string): string {
+  const printable = name.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
+  return printable.length > 64 ? `${printable.slice(0, 64).toWellFormed()}...` : printable;
+}
+
+/**
+ * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, naming it and the nearest known one.
+ * `path` is where the object stands (`records[3]`), empty for the whole request.
+ */
+export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
+  for (const name of Object.keys(object)) {
+    if (!known.includes(name)) throw unknownField(name, known, path, 'field');
+  }
+}
+
+/** A 400 for a name that the operation does not know. */
+export function unknownField(
+  name: string,
+  known: readonly string[],
+  path: string,
+  kind: 'field' | 'query parameter',
+): ProvecError {
+  const where = path === '' ? shown(name) : `${path}.${shown(name)}`;
+  const meant = nearest(name, known);
+  const hint =
+    known.length === 0
+      ? `this operation takes no ${kind}s`
+      : `${meant === null ? 'known:' : `did you mean ${meant}? Known:`} ${known.join(', ')}`;
+  return new ProvecError('INVALID_ARGUMENT', `${where} is not a ${kind} of this operation; ${hint}.`, {
+    details: [
+      {
+        path: where,
+        expected: known.length === 0 ? 'absent' : `one of ${known.join(', ')}`,
+        got: `an unknown ${kind}`,
+      },
+    ],
+  });
+}
+
+/** A 400 for a value that is of the wrong type or out of bounds, where `describe` says too little. */
+export function invalid(path: string, expected: string, got: string): ProvecError {
+  return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${got}.`, {
+    details: [{ path, expected, got }],
+  });
+}
+
+/** The array at `path` with `min` to `max` elements; throws INVALID_ARGUMENT. */
+export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
+  if (!Array.isArray(value) || value.length < min || value.length > max) {
+    throw invalid(path, `an array of ${min} to ${max} ${what}`, describe(value));
+  }
+  return value;
+}

@@ -1,0 +1,23 @@
+import { describe } from '../errors.ts';
+import type { Limits } from '../limits.ts';
+import { boundedArray, invalid } from './fields.ts';
+
+/** A record id: 1 to 512 bytes of well-formed UTF-8, any characters. Throws INVALID_ARGUMENT naming `path`. */
+export function decodeId(value: unknown, path: string, limits: Limits): string {
+  const expected = `a string of 1 to ${limits.idMaxBytes} bytes of well-formed Unicode`;
+  if (typeof value !== 'string' || value === '') throw invalid(path, expected, describe(value));
+  if (!value.isWellFormed()) throw invalid(path, expected, 'a string with a lone surrogate');
+  if (value.length * 3 > limits.idMaxBytes) {
+    const bytes = Buffer.byteLength(value);
+    if (bytes > limits.idMaxBytes) throw invalid(path, expected, `a string of ${bytes} bytes`);
+  }
+  return value;
+}
+
+/** The ids of a fetch or delete without duplicates, in the order given. Throws INVALID_ARGUMENT naming the element. */
+export function decodeIds(value: unknown, path: string, limits: Limits): string[] {
+  const ids = new Set<string>();
+  const given = boundedArray(value, path, 1, limits.idsPerRequestMax, 'ids');
+  for (let i = 0; i < given.length; i++) ids.add(decodeId(given[i], `${path}[${i}]`, limits));
+  return [...ids];
+}

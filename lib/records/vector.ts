@@ -1,0 +1,57 @@
+import { types } from 'node:util';
+import { invalidArgument, ProvecError } from '../errors.ts';
+import type { Metric } from '../store/catalog.ts';
+import { invalid } from './fields.ts';
+
+const { fround } = Math;
+const FLOAT32_MAX = 3.4028234663852886e38;
+
+/**
+ * Checks one vector and writes it as float32 to `target` at `offset`: an array of exactly `dimensions` numbers, each finite and within
+ * float32 range, and for cosine not all zero once they are float32. Throws DIMENSION_MISMATCH or INVALID_ARGUMENT naming the element.
+ */
+export function writeVector(
+  target: Float32Array,
+  offset: number,
+  value: unknown,
+  path: string,
+  dimensions: number,
+  metric: Metric,
+): void {
+  // Not `instanceof`: what a worker thread hands over may be of another realm.
+  const isArray = Array.isArray(value) || types.isFloat32Array(value);
+  if (!isArray) throw invalidArgument(path, `an array of ${dimensions} numbers`, value);
+  const values = value as ArrayLike<unknown>;
+  if (values.length !== dimensions) throw dimensionMismatch(path, dimensions, values.length);
+  let nonZero = false;
+  for (let i = 0; i < dimensions; i++) {
+    const number = values[i];
+    if (typeof number !== 'number') throw invalidArgument(`${path}[${i}]`, 'a number', number);
+    const single = fround(number);
+    // Written so that NaN fails as well.
+    if (!(single <= FLOAT32_MAX && single >= -FLOAT32_MAX)) {
+      throw invalidArgument(`${path}[${i}]`, 'a finite number within float32 range (at most 3.4028235e38)', number);
+    }
+    if (single !== 0) nonZero = true;
+    target[offset + i] = single;
+  }
+  if (!nonZero && metric === 'cosine') {
+    throw invalid(path, 'a vector with a direction (the metric is cosine)', 'all zero in float32');
+  }
+}
+
+/** One vector of a query as float32; throws as `writeVector` does. */
+export function decodeVector(value: unknown, path: string, dimensions: number, metric: Metric): Float32Array {
+  const vector = new Float32Array(dimensions);
+  writeVector(vector, 0, value, path, dimensions, metric);
+  return vector;
+}
+
+/** A 400 for a vector of the wrong length. */
+export function dimensionMismatch(path: string, dimensions: number, got: number): ProvecError {
+  return new ProvecError(
+    'DIMENSION_MISMATCH',
+    `${path} has ${got} ${got === 1 ? 'number' : 'numbers'}, but the collection has ${dimensions} dimensions.`,
+    { details: [{ path, expected: `${dimensions} numbers`, got: `an array of ${got}` }] },
+  );
+}

@@ -1,0 +1,30 @@
+/** Type of a Merkle subtree (format PV1): nothing, exactly one record, or more. */
+export type NodeType = 'empty' | 'leaf' | 'inner';
+
+/** A PV1 subtree: its type and 32-byte hash (32 zero bytes when empty). */
+export interface MerkleNode {
+  type: NodeType;
+  hash: Uint8Array;
+}
+
+/** A shard's state in brief: the seq of its newest commit, its Merkle subtree and its number of records after that commit. */
+export interface ShardHead extends MerkleNode {
+  seq: number;
+  count: number;
+}
+
+/** The head of a shard that never had a commit. */
+export const EMPTY_HEAD: ShardHead = Object.freeze({ seq: 0, type: 'empty', hash: new Uint8Array(32), count: 0 });
+
+/** Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's root. */
+export type Cut = ShardHead[];
+
+/** Whether two heads of one shard say the same of the same state. */
+export function isSameState(a: ShardHead, b: ShardHead): boolean {
+  return a.seq === b.seq && a.count === b.count && isSameNode(a, b);
+}
+
+/** Whether two subtrees are the same. */
+export function isSameNode(a: MerkleNode, b: MerkleNode): boolean {
+  return a.type === b.type && a.hash.length === b.hash.length && a.hash.every((byte, at) => byte === b.hash[at]);
+}

@@ -1,0 +1,98 @@
+import { contains } from '../shard/cut.ts';
+import type { Cut } from '../shard/shard-head.ts';
+
+/** A transaction that was signed and may have been sent: `wire` is its base64 bytes, re-sent as they are until it is confirmed or dead. */
+export interface InFlight {
+  step: 'create' | 'update' | 'close';
+  signature: string;
+  wire: string;
+  /** Decimal string: past this block height the ledger can no longer take it. */
+  lastValidBlockHeight: string;
+  /** The cut it carries; null for create and close. */
+  cut: Cut | null;
+}
+
+export interface Confirmed {
+  cut: Cut;
+  version: number;
+  merkleRoot: string;
+  vectorCount: number;
+  signature: string;
+  /** ISO 8601 UTC. */
+  confirmedAt: string;
+}
+
+/** The outbox row of one collection. */
+export interface AnchorRow {
+  collectionId: string;
+  /** Counts every change, for compare-and-set. Begins at a random number, so that a row removed and made again is never taken for the old one. */
+  revision: number;
+  /** Counts, from the same number, the changes that decide what may be signed next: all but those of what is wanted. */
+  epoch: number;
+  /** Ledger address (base58) of the collection's account. */
+  address: string;
+  created: boolean;
+  /** All that was ever asked for, the newer head of every shard: it contains `inFlight` and `confirmed`. Null: nothing so far. */
+  wanted: Cut | null;
+  /** Since when some of it waits, ISO 8601 UTC, for people only; null when all is confirmed. */
+  wantedAt: string | null;
+  inFlight: InFlight | null;
+  confirmed: Confirmed | null;
+  /** Set when a stored root contradicts the chain: nothing is anchored until an operator decides. */
+  halted: { reason: string; at: string } | null;
+  /** The operator decided that what the shards hold is right, whatever the ledger says; until the next confirmation. */
+  trusted: boolean;
+  /** The collection is deleted: all that is left to do is to close its account and to forget the row. Never taken back. */
+  closing: boolean;
+}
+
+export type AnchorHistoryItem = Omit<Confirmed, 'cut'>;
+
+/** 'due': a transaction is to be sent or followed. 'halted': an operator is to decide. */
+export type AnchorStanding = 'due' | 'halted' | 'settled';
+
+export function standingOf(row: AnchorRow): AnchorStanding {
+  if (row.closing) return 'due';
+  if (row.halted !== null) return 'halted';
+  return row.inFlight !== null || isWanting(row) ? 'due' : 'settled';
+}
+
+/** Whether something was asked for that is not confirmed. */
+export function isWanting({ wanted, confirmed }: Pick<AnchorRow, 'wanted' | 'confirmed'>): boolean {
+  return wanted !== null && (confirmed === null || !contains(confirmed.cut, wanted));
+}
+
+/** A row in brief. */
+export type OpenAnchor = Pick<AnchorRow, 'collectionId' | 'wantedAt'>;
+
+/** One instance of the anchoring service. It lives while `beat` changes; others judge that by their own clock. */
+export interface AnchoringInstance {
+  /** UUID of one life of one process. */
+  instance: string;
+  beat: number;
+  /** Anchors confirmed by it, and its attempts that failed. */
+  confirmed: number;
+  failures: number;
+}
+
+export interface AnchorStore {
+  get(collectionId: string): Promise<AnchorRow | null>;
+  /** Those rows of up to 100 collections that there are, in one reading, in any order. */
+  getMany(collectionIds: string[]): Promise<AnchorRow[]>;
+  /** Writes a collection's first row; false when it has one, which stays as it is. */
+  add(row: AnchorRow): Promise<boolean>;
+  /** Writes the row if the stored revision is `row.revision - 1`; else, and where there is none, changes nothing and returns false. Adds `history` in the same step. */
+  put(row: AnchorRow, history?: AnchorHistoryItem): Promise<boolean>;
+  all(): AsyncIterable<AnchorRow[]>;
+  /** The rows of one standing, in pages; costs what they are, not what all rows are. */
+  open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]>;
+  /** Newest (highest version) first, those with version < `beforeVersion` (null: from the newest). */
+  history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]>;
+  /** Removes row and history if the row is of this revision; false when it is not, and then some of the history may be gone. True when there is no row. */
+  remove(collectionId: string, revision: number): Promise<boolean>;
+  /** Writes an instance's sign of life over its last one. */
+  beat(instance: AnchoringInstance): Promise<void>;
+  instances(): Promise<AnchoringInstance[]>;
+  /** Removes an instance that stopped or was found dead; one that lives all the same comes back with its next beat. Idempotent. */
+  endInstance(instance: string): Promise<void>;
+}

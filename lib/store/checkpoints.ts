@@ -1,0 +1,26 @@
+import type { ShardKey } from '../shard/shard-key.ts';
+
+/** A checkpoint is a folder of files that describe a shard at `seq`. */
+export interface CheckpointInfo {
+  seq: number;
+  bytes: number;
+  /** ISO 8601 UTC, for people only. */
+  createdAt: string;
+}
+
+export interface CheckpointStore {
+  /** A fresh empty folder to write a checkpoint's files into; removed at the next start if it was neither put nor discarded. */
+  stage(shard: ShardKey): Promise<string>;
+  /** Removes a staged folder with what is in it; nothing happens when it was put or discarded before. */
+  discard(stagedFolder: string): Promise<void>;
+  /** Takes over the staged folder as the checkpoint at `seq` with the SHA-256 of every file, durable and all at once, or discards it; keeps the newest two. */
+  put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo>;
+  /** Removes the checkpoints before `seq`. Of those that were set aside as unsound the newest stays, for whoever wants to know why. Idempotent. */
+  prune(shard: ShardKey, seq: number): Promise<void>;
+  /** Newest first. */
+  list(shard: ShardKey): Promise<CheckpointInfo[]>;
+  /** A local folder with the files, every SHA-256 checked; null when absent or unsound (an unsound one is set aside and never offered again). */
+  fetch(shard: ShardKey, seq: number): Promise<string | null>;
+  /** What was fetched has been read, and need not be kept here. Idempotent. */
+  release(fetchedFolder: string): Promise<void>;
+}

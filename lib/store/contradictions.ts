@@ -1,0 +1,22 @@
+import type { ShardKey } from '../shard/shard-key.ts';
+
+/** What was found when a shard opened: its stored bytes do not give the root that was recorded for them. */
+export interface Contradiction {
+  /** The seq that the shard opened at. */
+  seq: number;
+  reason: string;
+  /** ISO 8601 UTC. */
+  at: string;
+}
+
+/**
+ * Contradictions stay until an operator decides. They are kept apart from the anchors, and written by the shard's owner before the shard takes a write, because the
+ * first write after one records a root that contains the changed bytes: from then on nothing else would tell.
+ */
+export interface ContradictionStore {
+  /** Keeps the first one of each shard. */
+  record(shard: ShardKey, contradiction: Contradiction): Promise<void>;
+  /** In the order of shard indexes. */
+  list(collectionId: string): Promise<Contradiction[]>;
+  clear(collectionId: string): Promise<void>;
+}

@@ -1,0 +1,239 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
+import type { CheckpointInfo, CheckpointStore } from '../checkpoints.ts';
+import { StoreError } from '../port.ts';
+import { idPart } from './row-key.ts';
+import { storeFailure } from './store-failure.ts';
+
+/**
+ * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and `manifest.json` with the SHA-256 of each. A folder gets its
+ * name by rename after everything in it was synced, so what has a seq for a name is whole. The folder for staging, on the same disk, holds those that are being written,
+ * `unsound-<seq>` is what did not match its manifest, the newest of a shard.
+ */
+const MANIFEST = 'manifest.json';
+const STAGING = 'staging';
+const ASIDE = 'unsound-';
+const KEPT = 2;
+const DIGEST_STEP_BYTES = 1024 * 1024;
+
+interface Manifest extends CheckpointInfo {
+  files: { name: string; bytes: number; sha256: string }[];
+}
+
+export class FolderCheckpoints implements CheckpointStore {
+  readonly #root: string;
+  readonly #staging: string;
+  #closed = false;
+
+  /** Nobody else stages in `staging`. */
+  constructor(root: string, staging = join(root, STAGING)) {
+    this.#root = root;
+    this.#staging = staging;
+  }
+
+  /** Makes the root and clears what an earlier process staged and never put. */
+  async open(): Promise<void> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    await rm(this.#staging, { recursive: true, force: true });
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  stage(shard: ShardKey): Promise<string> {
+    return this.#guarded('staging a checkpoint', async () => {
+      const folder = join(this.#staging, `${shardFolder(shard).replace('/', '-')}-${randomUUID()}`);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      return folder;
+    });
+  }
+
+  async discard(stagedFolder: string): Promise<void> {
+    if (dirname(stagedFolder) !== this.#staging) throw new RangeError('not a staged folder');
+    await this.#guarded('discarding a checkpoint', () => rm(stagedFolder, { recursive: true, force: true }));
+  }
+
+  put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+    return this.#guarded('writing a checkpoint', async () => {
+      const folder = join(this.#root, shardFolder(shard));
+      const target = join(folder, String(seq));
+      try {
+        const manifest = await describe(stagedFolder, seq);
+        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest));
+        await sync(join(stagedFolder, MANIFEST));
+        await sync(stagedFolder);
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await rm(target, { recursive: true, force: true });
+        await rename(stagedFolder, target);
+        for (const path of [folder, join(folder, '..'), this.#root]) await sync(path);
+        for (const older of (await this.#seqs(shard)).slice(KEPT)) {
+          await rm(join(folder, String(older)), { recursive: true, force: true });
+        }
+        return { seq, bytes: manifest.bytes, createdAt: manifest.createdAt };
+      } catch (error) {
+        await rm(stagedFolder, { recursive: true, force: true });
+        throw error;
+      }
+    });
+  }
+
+  prune(shard: ShardKey, seq: number): Promise<void> {
+    return this.#guarded('removing checkpoints', async () => {
+      for (const older of (await this.#seqs(shard)).filter((found) => found < seq)) {
+        await rm(join(this.#root, shardFolder(shard), String(older)), { recursive: true, force: true });
+      }
+      await this.#keepNewestAside(shard);
+    });
+  }
+
+  list(shard: ShardKey): Promise<CheckpointInfo[]> {
+    return this.#guarded('listing checkpoints', async () => {
+      const infos: CheckpointInfo[] = [];
+      for (const seq of await this.#seqs(shard)) {
+        const manifest = await readManifest(join(this.#root, shardFolder(shard), String(seq)), seq);
+        if (manifest === null) await this.#setAside(shard, seq);
+        else infos.push({ seq, bytes: manifest.bytes, createdAt: manifest.createdAt });
+      }
+      return infos;
+    });
+  }
+
+  /** Nothing was copied. */
+  async release(): Promise<void> {}
+
+  fetch(shard: ShardKey, seq: number): Promise<string | null> {
+    return this.#guarded('reading a checkpoint', async () => {
+      const folder = join(this.#root, shardFolder(shard), String(seq));
+      if (!(await this.#seqs(shard)).includes(seq)) return null;
+      const manifest = await readManifest(folder, seq);
+      if (manifest !== null && (await matches(folder, manifest))) return folder;
+      await this.#setAside(shard, seq);
+      return null;
+    });
+  }
+
+  /** Removes all checkpoints of a collection. */
+  drop(collectionId: string): Promise<void> {
+    return this.#guarded('removing checkpoints', () =>
+      rm(join(this.#root, collectionFolder(collectionId)), { recursive: true, force: true }),
+    );
+  }
+
+  /** Seqs of the checkpoints of a shard, newest first; with a prefix those of folders with other names. */
+  async #seqs(shard: ShardKey, prefix = ''): Promise<number[]> {
+    const names = await readdir(join(this.#root, shardFolder(shard))).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return [];
+      throw error;
+    });
+    return names
+      .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+      .map((name) => Number(name.slice(prefix.length)))
+      .sort((a, b) => b - a);
+  }
+
+  async #setAside(shard: ShardKey, seq: number): Promise<void> {
+    const folder = join(this.#root, shardFolder(shard));
+    const aside = join(folder, `${ASIDE}${seq}`);
+    await rm(aside, { recursive: true, force: true });
+    await rename(join(folder, String(seq)), aside);
+    await this.#keepNewestAside(shard);
+  }
+
+  async #keepNewestAside(shard: ShardKey): Promise<void> {
+    for (const seq of (await this.#seqs(shard, ASIDE)).slice(1)) {
+      await rm(join(this.#root, shardFolder(shard), `${ASIDE}${seq}`), { recursive: true, force: true });
+    }
+  }
+
+  async #guarded<T>(doing: string, work: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw new StoreError('closed', 'The store is closed.');
+    try {
+      return await work();
+    } catch (error) {
+      throw storeFailure(error, doing);
+    }
+  }
+}
+
+function collectionFolder(collectionId: string): string {
+  return idPart(collectionId).toString('hex');
+}
+
+function shardFolder(shard: ShardKey): string {
+  const { collectionId, index } = parseShardKey(shard);
+  return join(collectionFolder(collectionId), String(index));
+}
+
+async function describe(folder: string, seq: number): Promise<Manifest> {
+  const files: Manifest['files'] = [];
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);
+    if (entry.name === MANIFEST) throw new RangeError(`${MANIFEST} is the name of the manifest`);
+    await sync(join(folder, entry.name));
+    files.push({ name: entry.name, ...(await digest(join(folder, entry.name))) });
+  }
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return { seq, bytes, createdAt: new Date().toISOString(), files };
+}
+
+async function digest(path: string): Promise<{ bytes: number; sha256: string }> {
+  const sha256 = createHash('sha256');
+  const file = await open(path, 'r');
+  try {
+    // One for the whole file: a stream would leave one behind for every step, which weigh until they are collected.
+    const chunk = Buffer.allocUnsafeSlow(DIGEST_STEP_BYTES);
+    let bytes = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(chunk, 0, chunk.length, bytes);
+      if (bytesRead === 0) return { bytes, sha256: sha256.digest('hex') };
+      sha256.update(chunk.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Null when there is none or it is not one. */
+async function readManifest(folder: string, seq: number): Promise<Manifest | null> {
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as Manifest;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const sound =
+    manifest?.seq === seq &&
+    Number.isSafeInteger(manifest.bytes) &&
+    typeof manifest.createdAt === 'string' &&
+    Array.isArray(manifest.files) &&
+    manifest.files.every((file) => typeof file?.name === 'string' && !/[\\/]/.test(file.name));
+  return sound ? manifest : null;
+}
+
+async function matches(folder: string, manifest: Manifest): Promise<boolean> {
+  for (const file of manifest.files) {
+    try {
+      const found = await digest(join(folder, file.name));
+      if (found.bytes !== file.bytes || found.sha256 !== file.sha256) return false;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+/** Flushes a file, or the names in a folder, to the disk. */
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

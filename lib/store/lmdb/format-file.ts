@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StoreError } from '../port.ts';
+
+/** The layout of the store's files; a service refuses a folder of a later one. */
+const FORMAT = 1;
+const NAME = 'provec.json';
+
+/**
+ * Whether the folder holds a store of this format; false when it has no format file yet. Throws StoreError 'damaged' when it is of a later format or cannot
+ * be read as one.
+ */
+export async function checkFormat(folder: string): Promise<boolean> {
+  let text: string;
+  try {
+    text = await readFile(join(folder, NAME), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+  const format = formatOf(text);
+  if (format === null) {
+    throw new StoreError(
+      'damaged',
+      `${NAME} in the data directory is damaged: put back a backup of the whole directory, or start with an empty one.`,
+    );
+  }
+  if (format > FORMAT) {
+    throw new StoreError(
+      'damaged',
+      `The data directory has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+    );
+  }
+  return true;
+}
+
+/** Marks the folder as a store of this format, durably; the last step of making one. */
+export async function writeFormat(folder: string): Promise<void> {
+  const draft = join(folder, `${NAME}.${randomUUID()}`);
+  const file = await open(draft, 'w', 0o600);
+  try {
+    await file.writeFile(`${JSON.stringify({ format: FORMAT, createdBy: 'provec' })}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, join(folder, NAME));
+  const directory = await open(folder, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function formatOf(text: string): number | null {
+  try {
+    const { format } = JSON.parse(text) as { format: unknown };
+    return Number.isSafeInteger(format) && (format as number) >= 1 ? (format as number) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,43 @@
+import type { ShardHead } from '../shard/shard-head.ts';
+import type { ShardKey } from '../shard/shard-key.ts';
+
+/** What a committed entry adds to its account's usage; counted exactly once, with the entry itself. */
+export interface Tally {
+  accountId: string;
+  /** `YYYY-MM`, UTC, at commit time. */
+  month: string;
+  /** Records upserted. */
+  writes: number;
+  /** Change of the number of stored vectors; may be negative. */
+  vectors: number;
+}
+
+/** One commit of one shard. `seq` starts at 1 and has no gaps. `body` is opaque to the store. */
+export interface LogEntry {
+  shard: ShardKey;
+  seq: number;
+  epoch: number;
+  /** UUID of this append, to recognise one's own entry after an unknown outcome. */
+  entryId: string;
+  /** 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored bytes that do not decode. */
+  kind: 'write' | 'open' | 'void' | 'damaged';
+  /** The shard after this entry; head.seq === seq. */
+  head: ShardHead;
+  tally: Tally | null;
+  body: Uint8Array;
+}
+
+export interface ShardLog {
+  /** 'conflict' when (shard, seq) is taken; then nothing is changed. On 'committed' entry, head and tally are durable together. */
+  append(entry: LogEntry): Promise<'committed' | 'conflict'>;
+  /** Entries after `afterSeq`, in order, at least one if there is one, then up to `maxBytes` of bodies. */
+  read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]>;
+  /** The newest entry's head; null when the shard never had an entry. Survives trimming. */
+  head(shard: ShardKey): Promise<ShardHead | null>;
+  /** Heads of all shards of a collection that have one, by shard index. */
+  heads(collectionId: string): Promise<Map<number, ShardHead>>;
+  /** Removes entries up to and including `throughSeq`; the head stays. */
+  trim(shard: ShardKey, throughSeq: number): Promise<void>;
+  /** The lowest seq still in the log; null when it is empty. */
+  firstSeq(shard: ShardKey): Promise<number | null>;
+}

@@ -1,0 +1,229 @@
+/**
+ * Collections and accounts. What must be unique is a string under a unique index, in the row's own document, so that one insert takes it and one update gives it
+ * back:
+ * - `place`: account and name while the collection lives, its own id from then on.
+ * - `slot`: where the account has a limit, account and one of the slot numbers (see collection-slots.ts), so that the limit is exact without a count that others
+ *   could overtake; else, and from its drop on, its own id.
+ */
+import type { Collection } from 'mongodb';
+import type { PlanName } from '../../plans.ts';
+import type { AccountRow, Catalog, CollectionRow } from '../catalog.ts';
+import { freeSlots } from './collection-slots.ts';
+import type { Connection } from './connection.ts';
+import { idPart, joined } from './document-id.ts';
+import type { MongoKeys } from './keys.ts';
+import { pagesOf } from './slices.ts';
+import { isDuplicateKey } from './store-failure.ts';
+import type { MongoUsage } from './usage.ts';
+
+const PAGE_ROWS = 500;
+
+interface CollectionDocument {
+  _id: string;
+  state: 'live' | 'dropped';
+  account: string;
+  place: string;
+  slot: string;
+  row: CollectionRow;
+}
+
+interface AccountDocument {
+  _id: string;
+  /** It is gone for everybody; what belongs to it is being removed. */
+  deleting?: true;
+  row: AccountRow;
+}
+
+export class MongoCatalog implements Catalog {
+  readonly #connection: Connection;
+  readonly #collections: Collection<CollectionDocument>;
+  readonly #accounts: Collection<AccountDocument>;
+  readonly #keys: MongoKeys;
+  readonly #usage: MongoUsage;
+
+  constructor(connection: Connection, keys: MongoKeys, usage: MongoUsage) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#usage = usage;
+    this.#collections = connection.collection('collections');
+    this.#accounts = connection.collection('accounts');
+  }
+
+  /** Also ends the deletion of accounts that was cut short. */
+  async open(): Promise<void> {
+    await this.#collections.createIndex({ place: 1 }, { unique: true });
+    await this.#collections.createIndex({ slot: 1 }, { unique: true });
+    await this.#collections.createIndex({ account: 1, state: 1 });
+    await this.#collections.createIndex({ state: 1 });
+    for (const { _id } of await this.#accounts.find({ deleting: true }).toArray()) await this.#finishDeletion(_id);
+  }
+
+  async createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'> {
+    const [_id, account] = [idPart(row.id), idPart(row.accountId)];
+    const place = joined(account, idPart(row.name));
+    const document = { _id, state: 'live' as const, account, place, row: { ...row } };
+    return this.#connection.run('write', 'creating a collection', async () => {
+      for (;;) {
+        const slot = maxCollections === null ? _id : await this.#freeSlot(account, place, maxCollections);
+        if (slot === 'exists' || slot === 'limit') return slot;
+        try {
+          await this.#collections.insertOne({ ...document, slot });
+          return 'created';
+        } catch (error) {
+          if (!isDuplicateKey(error)) throw error;
+        }
+        if (await this.#isPlaceTaken(place)) return 'exists';
+        if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
+        // Another took the slot.
+      }
+    });
+  }
+
+  async findCollection(accountId: string, name: string): Promise<CollectionRow | null> {
+    const place = joined(idPart(accountId), idPart(name));
+    return this.#connection.run('read', 'reading a collection', async () => {
+      const found = await this.#collections.findOne({ place });
+      return found?.row ?? null;
+    });
+  }
+
+  async getCollection(id: string): Promise<CollectionRow | null> {
+    const _id = idPart(id);
+    return this.#connection.run('read', 'reading a collection', async () => {
+      const found = await this.#collections.findOne({ _id });
+      return found?.state === 'live' ? found.row : null;
+    });
+  }
+
+  async listCollections(accountId: string): Promise<CollectionRow[]> {
+    const account = idPart(accountId);
+    return this.#connection.run('read', 'listing collections', async () => {
+      const found = await this.#collections.find({ account, state: 'live' }).toArray();
+      return found.map(({ row }) => row).sort(newestFirst);
+    });
+  }
+
+  async countCollections(accountId: string): Promise<number> {
+    const account = idPart(accountId);
+    return this.#connection.run('read', 'counting collections', () =>
+      this.#collections.countDocuments({ account, state: 'live' }),
+    );
+  }
+
+  async *allCollections(): AsyncIterable<CollectionRow[]> {
+    const pages = pagesOf(this.#connection, this.#collections, { state: 'live' }, PAGE_ROWS);
+    for await (const page of pages) yield page.map(({ row }) => row);
+  }
+
+  async setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null> {
+    const _id = idPart(id);
+    return this.#connection.run('write', 'changing a collection', async () => {
+      const $set = { 'row.deletionProtection': deletionProtection };
+      const changed = await this.#collections.findOneAndUpdate(
+        { _id, state: 'live' },
+        { $set },
+        { returnDocument: 'after' },
+      );
+      return changed?.row ?? null;
+    });
+  }
+
+  async dropCollection(id: string, evenProtected = true): Promise<boolean> {
+    const _id = idPart(id);
+    const allowed = evenProtected ? {} : { 'row.deletionProtection': false };
+    return this.#connection.run('write', 'dropping a collection', async () => {
+      const $set = { state: 'dropped' as const, place: _id, slot: _id };
+      return (await this.#collections.updateOne({ _id, state: 'live', ...allowed }, { $set })).matchedCount > 0;
+    });
+  }
+
+  async listDropped(): Promise<CollectionRow[]> {
+    return this.#connection.run('read', 'listing collections', async () => {
+      const found = await this.#collections.find({ state: 'dropped' }).sort({ _id: 1 }).toArray();
+      return found.map(({ row }) => row);
+    });
+  }
+
+  async forgetDropped(id: string): Promise<void> {
+    const _id = idPart(id);
+    await this.#connection.run('write', 'forgetting a collection', () =>
+      this.#collections.deleteOne({ _id, state: 'dropped' }),
+    );
+  }
+
+  async createAccount(row: AccountRow): Promise<void> {
+    const _id = idPart(row.id);
+    await this.#connection.run('write', 'creating an account', async () => {
+      try {
+        await this.#accounts.insertOne({ _id, row: { ...row } });
+      } catch (error) {
+        if (isDuplicateKey(error)) throw new RangeError('the id of an account is new');
+        throw error;
+      }
+    });
+  }
+
+  async getAccount(id: string): Promise<AccountRow | null> {
+    const _id = idPart(id);
+    return this.#connection.run('read', 'reading an account', async () => {
+      const found = await this.#accounts.findOne({ _id });
+      return found && !found.deleting ? found.row : null;
+    });
+  }
+
+  async listAccounts(): Promise<AccountRow[]> {
+    return this.#connection.run('read', 'listing accounts', async () => {
+      const found = await this.#accounts.find({ deleting: { $exists: false } }).toArray();
+      return found.map(({ row }) => row).sort((a, b) => newestFirst(b, a));
+    });
+  }
+
+  async setPlan(id: string, plan: PlanName): Promise<AccountRow | null> {
+    const filter = { _id: idPart(id), deleting: { $exists: false } };
+    return this.#connection.run('write', 'changing an account', async () => {
+      const $set = { 'row.plan': plan };
+      const changed = await this.#accounts.findOneAndUpdate(filter, { $set }, { returnDocument: 'after' });
+      return changed?.row ?? null;
+    });
+  }
+
+  async deleteAccount(id: string): Promise<boolean> {
+    const _id = idPart(id);
+    return this.#connection.run('write', 'deleting an account', async () => {
+      if ((await this.#accounts.findOne({ _id })) === null) return false;
+      if ((await this.#collections.findOne({ account: _id, state: 'live' })) !== null)
+        throw new RangeError('an account to delete owns no collections');
+      await this.#accounts.updateOne({ _id }, { $set: { deleting: true } });
+      return this.#finishDeletion(_id);
+    });
+  }
+
+  async #finishDeletion(account: string): Promise<boolean> {
+    await this.#keys.remove(account);
+    await this.#usage.forget(account);
+    return (await this.#accounts.deleteOne({ _id: account })).deletedCount > 0;
+  }
+
+  async #isPlaceTaken(place: string): Promise<boolean> {
+    return (await this.#collections.findOne({ place }, { projection: { _id: 1 } })) !== null;
+  }
+
+  async #freeSlot(account: string, place: string, max: number): Promise<string> {
+    if (await this.#isPlaceTaken(place)) return 'exists';
+    const live = await this.#collections
+      .find({ account, state: 'live' })
+      .project<{ slot: string }>({ slot: 1 })
+      .toArray();
+    const taken = live.map(({ slot }) =>
+      slot.startsWith(`${account}.`) ? Number(slot.slice(account.length + 1)) : null,
+    );
+    const free = freeSlots(taken, max);
+    // Creators that meet should not all want the same one.
+    return free.length === 0 ? 'limit' : joined(account, String(free[Math.floor(Math.random() * free.length)]));
+  }
+}
+
+/** Rows of one instant are in the order of their ids, whatever that is. */
+function newestFirst(a: { createdAt: string; id: string }, b: { createdAt: string; id: string }): number {
+  return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1);
+}

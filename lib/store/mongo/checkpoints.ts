@@ -1,0 +1,204 @@
+/**
+ * Checkpoints in GridFS, so that any node reads them; on this machine there are only folders that are being written or read. What was fetched of a shard stays until
+ * something else of it is fetched or put, or the next start.
+ *
+ * One manifest per attempt. It is stored first, with the ids that the files will have, so that whatever an attempt leaves behind can be found; the change of its
+ * state to 'whole' is what makes the checkpoint, after every file of it was stored. What is to go is said to be 'removed' first, then its files go, then it.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Collection, ObjectId } from 'mongodb';
+import type { ShardKey } from '../../shard/shard-key.ts';
+import type { CheckpointInfo, CheckpointStore } from '../checkpoints.ts';
+import { StoreError } from '../port.ts';
+import { CheckpointFiles, type StoredFile } from './checkpoint-files.ts';
+import type { Connection } from './connection.ts';
+import { type IdRange, idPart, joined, numberPart, shardPart, under } from './document-id.ts';
+
+const KEPT = 2;
+
+/** `_id`: shard, seq, attempt. */
+interface Manifest {
+  _id: string;
+  seq: number;
+  state: 'writing' | 'whole' | 'unsound' | 'removed';
+  bytes: number;
+  createdAt: string;
+  files: StoredFile[];
+}
+
+export class GridCheckpoints implements CheckpointStore {
+  readonly #connection: Connection;
+  readonly #manifests: Collection<Manifest>;
+  readonly #files: CheckpointFiles;
+  readonly #staging: string;
+  readonly #fetched: string;
+
+  /** `folder` is this store's own. */
+  constructor(connection: Connection, folder: string) {
+    this.#connection = connection;
+    this.#manifests = connection.collection('checkpoints');
+    this.#files = new CheckpointFiles(connection);
+    this.#staging = join(folder, 'staging');
+    this.#fetched = join(folder, 'fetched');
+  }
+
+  /** Clears what an earlier process left in the folder. */
+  async open(): Promise<void> {
+    for (const folder of [this.#staging, this.#fetched]) {
+      await rm(folder, { recursive: true, force: true });
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+    }
+    await this.#files.createIndexes();
+  }
+
+  async stage(shard: ShardKey): Promise<string> {
+    return this.#connection.run('read', 'staging a checkpoint', () => newFolder(this.#staging, shard));
+  }
+
+  async discard(stagedFolder: string): Promise<void> {
+    if (dirname(stagedFolder) !== this.#staging) throw new RangeError('not a staged folder');
+    await this.#connection.run('read', 'discarding a checkpoint', () => removeFolder(stagedFolder));
+  }
+
+  async put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+    const part = shardPart(shard);
+    return this.#connection.run('write', 'writing a checkpoint', async () => {
+      try {
+        const info = await this.#write(joined(part, numberPart(seq), randomUUID()), seq, stagedFolder);
+        await this.#clearAway(part, seq);
+        await this.#removeFetched(under(part).$gte);
+        return info;
+      } finally {
+        await removeFolder(stagedFolder);
+      }
+    });
+  }
+
+  async prune(shard: ShardKey, seq: number): Promise<void> {
+    const part = shardPart(shard);
+    await this.#connection.run('write', 'removing checkpoints', async () => {
+      const aside = await this.#unsound(part);
+      const older = await this.#manifests.find({ _id: under(part), seq: { $lt: seq } }).toArray();
+      await this.#removeAll([...older.filter(({ state }) => state !== 'unsound'), ...aside.slice(1)]);
+    });
+  }
+
+  async list(shard: ShardKey): Promise<CheckpointInfo[]> {
+    const part = shardPart(shard);
+    return this.#connection.run('read', 'listing checkpoints', async () => {
+      const whole = await this.#whole(under(part));
+      return whole.map(({ seq, bytes, createdAt }) => ({ seq, bytes, createdAt }));
+    });
+  }
+
+  async fetch(shard: ShardKey, seq: number): Promise<string | null> {
+    const part = shardPart(shard);
+    return this.#connection.run('read', 'reading a checkpoint', async () => {
+      const [manifest] = await this.#whole(under(part, numberPart(seq)));
+      if (manifest === undefined) return null;
+      await this.#removeFetched(under(part).$gte);
+      const folder = await newFolder(this.#fetched, shard);
+      try {
+        if (await this.#download(manifest, folder)) return folder;
+        await this.#manifests.updateOne({ _id: manifest._id, state: 'whole' }, { $set: { state: 'unsound' } });
+        await this.#removeAll((await this.#unsound(part)).slice(1));
+      } catch (error) {
+        await removeFolder(folder);
+        throw error;
+      }
+      await removeFolder(folder);
+      return null;
+    });
+  }
+
+  async release(fetchedFolder: string): Promise<void> {
+    if (dirname(fetchedFolder) !== this.#fetched) throw new RangeError('not a fetched folder');
+    await removeFolder(fetchedFolder);
+  }
+
+  /** Removes all checkpoints of a collection, and what was fetched of them. Part of dropping it. */
+  async remove(collectionId: string): Promise<void> {
+    const shards = under(idPart(collectionId));
+    await this.#removeAll(await this.#manifests.find({ _id: shards }).toArray());
+    await this.#removeFetched(shards.$gte);
+  }
+
+  async #write(_id: string, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+    const names: string[] = [];
+    for (const entry of await readdir(stagedFolder, { withFileTypes: true })) {
+      if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);
+      names.push(entry.name);
+    }
+    const planned = names.map((name) => ({ name, bytes: 0, sha256: '', file: new ObjectId() }));
+    await this.#manifests.insertOne({ _id, seq, state: 'writing', bytes: 0, createdAt: '', files: planned });
+    const files: StoredFile[] = [];
+    for (const { name, file } of planned) files.push(await this.#files.upload(stagedFolder, name, file));
+    const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+    const info = { seq, bytes, createdAt: new Date().toISOString() };
+    const { matchedCount } = await this.#manifests.updateOne(
+      { _id, state: 'writing' },
+      { $set: { ...info, files, state: 'whole' } },
+    );
+    // Another node that owns the shard now has written a newer one and cleared away what was older.
+    if (matchedCount === 0) {
+      for (const { file } of planned) await this.#files.remove(file);
+      throw new StoreError('unavailable', 'A newer checkpoint was written meanwhile.');
+    }
+    return info;
+  }
+
+  /** Clears away what is older than the checkpoint at `seq`, but the newest two and the newest unsound one, and attempts that came to nothing. */
+  async #clearAway(part: string, seq: number): Promise<void> {
+    const whole = (await this.#whole(under(part))).slice(0, KEPT);
+    const kept = new Set([...whole, ...(await this.#unsound(part)).slice(0, 1)].map(({ _id }) => _id));
+    const all = await this.#manifests.find({ _id: under(part) }).toArray();
+    await this.#removeAll(all.filter((manifest) => manifest.seq <= seq && !kept.has(manifest._id)));
+  }
+
+  async #removeAll(manifests: Manifest[]): Promise<void> {
+    for (const { _id, files } of manifests) {
+      this.#connection.assertOpen();
+      await this.#manifests.updateOne({ _id }, { $set: { state: 'removed' } });
+      for (const { file } of files) await this.#files.remove(file);
+      await this.#manifests.deleteOne({ _id });
+    }
+  }
+
+  async #removeFetched(prefix: string): Promise<void> {
+    for (const name of await readdir(this.#fetched)) {
+      if (name.startsWith(prefix)) await removeFolder(join(this.#fetched, name));
+    }
+  }
+
+  /** Newest first. */
+  async #unsound(part: string): Promise<Manifest[]> {
+    const found = await this.#manifests.find({ _id: under(part), state: 'unsound' }).toArray();
+    return found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+  }
+
+  /** Whole ones in a range, newest first, the last of each seq. */
+  async #whole(range: IdRange): Promise<Manifest[]> {
+    const found = await this.#manifests.find({ _id: range, state: 'whole' }).sort({ _id: -1 }).toArray();
+    const newest = found.sort((a, b) => b.seq - a.seq || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+    return newest.filter((manifest, at) => manifest.seq !== newest[at - 1]?.seq);
+  }
+
+  async #download(manifest: Manifest, folder: string): Promise<boolean> {
+    for (const file of manifest.files) {
+      if (/[\\/]/.test(file.name) || !(await this.#files.download(file, folder))) return false;
+    }
+    return true;
+  }
+}
+
+async function newFolder(parent: string, shard: ShardKey): Promise<string> {
+  const folder = join(parent, joined(shardPart(shard), randomUUID()));
+  await mkdir(folder, { mode: 0o700 });
+  return folder;
+}
+
+async function removeFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,38 @@
+import { StoreError } from '../port.ts';
+import type { Connection } from './connection.ts';
+import { isDuplicateKey } from './store-failure.ts';
+
+/** The layout of the documents; a service refuses a database of a later one. */
+const FORMAT = 1;
+const ID = 'format';
+
+interface FormatDocument {
+  _id: string;
+  format: number;
+  createdBy: string;
+}
+
+/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of a later format, or of none that can be read. */
+export async function checkFormat(connection: Connection): Promise<void> {
+  const formats = connection.collection<FormatDocument>('format');
+  const found = await formats.findOne({ _id: ID });
+  if (found === null) {
+    try {
+      await formats.insertOne({ _id: ID, format: FORMAT, createdBy: 'provec' });
+    } catch (error) {
+      // Another node was first; it may be a newer one.
+      if (!isDuplicateKey(error)) throw error;
+      await checkFormat(connection);
+    }
+    return;
+  }
+  const { format } = found;
+  if (!Number.isSafeInteger(format) || format < 1)
+    throw new StoreError('damaged', 'The format document of the database is damaged: put back a backup.');
+  if (format > FORMAT) {
+    throw new StoreError(
+      'damaged',
+      `The database has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+    );
+  }
+}

@@ -1,0 +1,160 @@
+import type { Collection } from 'mongodb';
+import { isLastManageKey, type KeyRow, type KeyStore } from '../keys.ts';
+import type { Connection } from './connection.ts';
+import { idPart } from './document-id.ts';
+import { isDuplicateKey } from './store-failure.ts';
+
+/** What one document holds with room to spare. */
+const KEYS_MAX = 10_000;
+const TOUCH_ATTEMPTS = 3;
+
+/** All keys of one account. `revision` counts the changes of which keys there are. */
+interface AccountKeys {
+  _id: string;
+  revision: number;
+  keys: KeyRow[];
+  /** What the keys are found by, unique over all accounts. Never empty: an empty array would count as a value of its own. */
+  lookups: string[];
+}
+
+/**
+ * The keys of an account lie in one document, so that what must hold of all of them (a limit; one that can manage stays) is a compare-and-set of that document:
+ * read, decide, and write if the revision is what it was. An account has at most KEYS_MAX.
+ */
+export class MongoKeys implements KeyStore {
+  readonly #connection: Connection;
+  readonly #accounts: Collection<AccountKeys>;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#accounts = connection.collection('account-keys');
+  }
+
+  async createIndexes(): Promise<void> {
+    await this.#accounts.createIndex({ lookups: 1 }, { unique: true });
+  }
+
+  async create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'> {
+    const _id = idPart(row.accountId);
+    return this.#connection.run('write', 'creating a key', async () => {
+      for (;;) {
+        const stored = await this.#account(_id);
+        const count = stored?.keys.length ?? 0;
+        if (count >= Math.min(maxKeys ?? KEYS_MAX, KEYS_MAX)) return 'limit';
+        if (await this.#isTaken(row)) {
+          // By another process that makes the same first key, after the account was read: then it has one.
+          if ((await this.#account(_id))?.revision !== stored?.revision) continue;
+          throw new RangeError('the id and the hash of a key are new');
+        }
+        if (stored === null ? await this.#insert(_id, row) : await this.#push(stored, row)) return 'created';
+      }
+    });
+  }
+
+  async findByHash(hash: string): Promise<KeyRow | null> {
+    return this.#connection.run('read', 'reading a key', async () => {
+      const projection = { keys: { $elemMatch: { hash } } };
+      const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection });
+      return account?.keys?.[0] ?? null;
+    });
+  }
+
+  async list(accountId: string): Promise<KeyRow[]> {
+    const _id = idPart(accountId);
+    return this.#connection.run('read', 'listing keys', async () => {
+      const keys = (await this.#accounts.findOne({ _id }))?.keys ?? [];
+      return keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1));
+    });
+  }
+
+  async count(accountId: string): Promise<number> {
+    const _id = idPart(accountId);
+    return this.#connection.run('read', 'counting keys', async () => {
+      const projection = { 'keys.id': 1 };
+      return (await this.#accounts.findOne({ _id }, { projection }))?.keys.length ?? 0;
+    });
+  }
+
+  async revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
+    const _id = idPart(accountId);
+    return this.#connection.run('write', 'revoking a key', async () => {
+      for (;;) {
+        const stored = await this.#account(_id);
+        const row = stored?.keys.find((key) => key.id === id);
+        if (!stored || row === undefined) return 'absent';
+        if (isLastManageKey(row, stored.keys, Date.parse(nowIso))) return 'last';
+        const { revision } = stored;
+        const { matchedCount } = await this.#accounts.updateOne(
+          { _id, revision },
+          { $pull: { keys: { id } }, $pullAll: { lookups: lookupsOf(row) }, $inc: { revision: 1 } },
+        );
+        if (matchedCount > 0) return 'revoked';
+      }
+    });
+  }
+
+  async touch(id: string, lastUsedAt: string): Promise<void> {
+    await this.#connection.run('write', 'touching a key', async () => {
+      for (let attempt = 0; attempt < TOUCH_ATTEMPTS; attempt++) {
+        const stored = await this.#accounts.findOne({ lookups: byId(id) });
+        const at = stored?.keys.findIndex((key) => key.id === id) ?? -1;
+        if (!stored || at < 0) return;
+        const before = stored.keys[at].lastUsedAt;
+        if (before !== null && Date.parse(before) >= Date.parse(lastUsedAt)) return;
+        const field = `keys.${at}.lastUsedAt`;
+        const same = { _id: stored._id, revision: stored.revision, [field]: before };
+        if ((await this.#accounts.updateOne(same, { $set: { [field]: lastUsedAt } })).matchedCount > 0) return;
+      }
+    });
+  }
+
+  /** Removes all keys of an account. Part of deleting it. */
+  async remove(account: string): Promise<void> {
+    await this.#accounts.deleteOne({ _id: account });
+  }
+
+  #account(_id: string): Promise<AccountKeys | null> {
+    return this.#connection.reading('reading keys', () => this.#accounts.findOne({ _id }));
+  }
+
+  async #isTaken(row: KeyRow): Promise<boolean> {
+    const filter = { lookups: { $in: lookupsOf(row) } };
+    return (await this.#accounts.findOne(filter, { projection: { _id: 1 } })) !== null;
+  }
+
+  /** False when it did not fit in any more; why, the next look tells. */
+  async #insert(_id: string, row: KeyRow): Promise<boolean> {
+    try {
+      await this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups: [`@${_id}`, ...lookupsOf(row)] });
+      return true;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  async #push({ _id, revision }: AccountKeys, row: KeyRow): Promise<boolean> {
+    try {
+      const { matchedCount } = await this.#accounts.updateOne(
+        { _id, revision },
+        { $push: { keys: { ...row }, lookups: { $each: lookupsOf(row) } }, $inc: { revision: 1 } },
+      );
+      return matchedCount > 0;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+}
+
+function lookupsOf({ hash, id }: KeyRow): string[] {
+  return [byHash(hash), byId(id)];
+}
+
+function byHash(hash: string): string {
+  return `#${idPart(hash)}`;
+}
+
+function byId(id: string): string {
+  return `=${idPart(id)}`;
+}

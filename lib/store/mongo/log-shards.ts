@@ -1,0 +1,65 @@
+import { LRUCache } from 'lru-cache';
+import type { Collection } from 'mongodb';
+import type { Connection } from './connection.ts';
+import { idPart, under } from './document-id.ts';
+
+interface LogShardDocument {
+  _id: string;
+  index: number;
+  /** Entries up to here are trimmed, whatever is still stored of them. */
+  trimmedThrough: number;
+  /** Accounts whose usage documents hold folded tallies of the shard. */
+  accounts: string[];
+}
+
+const KNOWN_MAX = 10_000;
+
+/** What is known of a shard's log beside its entries: that there is one, how far it is trimmed, and who was charged for it. */
+export class LogShards {
+  readonly #shards: Collection<LogShardDocument>;
+  readonly #charged = new LRUCache<string, true>({ max: KNOWN_MAX });
+
+  constructor(connection: Connection) {
+    this.#shards = connection.collection('log-shards');
+  }
+
+  /** To be called before a shard's first entry is stored. */
+  async register(shard: string): Promise<void> {
+    const $setOnInsert = { index: indexOf(shard), trimmedThrough: 0, accounts: [] };
+    await this.#shards.updateOne({ _id: shard }, { $setOnInsert }, { upsert: true });
+  }
+
+  /** To be called before a tally of the shard is folded into the account's usage document. */
+  async charge(shard: string, account: string): Promise<void> {
+    const key = `${shard} ${account}`;
+    if (this.#charged.has(key)) return;
+    const $setOnInsert = { index: indexOf(shard), trimmedThrough: 0 };
+    await this.#shards.updateOne({ _id: shard }, { $setOnInsert, $addToSet: { accounts: account } }, { upsert: true });
+    this.#charged.set(key, true);
+  }
+
+  async of(collectionId: string): Promise<LogShardDocument[]> {
+    return this.#shards
+      .find({ _id: under(idPart(collectionId)) })
+      .sort({ _id: 1 })
+      .toArray();
+  }
+
+  async trimmedThrough(shard: string): Promise<number> {
+    return (await this.#shards.findOne({ _id: shard }))?.trimmedThrough ?? 0;
+  }
+
+  async raiseTrimmed(shard: string, throughSeq: number): Promise<void> {
+    await this.#shards.updateOne({ _id: shard }, { $max: { trimmedThrough: throughSeq } });
+  }
+
+  async remove(collectionId: string): Promise<void> {
+    const shards = under(idPart(collectionId));
+    for (const key of [...this.#charged.keys()]) if (key.startsWith(shards.$gte)) this.#charged.delete(key);
+    await this.#shards.deleteMany({ _id: shards });
+  }
+}
+
+function indexOf(shard: string): number {
+  return Number(shard.slice(shard.lastIndexOf('.') + 1));
+}

@@ -1,0 +1,80 @@
+import type { Collection } from 'mongodb';
+import type { ShardKey } from '../../shard/shard-key.ts';
+import type { Connection } from './connection.ts';
+import { type IdRange, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
+import type { LogShards } from './log-shards.ts';
+import { deleteRange, idsIn } from './slices.ts';
+import type { SplitBodies } from './split-bodies.ts';
+import type { TallyFolding } from './tally-folding.ts';
+
+const SLICE_ENTRIES = 1_000;
+const FENCES = ['open', 'void'];
+
+/**
+ * Removes entries that nobody will read again, but not those that a deposed owner must collide with (see log.ts). In this order, so that it may be cut short
+ * anywhere: the tallies are counted, readers are told, entries go, then the bodies of those that stay, then parts of split bodies, with and without an entry.
+ */
+export class LogTrimming {
+  readonly #connection: Connection;
+  readonly #entries: Collection<EntryDocument>;
+  readonly #shards: LogShards;
+  readonly #bodies: SplitBodies;
+  readonly #folding: TallyFolding;
+
+  constructor(
+    connection: Connection,
+    entries: Collection<EntryDocument>,
+    shards: LogShards,
+    bodies: SplitBodies,
+    folding: TallyFolding,
+  ) {
+    this.#connection = connection;
+    this.#entries = entries;
+    this.#shards = shards;
+    this.#bodies = bodies;
+    this.#folding = folding;
+  }
+
+  async trim(shard: ShardKey, throughSeq: number): Promise<void> {
+    const part = shardPart(shard);
+    const [newest] = await this.#entries
+      .find({ _id: under(part) })
+      .project<{ _id: string }>({ _id: 1 })
+      .sort({ _id: -1 })
+      .limit(1)
+      .toArray();
+    if (newest === undefined) return;
+    const newestSeq = lastNumber(newest._id);
+    const through = Math.min(throughSeq, newestSeq);
+    if (through < 1) return;
+    await this.#folding.fold(part, through);
+    await this.#shards.raiseTrimmed(part, through);
+    await this.#removeEntries(part, Math.min(through, newestSeq - 1));
+    const trimmed = numbered(part, 0, through);
+    await this.#entries.updateMany({ _id: trimmed, body: { $exists: true } }, { $unset: { body: '' } });
+    await deleteRange(this.#connection, this.#bodies.collection, trimmed);
+  }
+
+  /** Removes all entries in a range of shards. */
+  async removeAll(shards: IdRange): Promise<void> {
+    await deleteRange(this.#connection, this.#entries, shards);
+    await deleteRange(this.#connection, this.#bodies.collection, shards);
+  }
+
+  async #removeEntries(part: string, through: number): Promise<void> {
+    if (through < 1) return;
+    const fences = await this.#entries
+      .find({ _id: numbered(part, 1, through + 1), kind: { $in: FENCES as EntryDocument['kind'][] } })
+      .project<{ _id: string }>({ _id: 1 })
+      .toArray();
+    const kept = fences.flatMap(({ _id }) => [_id, joined(part, numberPart(lastNumber(_id) - 1))]);
+    const removable = { _id: { ...numbered(part, 1, through), $nin: kept } };
+    for (;;) {
+      const ids = await idsIn(this.#entries, removable, SLICE_ENTRIES);
+      if (ids.length > 0) await this.#entries.deleteMany({ _id: { $gte: ids[0], $lte: ids.at(-1)!, $nin: kept } });
+      if (ids.length < SLICE_ENTRIES) return;
+      this.#connection.assertOpen();
+    }
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The log of every shard. One insert is one commit: its `_id` is shard and seq, so of all appends at a seq one is stored and the others collide.
+ *
+ * Promises
+ * - The collision is the fence: whoever takes a shard over appends an `open`, and the deposed owner's next append, or the one whose outcome it never learnt, meets
+ *   a taken seq. So trimming must leave what it can collide with: entries of kind `open` and `void`, the entry before each `open`, and the newest entry stay,
+ *   without their bodies. What was trimmed is told from what is there by `trimmedThrough`, which only grows; reads look past it only.
+ * - The head is the newest entry's; nothing else has to be written with it. The tally rides in the entry (see tally-folding.ts).
+ * - Reads give entries without gaps. Where one is missing (a failover took it back, or it was trimmed meanwhile) they end before it.
+ *
+ * How it fails
+ * - An append whose answer was lost is 'unknown', and may still arrive. Only a taken seq decides: whoever must know appends a `void` there.
+ * - A gap is refused by what was the newest entry a moment ago. That is for mistakes of callers; it is no guard between processes.
+ */
+
+import { LRUCache } from 'lru-cache';
+import type { Collection } from 'mongodb';
+import type { ShardHead } from '../../shard/shard-head.ts';
+import type { ShardKey } from '../../shard/shard-key.ts';
+import type { LogEntry, ShardLog } from '../log.ts';
+import type { Connection } from './connection.ts';
+import { idPart, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
+import { decodeHead } from './head-codec.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
+import { decodeEntry, type EntryDocument, type EntryOutline, encodeEntry } from './log-entry-codec.ts';
+import type { LogShards } from './log-shards.ts';
+import { LogTrimming } from './log-trimming.ts';
+import { SplitBodies } from './split-bodies.ts';
+import { isDuplicateKey } from './store-failure.ts';
+import type { TallyFolding } from './tally-folding.ts';
+
+const OUTLINES_PER_READ = 1_000;
+const NEWEST_KEPT = 10_000;
+const HEADS_AT_ONCE = 16;
+const LAST_SEQ = Number.MAX_SAFE_INTEGER;
+
+export class MongoLog implements ShardLog {
+  readonly #connection: Connection;
+  readonly #entries: Collection<EntryDocument>;
+  readonly #shards: LogShards;
+  readonly #bodies: SplitBodies;
+  readonly #trimming: LogTrimming;
+  readonly #turns = new KeyedMutex();
+  /** The newest seq that this process knows of; more may have come from elsewhere. */
+  readonly #newest = new LRUCache<string, number>({ max: NEWEST_KEPT });
+
+  constructor(connection: Connection, entries: Collection<EntryDocument>, shards: LogShards, folding: TallyFolding) {
+    this.#connection = connection;
+    this.#entries = entries;
+    this.#shards = shards;
+    this.#bodies = new SplitBodies(connection);
+    this.#trimming = new LogTrimming(connection, entries, shards, this.#bodies, folding);
+  }
+
+  async append(entry: LogEntry): Promise<'committed' | 'conflict'> {
+    if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
+    const shard = shardPart(entry.shard);
+    return this.#connection.run('write', 'appending to the log', () =>
+      this.#turns.inTurn(shard, () => this.#append(shard, entry)),
+    );
+  }
+
+  async read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]> {
+    return this.#connection.run('read', 'reading the log', () => this.#read(shard, afterSeq, maxBytes));
+  }
+
+  async head(shard: ShardKey): Promise<ShardHead | null> {
+    return this.#connection.run('read', 'reading a head', () => this.#head(shardPart(shard)));
+  }
+
+  async heads(collectionId: string): Promise<Map<number, ShardHead>> {
+    return this.#connection.run('read', 'reading heads', async () => {
+      const heads = new Map<number, ShardHead>();
+      const shards = await this.#shards.of(collectionId);
+      for (let at = 0; at < shards.length; at += HEADS_AT_ONCE) {
+        const some = shards.slice(at, at + HEADS_AT_ONCE);
+        const found = await Promise.all(some.map(({ _id }) => this.#head(_id)));
+        found.forEach((head, i) => {
+          if (head !== null) heads.set(some[i].index, head);
+        });
+      }
+      return heads;
+    });
+  }
+
+  async trim(shard: ShardKey, throughSeq: number): Promise<void> {
+    await this.#connection.run('write', 'trimming the log', () => this.#trimming.trim(shard, throughSeq));
+  }
+
+  async firstSeq(shard: ShardKey): Promise<number | null> {
+    const part = shardPart(shard);
+    return this.#connection.run('read', 'reading the log', async () => {
+      const trimmed = await this.#shards.trimmedThrough(part);
+      const first = await this.#outlines(part, trimmed, 1);
+      return first.length === 0 ? null : lastNumber(first[0]._id);
+    });
+  }
+
+  /** Removes all that belongs to a collection. Part of dropping it. */
+  async remove(collectionId: string): Promise<void> {
+    const shards = under(idPart(collectionId));
+    await this.#turns.settled(shards.$gte);
+    for (const shard of [...this.#newest.keys()]) if (shard.startsWith(shards.$gte)) this.#newest.delete(shard);
+    await this.#trimming.removeAll(shards);
+    await this.#shards.remove(collectionId);
+  }
+
+  /** Resolves when the appends to a collection that were asked for by now have ended. */
+  appended(collectionId: string): Promise<void> {
+    return this.#turns.settled(under(idPart(collectionId)).$gte);
+  }
+
+  async #append(shard: string, entry: LogEntry): Promise<'committed' | 'conflict'> {
+    const { seq, kind } = entry;
+    if (await this.#connection.reading('reading a head', () => this.#isTaken(shard, seq, kind))) return 'conflict';
+    // Without their entry the parts are nothing, so nothing of the call is there when they fail.
+    const parts = await this.#connection.reading('storing the body of a log entry', () =>
+      this.#bodies.write(shard, entry),
+    );
+    try {
+      await this.#entries.insertOne(encodeEntry(shard, entry, parts));
+      this.#newest.set(shard, Math.max(seq, this.#newest.get(shard) ?? 0));
+      return 'committed';
+    } catch (error) {
+      this.#newest.delete(shard);
+      if (!isDuplicateKey(error)) throw error;
+      if (parts > 0) await this.#removeParts(shard, entry).catch(() => undefined);
+      return 'conflict';
+    }
+  }
+
+  /** Unless the entry itself is there, from an attempt whose answer was lost. */
+  async #removeParts(shard: string, entry: LogEntry): Promise<void> {
+    const _id = joined(shard, numberPart(entry.seq));
+    const there = await this.#entries.findOne({ _id }, { projection: { entryId: 1 } });
+    if (there?.entryId !== entry.entryId) await this.#bodies.remove(shard, entry);
+  }
+
+  /** Whether the seq is known to be taken. Throws RangeError where it would leave a gap. */
+  async #isTaken(shard: string, seq: number, kind: LogEntry['kind']): Promise<boolean> {
+    let newest = this.#newest.get(shard);
+    if (newest === undefined || seq > newest + 1) {
+      newest = (await this.#newestSeq(shard)) ?? 0;
+      if (newest === 0) await this.#shards.register(shard);
+      this.#newest.set(shard, newest);
+    }
+    if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
+    // A `void` is for closing a gap that a failover left; there the insert alone decides.
+    if (seq <= newest && kind === 'void') return seq <= (await this.#shards.trimmedThrough(shard));
+    return seq <= newest;
+  }
+
+  async #newestSeq(shard: string): Promise<number | null> {
+    const found = await this.#newestOf(shard);
+    return found && lastNumber(found._id);
+  }
+
+  async #head(shard: string): Promise<ShardHead | null> {
+    const found = await this.#newestOf(shard);
+    return found && decodeHead(found.head);
+  }
+
+  async #newestOf(shard: string): Promise<Pick<EntryDocument, '_id' | 'head'> | null> {
+    const newest = this.#entries.find({ _id: under(shard) }).project<EntryDocument>({ head: 1 });
+    return (await newest.sort({ _id: -1 }).limit(1).toArray())[0] ?? null;
+  }
+
+  async #read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]> {
+    const part = shardPart(shard);
+    const entries: LogEntry[] = [];
+    let bytes = 0;
+    let after = Math.max(afterSeq, await this.#shards.trimmedThrough(part));
+    for (;;) {
+      const outlines = await this.#outlines(part, after, OUTLINES_PER_READ);
+      const fitting: EntryOutline[] = [];
+      for (const outline of outlines) {
+        bytes += Number(outline.bodyBytes) || 0;
+        if (entries.length + fitting.length > 0 && bytes > maxBytes) break;
+        fitting.push(outline);
+      }
+      const found = await this.#fetch(shard, part, fitting);
+      for (const entry of found) {
+        if (entries.length > 0 && entry.seq !== entries.at(-1)!.seq + 1) return entries;
+        entries.push(entry);
+      }
+      const trimmed = found.length < fitting.length ? await this.#shards.trimmedThrough(part) : 0;
+      if (entries.length === 0 && trimmed > after) {
+        // All that was chosen has been trimmed meanwhile.
+        after = trimmed;
+        bytes = 0;
+      } else if (fitting.length < OUTLINES_PER_READ || found.length < fitting.length) return entries;
+      else after = lastNumber(fitting.at(-1)!._id);
+    }
+  }
+
+  /** The entries of some outlines, in order; those that were trimmed meanwhile are left out. */
+  async #fetch(shard: ShardKey, part: string, outlines: EntryOutline[]): Promise<LogEntry[]> {
+    const entries: LogEntry[] = [];
+    for (let at = 0; at < outlines.length; ) {
+      const some = sliceByBytes(outlines, at);
+      at += some.length;
+      const ids = some.map(({ _id }) => _id);
+      const documents = await this.#entries
+        .find({ _id: { $in: ids } })
+        .sort({ _id: 1 })
+        .toArray();
+      for (const document of documents) {
+        const body = await this.#bodies.read(part, lastNumber(document._id), document);
+        entries.push(decodeEntry(shard, document, body));
+      }
+    }
+    if (!entries.some(({ kind }) => kind === 'damaged') && entries.length === outlines.length) return entries;
+    const trimmed = await this.#shards.trimmedThrough(part);
+    return entries.filter(({ seq }) => seq > trimmed);
+  }
+
+  #outlines(part: string, afterSeq: number, limit: number): Promise<EntryOutline[]> {
+    return this.#entries
+      .find({ _id: numbered(part, afterSeq + 1, LAST_SEQ) })
+      .project<EntryOutline>({ bodyBytes: 1, parts: 1, entryId: 1 })
+      .sort({ _id: 1 })
+      .limit(limit)
+      .toArray();
+  }
+}
+
+/** Some outlines from `at` on, at least one, whose bodies are not much for one answer. */
+function sliceByBytes(outlines: EntryOutline[], at: number): EntryOutline[] {
+  const maxBytes = 8 * 1024 * 1024;
+  let bytes = 0;
+  let end = at;
+  while (end < outlines.length && (end === at || bytes + outlines[end].bodyBytes <= maxBytes)) {
+    bytes += outlines[end].bodyBytes;
+    end++;
+  }
+  return outlines.slice(at, end);
+}

@@ -1,0 +1,164 @@
+/**
+ * Gives the room of deleted records back: when the rows that deletes left outnumber the live ones, the live ones are copied into a new generation, one
+ * compare-and-set makes it the one that counts, and the old one is removed. A tombstone cannot simply be deleted: an older write of its record, on its way from a
+ * node that no longer owns the shard, would bring the record back. Such a write names the generation it read; once that counts no more, it changes nothing.
+ *
+ * Why nothing is lost: applies of this process take turns with the last step and leave word of what they change meanwhile. Those of another process raise the mark
+ * when they are through, and the compare-and-set demands that the mark is where this process knows it to be; if not, the attempt is given up. An apply whose
+ * rows went into the old generation and that was not through cannot raise the mark any more, and is done again in the new one. Every attempt has a generation
+ * number of its own, so that what is left of one that was given up never mixes with another; all lower numbers are swept after the next success.
+ */
+import type { Connection } from './connection.ts';
+import { type IdRange, joined, numberPart, under } from './document-id.ts';
+import type { KeyedMutex } from './keyed-mutex.ts';
+import { type RecordDocument, sizeOf } from './record-codec.ts';
+import type { RecordRows } from './record-rows.ts';
+import { generationPart, type RecordShard, type RecordShards } from './record-shards.ts';
+import { deleteRange } from './slices.ts';
+
+const PAGE_BYTES = 4 * 1024 * 1024;
+const PAGE_ROWS_FIRST = 100;
+const PAGE_ROWS_MAX = 1_000;
+/** Past this many records that change while a generation is made, it is given up. */
+const CHANGED_MAX = 100_000;
+
+/** A generation in the making. */
+interface Attempt {
+  state: RecordShard;
+  /** Id parts of records that were changed since it began. */
+  changed: Set<string>;
+  /** The mark after those changes; if it stands elsewhere, another process made some too. */
+  mark: number;
+  stopped: boolean;
+}
+
+export class RecordCompaction {
+  readonly #connection: Connection;
+  readonly #shards: RecordShards;
+  readonly #rows: RecordRows;
+  readonly #turns: KeyedMutex;
+  readonly #minTombstones: number;
+  readonly #attempts = new Map<string, Attempt | null>();
+  /** Deletes left before it is worth counting again. */
+  readonly #untilCount = new Map<string, number>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(
+    connection: Connection,
+    shards: RecordShards,
+    rows: RecordRows,
+    turns: KeyedMutex,
+    minTombstones: number,
+  ) {
+    this.#connection = connection;
+    this.#shards = shards;
+    this.#rows = rows;
+    this.#turns = turns;
+    this.#minTombstones = minTombstones;
+  }
+
+  /** To be called in the shard's turn, before records are changed, with the mark that was found. */
+  changing(shard: string, mark: number, ids: string[]): void {
+    const attempt = this.#attempts.get(shard);
+    if (!attempt) return;
+    if (mark !== attempt.mark) attempt.stopped = true;
+    for (const id of ids) attempt.changed.add(id);
+    if (attempt.changed.size > CHANGED_MAX) attempt.stopped = true;
+  }
+
+  /** To be called in the same turn, when the mark was raised; so many records were deleted. Begins a compaction where it may be worth it, and does not wait for it. */
+  changed(shard: string, mark: number, count: number): void {
+    const attempt = this.#attempts.get(shard);
+    if (attempt) attempt.mark = mark;
+    const left = (this.#untilCount.get(shard) ?? this.#minTombstones) - count;
+    this.#untilCount.set(shard, left);
+    if (count === 0 || left > 0 || this.#attempts.has(shard)) return;
+    this.#attempts.set(shard, null);
+    const running = this.#connection
+      .run('write', 'compacting records', () => this.#compact(shard))
+      // Nothing is lost by a failure but room; it is tried again after as many deletes.
+      .catch(() => void this.#untilCount.set(shard, this.#minTombstones))
+      .finally(() => {
+        this.#attempts.delete(shard);
+        this.#running.delete(running);
+      });
+    this.#running.add(running);
+  }
+
+  /** Gives up what is at work for shards that start with `prefix`. */
+  stop(prefix: string): void {
+    for (const [shard, attempt] of this.#attempts) if (attempt && shard.startsWith(prefix)) attempt.stopped = true;
+    for (const shard of [...this.#untilCount.keys()]) if (shard.startsWith(prefix)) this.#untilCount.delete(shard);
+  }
+
+  async ended(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #compact(shard: string): Promise<void> {
+    if (!(await this.#isWorthIt(shard))) return;
+    const attempt = await this.#turns.inTurn(shard, async () => {
+      const state = await this.#shards.beginGeneration(shard);
+      const begun = state && { state, changed: new Set<string>(), mark: state.mark, stopped: false };
+      this.#attempts.set(shard, begun);
+      return begun;
+    });
+    if (attempt === null) return;
+    const { generation, attempts: next } = attempt.state;
+    const flipped =
+      (await this.#copy(generationPart(shard, generation), generationPart(shard, next), attempt)) &&
+      (await this.#turns.inTurn(shard, () => this.#finish(shard, attempt)));
+    const swept: IdRange = flipped
+      ? { $gte: under(shard).$gte, $lt: joined(shard, numberPart(next)) }
+      : under(generationPart(shard, next));
+    await deleteRange(this.#connection, this.#rows.collection, swept);
+    if (flipped) this.#untilCount.set(shard, this.#minTombstones);
+  }
+
+  async #isWorthIt(shard: string): Promise<boolean> {
+    const { generation } = await this.#shards.read(shard);
+    const prefix = generationPart(shard, generation);
+    const tombstones = await this.#rows.collection.countDocuments({ gone: prefix });
+    const limit = Math.max(1, 2 * tombstones);
+    const rows = await this.#rows.collection.countDocuments({ _id: under(prefix) }, { limit });
+    this.#untilCount.set(shard, Math.max(this.#minTombstones, tombstones));
+    return tombstones >= this.#minTombstones && rows < limit;
+  }
+
+  /** False when it is to be given up. */
+  async #copy(from: string, to: string, attempt: Attempt): Promise<boolean> {
+    let after = `${from}.`;
+    let limit = PAGE_ROWS_FIRST;
+    for (;;) {
+      this.#connection.assertOpen();
+      if (attempt.stopped) return false;
+      const page = await this.#rows.live(from, after, limit);
+      await this.#rows.write(page.map((row) => moved(row, from, to)));
+      if (page.length < limit) return true;
+      after = page.at(-1)!._id;
+      const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
+      limit = Math.min(PAGE_ROWS_MAX, Math.max(1, Math.floor((PAGE_BYTES * page.length) / bytes)));
+    }
+  }
+
+  /** In the shard's turn: brings over what was changed meanwhile and makes the new generation count. */
+  async #finish(shard: string, { state, changed, mark, stopped }: Attempt): Promise<boolean> {
+    // From here on an apply goes into whichever generation counts by then.
+    if (stopped) return false;
+    const [from, to] = [generationPart(shard, state.generation), generationPart(shard, state.attempts)];
+    const ids = [...changed];
+    const rows = await this.#rows.read(ids.map((id) => joined(from, id)));
+    const live = [...rows.values()].filter(({ gone }) => gone === undefined);
+    await this.#rows.write(live.map((row) => moved(row, from, to)));
+    const gone = ids.filter((id) => rows.get(joined(from, id))?.gone !== undefined);
+    for (let at = 0; at < gone.length; at += PAGE_ROWS_MAX) {
+      const some = gone.slice(at, at + PAGE_ROWS_MAX).map((id) => joined(to, id));
+      await this.#rows.collection.deleteMany({ _id: { $in: some } });
+    }
+    return this.#shards.flip({ ...state, mark }, state.attempts);
+  }
+}
+
+function moved(row: RecordDocument, from: string, to: string): RecordDocument {
+  return { ...row, _id: to + row._id.slice(from.length) };
+}

@@ -1,0 +1,84 @@
+import type { RecordScan, StoredRecord } from '../records.ts';
+import type { Connection } from './connection.ts';
+import { lastRecordId } from './document-id.ts';
+import { decodeRecord, type RecordDocument, sizeOf } from './record-codec.ts';
+import type { RecordRows } from './record-rows.ts';
+import { generationPart, type RecordShards } from './record-shards.ts';
+
+const BATCH_BYTES = 1024 * 1024;
+const FIRST_PAGE_ROWS = 100;
+const PAGE_MAX_ROWS = 5_000;
+
+/**
+ * All rows of a shard's generation in order of `_id`, page by page; no snapshot is held, so a row is as it is when its page is read. When the generation changes
+ * meanwhile the scan goes on in the new one, from the same id: rows of the old may be gone, so a page counts only if the old one still counted after it was read.
+ */
+export async function scanRecords(
+  connection: Connection,
+  shards: RecordShards,
+  rows: RecordRows,
+  shard: string,
+): Promise<RecordScan> {
+  const begun = await shards.read(shard);
+  const unreadable: string[] = [];
+  let reachedSeq: number | null = null;
+
+  let { generation } = begun;
+  let lastId = '';
+  let pageRows = FIRST_PAGE_ROWS;
+
+  /** Null at the end. */
+  const nextPage = async (): Promise<RecordDocument[] | null> => {
+    if (reachedSeq !== null) return null;
+    for (;;) {
+      const prefix = generationPart(shard, generation);
+      const page = await rows.live(prefix, `${prefix}.${lastId}`, pageRows);
+      const state = await shards.read(shard);
+      if (state.generation !== generation) {
+        generation = state.generation;
+        continue;
+      }
+      if (page.length < pageRows) reachedSeq = Math.max(state.reach, begun.mark);
+      if (page.length === 0) return null;
+      lastId = page.at(-1)!._id.slice(prefix.length + 1);
+      const bytes = page.reduce((sum, row) => sum + sizeOf(row), 0);
+      pageRows = Math.min(PAGE_MAX_ROWS, Math.max(1, Math.floor((BATCH_BYTES * page.length) / bytes)));
+      return page;
+    }
+  };
+
+  async function* batches(): AsyncGenerator<StoredRecord[], void, undefined> {
+    for (;;) {
+      const page = await connection.run('read', 'scanning records', nextPage);
+      if (page === null) return;
+      for (const batch of batchesOf(page, unreadable)) yield batch;
+    }
+  }
+
+  return {
+    throughSeq: begun.mark,
+    batches: batches(),
+    unreadable,
+    get reachedSeq() {
+      if (reachedSeq === null) throw new RangeError('a scan knows how far it reached when it has been read to the end');
+      return reachedSeq;
+    },
+  };
+}
+
+/** Ids of rows that do not decode go to `unreadable`. */
+function* batchesOf(page: RecordDocument[], unreadable: string[]): Iterable<StoredRecord[]> {
+  let batch: StoredRecord[] = [];
+  let bytes = 0;
+  for (const row of page) {
+    const record = decodeRecord(row);
+    if (record === null) unreadable.push(lastRecordId(row._id));
+    else batch.push(record);
+    bytes += sizeOf(row);
+    if (bytes < BATCH_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,118 @@
+/**
+ * The materialised records, one row per record, without transactions and without snapshots.
+ *
+ * Promises
+ * - The mark is raised after all rows through it were written, so what is through the mark is there. Rows may be ahead of it: then a pass was cut short or is
+ *   still at work, and is done again from the log, which holds what is past the mark.
+ * - A row only ever gives way to one of a higher seq, and a deleted record leaves a row that says so: whoever comes late, from a node that owns the shard no more,
+ *   changes nothing. Those rows go when a new generation is made (see record-compaction.ts); then the late one writes into a generation that counts no more.
+ * - Applies of one shard in one process take turns. Those of different processes may overlap: they write the same, since the log says what.
+ */
+import type { ShardKey } from '../../shard/shard-key.ts';
+import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
+import type { Connection } from './connection.ts';
+import { idPart, joined, recordPart, shardPart, under } from './document-id.ts';
+import { KeyedMutex } from './keyed-mutex.ts';
+import { decodeRecord, encodeRecord, type RecordDocument } from './record-codec.ts';
+import { RecordCompaction } from './record-compaction.ts';
+import { RecordRows } from './record-rows.ts';
+import { scanRecords } from './record-scan.ts';
+import { generationPart, RecordShards } from './record-shards.ts';
+import { deleteRange } from './slices.ts';
+import { damaged } from './store-failure.ts';
+
+export class MongoRecords implements RecordStore {
+  readonly #connection: Connection;
+  readonly #shards: RecordShards;
+  readonly #rows: RecordRows;
+  readonly #turns = new KeyedMutex();
+  readonly #compaction: RecordCompaction;
+
+  /** `compactionMinTombstones`: fewer than these are never worth a new generation. */
+  constructor(connection: Connection, compactionMinTombstones: number) {
+    this.#connection = connection;
+    this.#shards = new RecordShards(connection);
+    this.#rows = new RecordRows(connection);
+    this.#compaction = new RecordCompaction(connection, this.#shards, this.#rows, this.#turns, compactionMinTombstones);
+  }
+
+  async apply(shard: ShardKey, fromSeq: number, throughSeq: number, changes: RecordChange[]): Promise<void> {
+    const part = shardPart(shard);
+    // Only the last change of an id counts. A delete has no seq of its own: that of the pass is as good, since nothing through it comes after the delete.
+    const last = new Map(changes.map(({ id, record }) => [recordPart(id), record]));
+    await this.#connection.run('write', 'applying records', () =>
+      this.#turns.inTurn(part, () => this.#apply(part, fromSeq, throughSeq, last)),
+    );
+  }
+
+  async appliedSeq(shard: ShardKey): Promise<number> {
+    const part = shardPart(shard);
+    return this.#connection.run('read', 'reading a mark', async () => (await this.#shards.read(part)).mark);
+  }
+
+  async scan(shard: ShardKey): Promise<RecordScan> {
+    const part = shardPart(shard);
+    return this.#connection.run('read', 'scanning records', () =>
+      scanRecords(this.#connection, this.#shards, this.#rows, part),
+    );
+  }
+
+  async get(shard: ShardKey, ids: string[]): Promise<StoredRecord[]> {
+    const part = shardPart(shard);
+    const parts = [...new Set(ids)].map(recordPart);
+    return this.#connection.run('read', 'reading records', async () => {
+      for (;;) {
+        const { generation } = await this.#shards.read(part);
+        const prefix = generationPart(part, generation);
+        const rows = await this.#rows.read(parts.map((id) => joined(prefix, id)));
+        // Rows of a generation that was replaced meanwhile may be gone.
+        if ((await this.#shards.read(part)).generation !== generation) continue;
+        return parts.flatMap((id) => found(rows.get(joined(prefix, id))));
+      }
+    });
+  }
+
+  /** Removes all that belongs to a collection. Part of dropping it. */
+  async remove(collectionId: string): Promise<void> {
+    const shards = under(idPart(collectionId));
+    this.#compaction.stop(shards.$gte);
+    await this.#turns.settled(shards.$gte);
+    await deleteRange(this.#connection, this.#rows.collection, shards);
+    await this.#shards.remove(collectionId);
+  }
+
+  /** Resolves when no compaction is at work any more. */
+  compacted(): Promise<void> {
+    return this.#compaction.ended();
+  }
+
+  async #apply(
+    shard: string,
+    fromSeq: number,
+    throughSeq: number,
+    last: Map<string, StoredRecord | null>,
+  ): Promise<void> {
+    for (;;) {
+      const state = await this.#shards.announce(shard, fromSeq, throughSeq);
+      if (state === null) return;
+      const prefix = generationPart(shard, state.generation);
+      const rows = [...last].map(([id, record]): RecordDocument => {
+        const _id = joined(prefix, id);
+        return record ? encodeRecord(_id, record) : { _id, seq: throughSeq, gone: prefix };
+      });
+      this.#compaction.changing(shard, state.mark, [...last.keys()]);
+      await this.#rows.write(rows);
+      if (await this.#shards.complete(state, throughSeq)) break;
+    }
+    let deletes = 0;
+    for (const record of last.values()) if (record === null) deletes++;
+    this.#compaction.changed(shard, throughSeq, deletes);
+  }
+}
+
+function found(row: RecordDocument | undefined): StoredRecord[] {
+  if (row === undefined || row.gone !== undefined) return [];
+  const record = decodeRecord(row);
+  if (record === null) throw damaged('A record');
+  return [record];
+}

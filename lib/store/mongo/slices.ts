@@ -1,0 +1,55 @@
+import type { Collection, Filter } from 'mongodb';
+import type { Connection } from './connection.ts';
+import type { IdRange } from './document-id.ts';
+
+const SLICE_DOCUMENTS = 1_000;
+
+/** Deletes a range of documents in slices, so that no call takes long. Throws StoreError 'closed' when the store is closed between two of them. */
+export async function deleteRange<T extends { _id: string }>(
+  connection: Connection,
+  collection: Collection<T>,
+  range: IdRange,
+): Promise<void> {
+  for (;;) {
+    const ids = await idsIn(collection, { _id: range } as Filter<T>, SLICE_DOCUMENTS);
+    if (ids.length > 0) await collection.deleteMany({ _id: { $gte: ids[0], $lte: ids.at(-1)! } } as Filter<T>);
+    if (ids.length < SLICE_DOCUMENTS) return;
+    connection.assertOpen();
+  }
+}
+
+/** The first `_id`s of the documents that `filter` lets through, in order. */
+export async function idsIn<T extends { _id: string }>(
+  collection: Collection<T>,
+  filter: Filter<T>,
+  limit: number,
+): Promise<string[]> {
+  const rows = await collection
+    .find(filter)
+    .project<{ _id: string }>({ _id: 1 })
+    .sort({ _id: 1 })
+    .limit(limit)
+    .toArray();
+  return rows.map(({ _id }) => _id);
+}
+
+/** All documents of a collection that `filter` lets through, page by page in order of `_id`, without a cursor that the server would have to keep. */
+export async function* pagesOf<T extends { _id: string }>(
+  connection: Connection,
+  collection: Collection<T>,
+  filter: Filter<T>,
+  pageDocuments: number,
+): AsyncIterable<T[]> {
+  let after: string | null = null;
+  for (;;) {
+    const rest = (after === null ? filter : { $and: [filter, { _id: { $gt: after } }] }) as Filter<T>;
+    const page: T[] = await connection.run(
+      'read',
+      `reading ${collection.collectionName}`,
+      async () => (await collection.find(rest).sort({ _id: 1 }).limit(pageDocuments).toArray()) as T[],
+    );
+    if (page.length > 0) yield page;
+    if (page.length < pageDocuments) return;
+    after = page.at(-1)!._id;
+  }
+}

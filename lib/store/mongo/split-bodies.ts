@@ -1,0 +1,67 @@
+import { Binary, type Collection } from 'mongodb';
+import type { LogEntry } from '../log.ts';
+import type { Connection } from './connection.ts';
+import { idPart, joined, numberPart, under } from './document-id.ts';
+import { bytesOf } from './head-codec.ts';
+import type { EntryOutline } from './log-entry-codec.ts';
+import { isDuplicateKey } from './store-failure.ts';
+
+/** A server takes documents of up to 16 MiB. */
+const PART_MAX_BYTES = 12 * 1024 * 1024;
+
+interface PartDocument {
+  _id: string;
+  bytes: Binary;
+}
+
+/**
+ * Bodies too large for one document. Their parts are stored before the entry, under its seq and its `entryId`, so an entry that is there is whole. Parts whose
+ * entry never came are removed when the log is trimmed past their seq: by then another entry has taken it.
+ */
+export class SplitBodies {
+  readonly collection: Collection<PartDocument>;
+
+  constructor(connection: Connection) {
+    this.collection = connection.collection('log-parts');
+  }
+
+  /** The number of parts; 0 when the body fits into the entry. */
+  async write(shard: string, { seq, entryId, body }: LogEntry): Promise<number> {
+    if (body.byteLength <= PART_MAX_BYTES) return 0;
+    const parts = Math.ceil(body.byteLength / PART_MAX_BYTES);
+    for (let part = 0; part < parts; part++) {
+      const bytes = new Binary(body.subarray(part * PART_MAX_BYTES, (part + 1) * PART_MAX_BYTES));
+      try {
+        await this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes });
+      } catch (error) {
+        // An earlier attempt at this very entry stored it.
+        if (!isDuplicateKey(error)) throw error;
+      }
+    }
+    return parts;
+  }
+
+  /** Null when it is not split, or not all of it is there. */
+  async read(shard: string, seq: number, { entryId, parts, bodyBytes }: EntryOutline): Promise<Uint8Array | null> {
+    if (parts === undefined) return null;
+    const body = new Uint8Array(bodyBytes);
+    let at = 0;
+    for (let part = 0; part < parts; part++) {
+      const found = await this.collection.findOne({ _id: partId(shard, seq, entryId, part) });
+      const bytes = bytesOf(found?.bytes);
+      if (bytes === null || at + bytes.byteLength > bodyBytes) return null;
+      body.set(bytes, at);
+      at += bytes.byteLength;
+    }
+    return at === bodyBytes ? body : null;
+  }
+
+  /** Removes the parts of an entry that was not appended. */
+  async remove(shard: string, { seq, entryId }: LogEntry): Promise<void> {
+    await this.collection.deleteMany({ _id: under(shard, numberPart(seq), idPart(entryId)) });
+  }
+}
+
+function partId(shard: string, seq: number, entryId: string, part: number): string {
+  return joined(shard, numberPart(seq), idPart(entryId), numberPart(part));
+}

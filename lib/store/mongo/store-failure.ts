@@ -1,0 +1,78 @@
+/**
+ * What went wrong, in the port's terms. A call that failed before anything was sent has no effect ('unavailable'); one that failed after that, or whose write
+ * concern was not met, may have one ('unknown'), unless it only reads. The driver retries nothing, so one failure is the failure of one attempt.
+ */
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerError,
+  MongoServerSelectionError,
+  MongoTopologyClosedError,
+  MongoWriteConcernError,
+} from 'mongodb';
+import { StoreError } from '../port.ts';
+
+export type Effect = 'read' | 'write';
+
+const DUPLICATE_KEY = 11_000;
+/** Refused before it was run: not the primary, or not allowed. */
+const REFUSED = new Set([10_107, 13_435, 10_058, 13, 18]);
+/** OutOfDiskSpace, as servers that survive a full disk report it; some only say it in words. */
+const FULL = new Set([14_031]);
+const FULL_WORDS = /no space left|out of disk space|disk quota|storage (limit|quota)|ENOSPC|EDQUOT|EFBIG/i;
+/** Errors of the pool that come before anything is sent; the driver exports no classes for them. */
+const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'MongoWaitQueueTimeoutError']);
+
+/** An error of the driver or of the local disk as a StoreError; errors of the caller (RangeError and the like) come back as they are. */
+export function storeFailure(error: unknown, effect: Effect, doing: string): unknown {
+  if (error instanceof StoreError) return error;
+  if (error instanceof MongoError) return new StoreError(kindOf(error, effect), sentence(error, doing), error);
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || syscall === undefined) return error;
+  const full = FULL_WORDS.test(code);
+  return new StoreError(full ? 'capacity' : 'unavailable', `The local disk failed (${doing}): ${code}.`, error);
+}
+
+/** Whether nothing but unique indexes stood against the write. */
+export function isDuplicateKey(error: unknown): boolean {
+  if (!(error instanceof MongoServerError)) return false;
+  if (!(error instanceof MongoBulkWriteError)) return error.code === DUPLICATE_KEY;
+  const errors = [error.writeErrors].flat();
+  const others = errors.some(({ code }) => code !== DUPLICATE_KEY);
+  return errors.length > 0 && !others && error.result.getWriteConcernError() === undefined;
+}
+
+/** For stored documents that are not what was written. */
+export function damaged(what: string): StoreError {
+  return new StoreError('damaged', `${what} in the database is not of the form that Provec writes.`);
+}
+
+function kindOf(error: MongoError, effect: Effect): StoreError['kind'] {
+  if (isFull(error)) return 'capacity';
+  return effect === 'read' || isBeforeEffect(error) ? 'unavailable' : 'unknown';
+}
+
+function isFull(error: MongoError): boolean {
+  if (!(error instanceof MongoServerError) || error instanceof MongoWriteConcernError) return false;
+  return FULL.has(Number(error.code)) || FULL_WORDS.test(error.message);
+}
+
+function isBeforeEffect(error: MongoError): boolean {
+  if (error instanceof MongoServerSelectionError || NOT_SENT.has(error.name)) return true;
+  if (error instanceof MongoNotConnectedError || error instanceof MongoClientClosedError) return true;
+  if (error instanceof MongoTopologyClosedError) return true;
+  if (error instanceof MongoNetworkError) return 'beforeHandshake' in error && error.beforeHandshake === true;
+  return (
+    error instanceof MongoServerError && !(error instanceof MongoWriteConcernError) && REFUSED.has(Number(error.code))
+  );
+}
+
+function sentence(error: MongoError, doing: string): string {
+  const code = error.code === undefined ? '' : ` ${error.code}`;
+  // Messages of the server can hold values of documents.
+  const what = error instanceof MongoServerError ? `${error.codeName ?? error.name}${code}` : error.message;
+  return `The database failed (${doing}): ${what}.`;
+}

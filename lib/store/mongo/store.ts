@@ -1,0 +1,112 @@
+import { type Document, MongoServerError } from 'mongodb';
+import type { Store } from '../port.ts';
+import { MongoAnchors } from './anchors.ts';
+import { MongoCatalog } from './catalog.ts';
+import { GridCheckpoints } from './checkpoints.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { MongoContradictions } from './contradictions.ts';
+import { idPart } from './document-id.ts';
+import { checkFormat } from './format.ts';
+import { MongoKeys } from './keys.ts';
+import { MongoLog } from './log.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
+import { LogShards } from './log-shards.ts';
+import { MongoLeases, MongoOwners } from './owners.ts';
+import type { RecordDocument } from './record-codec.ts';
+import { MongoRecords } from './records.ts';
+import { storeFailure } from './store-failure.ts';
+import { TallyFolding, type UsageDocument } from './tally-folding.ts';
+import { MongoUsage } from './usage.ts';
+
+const CALL_TIMEOUT_MS = 10_000;
+const COMPACTION_MIN_TOMBSTONES = 1_000;
+
+export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
+  /** For checkpoints that are being written or read; this process's own, emptied at the start. */
+  folder: string;
+  /** Below this many deleted records of a shard their room is not given back. */
+  compactionMinTombstones?: number;
+}
+
+/**
+ * Opens a store in a MongoDB database, making collections and indexes if need be; any number of processes may. Needs unique and sparse indexes, conditional
+ * updates, bulk writes and GridFS, and no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for a later format.
+ */
+export async function openMongoStore(options: MongoStoreOptions): Promise<Store> {
+  const connection = new Connection({ callTimeoutMs: CALL_TIMEOUT_MS, ...options });
+  try {
+    return await assemble(connection, options);
+  } catch (error) {
+    await connection.close();
+    throw storeFailure(error, 'read', 'opening the store');
+  }
+}
+
+async function assemble(
+  connection: Connection,
+  { folder, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
+): Promise<Store> {
+  await checkFormat(connection);
+  const entries = connection.collection<EntryDocument>('log');
+  const usageDocuments = connection.collection<UsageDocument>('usage');
+  const shards = new LogShards(connection);
+  const folding = new TallyFolding(connection, entries, usageDocuments, shards);
+  const usage = new MongoUsage(connection, entries, usageDocuments, folding);
+  const keys = new MongoKeys(connection);
+  const catalog = new MongoCatalog(connection, keys, usage);
+  const log = new MongoLog(connection, entries, shards, folding);
+  const records = new MongoRecords(connection, compactionMinTombstones);
+  const checkpoints = new GridCheckpoints(connection, folder);
+  const contradictions = new MongoContradictions(connection);
+  const owners = new MongoOwners(connection);
+  const anchors = new MongoAnchors(connection);
+
+  await entries.createIndex({ uncounted: 1, _id: 1 }, { sparse: true });
+  await connection.collection<RecordDocument>('records').createIndex({ gone: 1 }, { sparse: true });
+  await keys.createIndexes();
+  await anchors.createIndexes();
+  await catalog.open();
+  await checkpoints.open();
+  return {
+    catalog,
+    keys,
+    log,
+    records,
+    checkpoints,
+    usage,
+    anchors,
+    contradictions,
+    owners,
+    leases: new MongoLeases(connection),
+
+    async freeBytes() {
+      return connection.run('read', 'measuring free space', async () => {
+        const { fsTotalSize, fsUsedSize } = await connection.db
+          .command({ dbStats: 1 })
+          .catch((error: unknown): Document => {
+            if (error instanceof MongoServerError) return {};
+            throw error;
+          });
+        // Compatible servers do not say.
+        return typeof fsTotalSize === 'number' && typeof fsUsedSize === 'number' && fsTotalSize > 0
+          ? Math.max(0, fsTotalSize - fsUsedSize)
+          : null;
+      });
+    },
+
+    async dropCollectionData(collectionId) {
+      await connection.run('write', 'dropping a collection', async () => {
+        await log.appended(collectionId);
+        await folding.takeOff(idPart(collectionId), collectionId);
+        // The log first: as long as it is there, records could be made from it again.
+        await log.remove(collectionId);
+        await owners.remove(collectionId);
+        await contradictions.remove(collectionId);
+        await records.remove(collectionId);
+        await checkpoints.remove(collectionId);
+      });
+    },
+
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,199 @@
+/**
+ * Counts every committed entry exactly once, without transactions.
+ *
+ * An entry carries its tally and, until that is counted elsewhere, the mark `uncounted`. One usage document per account holds the sums, and for each shard the seq
+ * through which its entries are in them. Folding a shard's entries is one conditional update of that document (only if that seq is still what it was), then the
+ * marks are taken off. So a reader adds to the document those marked entries whose seq is past the folded one; a folder that was cut short in between, or that
+ * another overtook, changes nothing twice.
+ *
+ * Dropping a collection takes its vectors and its seqs off in one conditional update. A folder that read before that must not take the missing seq for "nothing
+ * folded yet": `drops` counts the drops, and every fold demands that it is as it was before the entries were read.
+ *
+ * A deleted account keeps a document that says so: whatever is folded for it later comes to nothing.
+ */
+import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import type { WriteHolds } from '../usage.ts';
+import type { Connection } from './connection.ts';
+import { lastNumber, numbered } from './document-id.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
+import type { LogShards } from './log-shards.ts';
+import { isDuplicateKey } from './store-failure.ts';
+
+/** `v`: vectors of the collection; `s`: shard index -> seq through which its entries are counted. */
+interface CollectionShare {
+  v: number;
+  s: Record<string, number>;
+}
+
+/** `n`: queries granted. */
+export interface BlockPart {
+  n: number;
+  node: string;
+}
+
+export interface MonthPart {
+  writes?: number;
+  queries?: number;
+  /** By id, those that are open. */
+  blocks?: Record<string, BlockPart>;
+  /** Counter -> number of its last batch of queries. */
+  marks?: Record<string, number>;
+}
+
+export interface UsageDocument {
+  _id: string;
+  deleted?: boolean;
+  drops?: number;
+  vectors?: number;
+  months?: Record<string, MonthPart>;
+  holds?: WriteHolds;
+  shards?: Record<string, CollectionShare>;
+}
+
+export type UncountedEntry = Pick<EntryDocument, '_id' | 'tally'>;
+
+const SLICE_ENTRIES = 1_000;
+const MONTH = /^\d{4}-\d{2}$/;
+const LAST_SEQ = Number.MAX_SAFE_INTEGER;
+
+export class TallyFolding {
+  readonly #connection: Connection;
+  readonly #entries: Collection<EntryDocument>;
+  readonly #usage: Collection<UsageDocument>;
+  readonly #shards: LogShards;
+
+  constructor(
+    connection: Connection,
+    entries: Collection<EntryDocument>,
+    usage: Collection<UsageDocument>,
+    shards: LogShards,
+  ) {
+    this.#connection = connection;
+    this.#entries = entries;
+    this.#usage = usage;
+    this.#shards = shards;
+  }
+
+  /** Counts the shard's entries through `throughSeq` in the usage documents of their accounts. */
+  async fold(shard: string, throughSeq: number): Promise<void> {
+    for (;;) {
+      const range = { _id: numbered(shard, 1, throughSeq), uncounted: { $exists: true } };
+      const found = await this.#entries.findOne(range, { projection: { uncounted: 1 } });
+      if (found === null) return;
+      this.#connection.assertOpen();
+      await this.#shards.charge(shard, found.uncounted!);
+      await this.#foldSlice(shard, found.uncounted!, throughSeq);
+    }
+  }
+
+  /** Folds what the collection's shards have and takes its vectors off its account. Nothing happens the second time. */
+  async takeOff(collection: string, collectionId: string): Promise<void> {
+    for (const { _id } of await this.#shards.of(collectionId)) await this.fold(_id, LAST_SEQ);
+    const shards = await this.#shards.of(collectionId);
+    for (const account of new Set(shards.flatMap(({ accounts }) => accounts))) {
+      while (!(await this.#takeOffFrom(account, collection)));
+    }
+  }
+
+  /** One slice of the account's marked entries of the shard; another folder may have been faster. */
+  async #foldSlice(shard: string, account: string, throughSeq: number): Promise<void> {
+    // The document first: entries that are marked after it was read have not been counted in it, unless its seq or its `drops` have changed since.
+    const path = seqPath(shard);
+    const document = await this.#usage.findOne({ _id: account }, { projection: { drops: 1, deleted: 1, [path]: 1 } });
+    const marked = { _id: numbered(shard, 1, throughSeq), uncounted: account };
+    const entries = await this.#entries
+      .find(marked)
+      .project<UncountedEntry>({ tally: 1 })
+      .sort({ _id: 1 })
+      .limit(SLICE_ENTRIES)
+      .toArray();
+    if (entries.length === 0) return;
+    const from = foldedSeq(document, shard);
+    const through = lastNumber(entries.at(-1)!._id);
+    if (document?.deleted !== true && through > from) {
+      const fresh = entries.filter(({ _id }) => lastNumber(_id) > from);
+      if (!(await this.#count(shard, account, document, from, through, fresh))) return;
+    }
+    await this.#entries.updateMany({ _id: { $in: entries.map(({ _id }) => _id) } }, { $unset: { uncounted: '' } });
+  }
+
+  /** False when the document is not what it was. */
+  async #count(
+    shard: string,
+    account: string,
+    document: UsageDocument | null,
+    from: number,
+    through: number,
+    entries: UncountedEntry[],
+  ): Promise<boolean> {
+    const path = seqPath(shard);
+    const filter = {
+      _id: account,
+      deleted: { $exists: false },
+      drops: document?.drops ?? { $exists: false },
+      [path]: from > 0 ? from : { $exists: false },
+    } as Filter<UsageDocument>;
+    const update = { $inc: sumsOf(shard, entries), $set: { [path]: through } } as UpdateFilter<UsageDocument>;
+    try {
+      const { matchedCount, upsertedCount } = await this.#usage.updateOne(filter, update, {
+        upsert: document === null,
+      });
+      return matchedCount + upsertedCount > 0;
+    } catch (error) {
+      if (isDuplicateKey(error)) return false;
+      throw error;
+    }
+  }
+
+  /** False when the document has changed meanwhile. */
+  async #takeOffFrom(account: string, collection: string): Promise<boolean> {
+    const path = `shards.${collection}`;
+    const document = await this.#usage.findOne({ _id: account }, { projection: { drops: 1, [`${path}.v`]: 1 } });
+    const vectors = document?.shards?.[collection]?.v;
+    if (document === null || vectors === undefined) return true;
+    const filter = {
+      _id: account,
+      drops: document.drops ?? { $exists: false },
+      [`${path}.v`]: vectors,
+    } as Filter<UsageDocument>;
+    const update = { $inc: { vectors: -vectors, drops: 1 }, $unset: { [path]: '' } } as UpdateFilter<UsageDocument>;
+    return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
+  }
+}
+
+/** Where a usage document keeps the seq through which a shard's entries are counted. */
+export function seqPath(shard: string): string {
+  const { collection, index } = partsOf(shard);
+  return `shards.${collection}.s.${index}`;
+}
+
+/** The seq through which the document counts a shard's entries. */
+export function foldedSeq(document: UsageDocument | null, shard: string): number {
+  const { collection, index } = partsOf(shard);
+  return document?.shards?.[collection]?.s?.[index] ?? 0;
+}
+
+/** A month as a field name. */
+export function monthField(month: string): string {
+  if (!MONTH.test(month)) throw new RangeError(`${month} is no month`);
+  return month;
+}
+
+function sumsOf(shard: string, entries: UncountedEntry[]): Record<string, number> {
+  const { collection } = partsOf(shard);
+  const sums: Record<string, number> = { vectors: 0, [`shards.${collection}.v`]: 0 };
+  for (const { tally } of entries) {
+    if (tally === null) continue;
+    sums.vectors += tally.vectors;
+    sums[`shards.${collection}.v`] += tally.vectors;
+    if (tally.writes === 0) continue;
+    const path = `months.${monthField(tally.month)}.writes`;
+    sums[path] = (sums[path] ?? 0) + tally.writes;
+  }
+  return sums;
+}
+
+function partsOf(shard: string): { collection: string; index: number } {
+  const dot = shard.lastIndexOf('.');
+  return { collection: shard.slice(0, dot), index: Number(shard.slice(dot + 1)) };
+}

@@ -1,0 +1,258 @@
+import { LRUCache } from 'lru-cache';
+import type { Collection, Filter } from 'mongodb';
+import type { BatchMark, QueriesTaken, QueryBatch, QueryBlock, UsageRow, UsageStore, WriteHolds } from '../usage.ts';
+import type { Connection } from './connection.ts';
+import { idPart, lastNumber } from './document-id.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
+import { isDuplicateKey } from './store-failure.ts';
+import {
+  type BlockPart,
+  foldedSeq,
+  type MonthPart,
+  monthField,
+  seqPath,
+  type TallyFolding,
+  type UncountedEntry,
+  type UsageDocument,
+} from './tally-folding.ts';
+
+/** A read that has to add up more entries than these folds them, for the next one. */
+const FOLD_ABOVE_ENTRIES = 256;
+const ACCOUNTS_KEPT = 10_000;
+
+/** Sums in one document per account, and the entries that are not in them yet (see tally-folding.ts). */
+export class MongoUsage implements UsageStore {
+  readonly #connection: Connection;
+  readonly #entries: Collection<EntryDocument>;
+  readonly #usage: Collection<UsageDocument>;
+  readonly #folding: TallyFolding;
+  /** Account -> `drops` as last seen. */
+  readonly #drops = new LRUCache<string, number>({ max: ACCOUNTS_KEPT });
+
+  constructor(
+    connection: Connection,
+    entries: Collection<EntryDocument>,
+    usage: Collection<UsageDocument>,
+    folding: TallyFolding,
+  ) {
+    this.#connection = connection;
+    this.#entries = entries;
+    this.#usage = usage;
+    this.#folding = folding;
+  }
+
+  async read(accountId: string, month: string): Promise<UsageRow> {
+    const account = idPart(accountId);
+    return this.#connection.run('read', 'reading usage', () => this.#read(account, monthField(month)));
+  }
+
+  async countQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): Promise<void> {
+    const account = idPart(accountId);
+    const path = queriesPath(month);
+    const mark = markPath(month, counter);
+    await this.#connection.run('write', 'counting queries', async () => {
+      const fresh = { ...living(account), [mark]: { $not: { $gte: number } } };
+      const marked = (by: number): object => ({ $inc: { [path]: by }, $set: { [mark]: number } });
+      if (count >= 0) {
+        await this.#upsert(fresh as Filter<UsageDocument>, marked(count));
+        return;
+      }
+      for (let left = -count; left > 0; ) {
+        if (await this.#change({ ...fresh, [path]: { $gte: left } } as Filter<UsageDocument>, marked(-left))) return;
+        const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
+        if (stored?.queries === undefined || (stored.marks?.[idPart(counter)] ?? 0) >= number) return;
+        left = Math.min(left, stored.queries);
+      }
+    });
+  }
+
+  async forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): Promise<void> {
+    const mark = markPath(month, counter);
+    const there = { _id: idPart(accountId), [mark]: number } as Filter<UsageDocument>;
+    await this.#connection.run('write', 'counting queries', () => this.#change(there, { $unset: { [mark]: '' } }));
+  }
+
+  async readQueries(accountId: string, month: string): Promise<QueriesTaken> {
+    const account = idPart(accountId);
+    return this.#connection.run('read', 'reading usage', async () => {
+      const { queries = 0, blocks = {} } = (await this.#queries(account, month)) ?? {};
+      return { queries, blocks: Object.entries(blocks).map(([id, { n, node }]) => ({ id, node, granted: n })) };
+    });
+  }
+
+  async openBlock(
+    accountId: string,
+    month: string,
+    { id, node }: Pick<QueryBlock, 'id' | 'node'>,
+    count: number,
+    limit: number,
+  ): Promise<number> {
+    const account = idPart(accountId);
+    const path = queriesPath(month);
+    const place = blockPath(month, id);
+    return this.#connection.run('write', 'counting queries', async () => {
+      for (let wanted = Math.min(count, limit); wanted > 0; ) {
+        const room = { _id: account, [path]: { $lte: limit - wanted }, [place]: { $exists: false } };
+        const block: BlockPart = { n: wanted, node };
+        if (await this.#change(room as Filter<UsageDocument>, { $inc: { [path]: wanted }, $set: { [place]: block } }))
+          return wanted;
+        const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
+        const open = stored?.blocks?.[idPart(id)];
+        if (open !== undefined) return open.n;
+        if (stored?.queries === undefined && !(await this.#makeMonth(account, path))) return 0;
+        wanted = Math.min(count, limit - (stored?.queries ?? 0));
+      }
+      return 0;
+    });
+  }
+
+  async closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean> {
+    const account = idPart(accountId);
+    const place = blockPath(month, id);
+    return this.#connection.run('write', 'counting queries', async () => {
+      const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
+      const open = stored?.blocks?.[idPart(id)];
+      if (open === undefined) return false;
+      const unused = Math.max(0, open.n - used);
+      const there = { _id: account, [place]: { $exists: true } } as Filter<UsageDocument>;
+      return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
+    });
+  }
+
+  async readHolds(accountId: string): Promise<WriteHolds> {
+    const _id = idPart(accountId);
+    return this.#connection.run('read', 'reading writes under way', async () => {
+      const document = await this.#usage.findOne({ _id }, { projection: { holds: 1 } });
+      return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
+    });
+  }
+
+  async replaceHolds(accountId: string, next: WriteHolds): Promise<boolean> {
+    const _id = idPart(accountId);
+    const isFirst = next.revision === 1;
+    const present = isFirst ? { holds: { $exists: false } } : { 'holds.revision': next.revision - 1 };
+    return this.#connection.run('write', 'holding room for writes', async () => {
+      const filter = { ...living(_id), ...present } as Filter<UsageDocument>;
+      try {
+        const update = { $set: { holds: copyOf(next) } };
+        const { matchedCount, upsertedCount } = await this.#usage.updateOne(filter, update, { upsert: isFirst });
+        return matchedCount + upsertedCount > 0;
+      } catch (error) {
+        if (isDuplicateKey(error)) return false;
+        throw error;
+      }
+    });
+  }
+
+  /** Forgets all counts of an account for good. Part of deleting it. */
+  async forget(account: string): Promise<void> {
+    await this.#usage.replaceOne({ _id: account }, { deleted: true }, { upsert: true });
+  }
+
+  async #read(account: string, month: string): Promise<UsageRow> {
+    for (let drops = this.#drops.get(account); ; ) {
+      const entries = await this.#entries.find({ uncounted: account }).project<UncountedEntry>({ tally: 1 }).toArray();
+      const shards = [...new Set(entries.map(({ _id }) => shardOf(_id)))];
+      const document = await this.#document(account, month, shards);
+      const now = document?.drops ?? 0;
+      this.#drops.set(account, now);
+      // Entries of a collection that was dropped between the two reads may be in the sums already, without a trace of its shards.
+      const isConsistent = entries.length === 0 || now === drops;
+      drops = now;
+      if (!isConsistent) continue;
+      if (document?.deleted) return { writes: 0, queries: 0, vectors: 0 };
+      if (entries.length > FOLD_ABOVE_ENTRIES) await this.#foldFor(entries);
+      return sumOf(document, month, entries);
+    }
+  }
+
+  async #document(account: string, month: string, shards: string[]): Promise<UsageDocument | null> {
+    const projection: Record<string, 1> = { drops: 1, deleted: 1, vectors: 1, [`months.${month}`]: 1 };
+    for (const shard of shards) projection[seqPath(shard)] = 1;
+    return this.#usage.findOne({ _id: account }, { projection });
+  }
+
+  async #foldFor(entries: UncountedEntry[]): Promise<void> {
+    const newest = new Map<string, number>();
+    for (const { _id } of entries) {
+      const shard = shardOf(_id);
+      newest.set(shard, Math.max(newest.get(shard) ?? 0, lastNumber(_id)));
+    }
+    try {
+      for (const [shard, seq] of newest) await this.#folding.fold(shard, seq);
+    } catch {
+      // The sum that was asked for is right without; who reads next tries again.
+    }
+  }
+
+  /** False for a deleted account. */
+  #makeMonth(account: string, path: string): Promise<boolean> {
+    return this.#upsert(living(account), { $inc: { [path]: 0 } });
+  }
+
+  /** False when there is a document that the filter does not let pass. */
+  async #upsert(filter: Filter<UsageDocument>, update: object): Promise<boolean> {
+    try {
+      await this.#usage.updateOne(filter, update, { upsert: true });
+      return true;
+    } catch (error) {
+      if (!isDuplicateKey(error)) throw error;
+    }
+    // Two that would have made the document met, or the filter says no.
+    return this.#change(filter, update);
+  }
+
+  async #change(filter: Filter<UsageDocument>, update: object): Promise<boolean> {
+    return (await this.#usage.updateOne(filter, update)).matchedCount > 0;
+  }
+
+  /** What the document says of a month's queries; null when it says nothing. */
+  async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks' | 'marks'> | null> {
+    const field = monthField(month);
+    const parts = ['queries', 'blocks', 'marks'].map((part) => [`months.${field}.${part}`, 1] as const);
+    const projection = Object.fromEntries(parts);
+    return (await this.#usage.findOne({ _id: account }, { projection }))?.months?.[field] ?? null;
+  }
+}
+
+/** The document of an account that was not deleted. */
+function living(account: string): Filter<UsageDocument> {
+  return { _id: account, deleted: { $exists: false } };
+}
+
+function queriesPath(month: string): string {
+  return `months.${monthField(month)}.queries`;
+}
+
+function blockPath(month: string, id: string): string {
+  return `months.${monthField(month)}.blocks.${idPart(id)}`;
+}
+
+function markPath(month: string, counter: string): string {
+  return `months.${monthField(month)}.marks.${idPart(counter)}`;
+}
+
+/** Only what belongs there. */
+function copyOf({ revision, holds, alone, line }: WriteHolds): WriteHolds {
+  return {
+    revision,
+    holds: holds.map(({ id, writes, vectors, baseline, beat }) => ({ id, writes, vectors, baseline, beat })),
+    alone,
+    line: line.map(({ instance, beat }) => ({ instance, beat })),
+  };
+}
+
+function sumOf(document: UsageDocument | null, month: string, entries: UncountedEntry[]): UsageRow {
+  const counted = document?.months?.[month];
+  const row = { writes: counted?.writes ?? 0, queries: counted?.queries ?? 0, vectors: document?.vectors ?? 0 };
+  for (const { _id, tally } of entries) {
+    if (tally === null || lastNumber(_id) <= foldedSeq(document, shardOf(_id))) continue;
+    row.vectors += tally.vectors;
+    if (tally.month === month) row.writes += tally.writes;
+  }
+  return row;
+}
+
+function shardOf(entryId: string): string {
+  return entryId.slice(0, entryId.lastIndexOf('.'));
+}

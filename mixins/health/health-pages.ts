@@ -1,0 +1,50 @@
+import type { Metrics } from '../metrics.ts';
+import type { ServiceGauges } from '../metrics-gauges.ts';
+
+/** Whether the service can serve, and if not, why (a few words each, no names of what tenants own). */
+export interface Readiness {
+  ready: boolean;
+  reasons: string[];
+}
+
+/** An answer outside the API: no authentication, nothing of any tenant. */
+export interface PlainAnswer {
+  status: number;
+  type: string;
+  text: string;
+}
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+export function jsonAnswer(status: number, value: object): PlainAnswer {
+  return { status, type: JSON_TYPE, text: JSON.stringify(value) };
+}
+
+/** That the process runs and answers. */
+export function livezPage(): PlainAnswer {
+  return jsonAnswer(200, { status: 'live' });
+}
+
+/** Whether requests should be sent here. */
+export async function readyzPage(parts: {
+  readiness(): Promise<Readiness>;
+  isStopping(): boolean;
+}): Promise<PlainAnswer> {
+  if (parts.isStopping()) return jsonAnswer(503, { status: 'stopping', reasons: ['the service is stopping'] });
+  const { ready, reasons } = await parts
+    .readiness()
+    .catch(() => ({ ready: false, reasons: ['readiness cannot be told'] }));
+  return ready ? jsonAnswer(200, { status: 'ready' }) : jsonAnswer(503, { status: 'starting', reasons });
+}
+
+/** The process's numbers, for Prometheus. */
+export async function metricsPage({
+  metrics,
+  gauges,
+}: {
+  metrics: Metrics;
+  gauges: ServiceGauges;
+}): Promise<PlainAnswer> {
+  await gauges.refresh();
+  return { status: 200, type: metrics.registry.contentType, text: await metrics.registry.metrics() };
+}

@@ -1,0 +1,74 @@
+/**
+ * The port by which orchestrators and monitors look at one process, with or without a gateway: `/livez`, `/readyz`, `/metrics` and nothing else.
+ *
+ * Promises: it answers from before anything else of the process starts until everything else has stopped, whatever the other parts do. It keeps no connection.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { jsonAnswer, type PlainAnswer } from './health-pages.ts';
+
+const REQUEST_TIMEOUT_MS = 5_000;
+const CONNECTIONS_MAX = 256;
+
+/** By exact path. */
+export type HealthPages = ReadonlyMap<string, () => PlainAnswer | Promise<PlainAnswer>>;
+
+export class HealthServer {
+  readonly #pages: HealthPages;
+  readonly #server: Server;
+
+  constructor(pages: HealthPages) {
+    this.#pages = pages;
+    this.#server = createServer(
+      { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+      (request, response) => void this.#answer(request, response),
+    );
+    this.#server.maxConnections = CONNECTIONS_MAX;
+  }
+
+  /** Where it listens; rejects with a sentence for the operator. */
+  async listen(port: number, host: string): Promise<string> {
+    this.#server.listen(port, host);
+    try {
+      await once(this.#server, 'listening');
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      throw new Error(
+        `nothing can listen on ${host}:${port} (${code ?? message}); set PROVEC_HEALTH_PORT to another port.`,
+        { cause: error },
+      );
+    }
+    const bound = this.#server.address() as AddressInfo;
+    const name = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
+    return `http://${name}:${bound.port}`;
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { status, type, text } = await this.#pageFor(method, url.split('?', 1)[0]!);
+    response.writeHead(status, {
+      'content-type': type,
+      'cache-control': 'no-store',
+      connection: 'close',
+      ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
+    });
+    response.end(method === 'HEAD' ? undefined : text);
+  }
+
+  async #pageFor(method: string | undefined, path: string): Promise<PlainAnswer> {
+    if (method !== 'GET' && method !== 'HEAD') return jsonAnswer(405, { error: 'Only GET and HEAD.' });
+    const page = this.#pages.get(path);
+    if (page === undefined) return jsonAnswer(404, { error: `There are only ${[...this.#pages.keys()].join(', ')}.` });
+    try {
+      return await page();
+    } catch {
+      return jsonAnswer(500, { error: 'This page could not be made.' });
+    }
+  }
+}

@@ -1,0 +1,194 @@
+import type { Caller } from '../../lib/actions/call.ts';
+import { call } from '../../lib/actions/call.ts';
+import type { Slice } from '../../lib/actions/cluster.ts';
+import { isProvecError } from '../../lib/errors.ts';
+import { anchorsText, collectionsText, nodesText, shardsText, verdictText } from './tables.ts';
+import { printable } from './text-table.ts';
+
+/** A command that cannot be understood; its message is one line. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+interface OperatorCommand {
+  /** What stands after the name. */
+  usage: string;
+  meaning: string;
+  /** The number of words that it takes, at least and at most. */
+  words: readonly [least: number, most: number];
+  /** Whether `--offset` and `--limit` mean something to it. */
+  isTable: boolean;
+  run(caller: Caller, words: readonly string[], slice: Slice): Promise<string>;
+}
+
+/** The cluster service bounds each of these by its parts. */
+const PATIENT = { timeout: 0 };
+
+/** `provec <name> ...`, in the order in which they are explained. */
+export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
+  Object.entries<OperatorCommand>({
+    nodes: {
+      usage: '',
+      meaning: 'every node: lease, shards, memory, load',
+      words: [0, 0],
+      isTable: false,
+      run: async (caller) => nodesText(await call(caller, 'cluster.nodes', {})),
+    },
+    shards: {
+      usage: '[collection]',
+      meaning: 'where shards are, and how far their followers',
+      words: [0, 1],
+      isTable: true,
+      run: async (caller, [collection], slice) =>
+        shardsText(
+          await call(caller, 'cluster.shards', { ...slice, ...(collection === undefined ? {} : { collection }) }),
+        ),
+    },
+    collections: {
+      usage: '',
+      meaning: 'collections of all accounts',
+      words: [0, 0],
+      isTable: true,
+      run: async (caller, _, slice) => collectionsText(await call(caller, 'cluster.collections', slice)),
+    },
+    move: {
+      usage: '<shard> <node>',
+      meaning: 'gives a shard to another node',
+      words: [2, 2],
+      isTable: false,
+      async run(caller, [shard, node]) {
+        const moved = await call(caller, 'cluster.move', { shard: shard!, node: node! }, PATIENT);
+        return `${moved.shard} is on ${moved.to}${moved.from === null ? '' : `; it was on ${moved.from}`}.`;
+      },
+    },
+    drain: {
+      usage: '<node>',
+      meaning: 'has a node give its shards away; it takes none until it starts again',
+      words: [1, 1],
+      isTable: false,
+      async run(caller, [node]) {
+        const { left } = await call(caller, 'cluster.drain', { node: node! }, PATIENT);
+        return left === 0 ? `${node} holds no shard any more.` : `${node} still holds ${left} shards.`;
+      },
+    },
+    verify: {
+      usage: '<account> <collection>',
+      meaning: 'recomputes the root from stored data and compares it with the ledger',
+      words: [2, 2],
+      isTable: false,
+      run: async (caller, [account, collection]) =>
+        verdictText(await call(caller, 'cluster.verify', { account: account!, collection: collection! }, PATIENT)),
+    },
+    anchors: {
+      usage: '[due|halted]',
+      meaning: 'what is on the ledger, and what waits',
+      words: [0, 1],
+      isTable: true,
+      async run(caller, [standing], slice) {
+        if (standing !== undefined && standing !== 'due' && standing !== 'halted')
+          throw new UsageError('provec anchors takes due, halted or nothing.');
+        return anchorsText(
+          await call(caller, 'cluster.anchors', standing === undefined ? slice : { ...slice, standing }),
+        );
+      },
+    },
+    resume: {
+      usage: '<collection>',
+      meaning: 'decides that what the shards of a halted collection hold is right, and anchors it',
+      words: [1, 1],
+      isTable: false,
+      async run(caller, [collection]) {
+        const { collectionId } = await call(caller, 'cluster.resume', { collection: collection! }, PATIENT);
+        return `${collectionId} is anchored again.`;
+      },
+    },
+  }),
+);
+
+export function helpText(): string {
+  const lines = [...OPERATOR_COMMANDS].map(
+    ([name, { usage, meaning }]) => `  ${`provec ${name} ${usage}`.padEnd(38)}${meaning}`,
+  );
+  return [
+    ...lines,
+    '',
+    'A collection is its id, <account>/<name>, or a name that only one account has; an account its id or name, a shard <collection>.<index>.',
+    'Tables take --offset <rows> and --limit <rows>.',
+  ].join('\n');
+}
+
+/** Runs what stands after `provec` and gives what it says. Throws UsageError, and what the action throws. */
+export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
+  const { words, slice, hasSlice } = readWords(argv);
+  const [name, ...rest] = words;
+  if (name === undefined || name === 'help') return helpText();
+  const command = OPERATOR_COMMANDS.get(name);
+  if (command === undefined)
+    throw new UsageError(
+      `There is no provec ${printable(name)}; there are ${[...OPERATOR_COMMANDS.keys()].join(', ')}.`,
+    );
+  const [least, most] = command.words;
+  if (rest.length < least || rest.length > most || (hasSlice && !command.isTable))
+    throw new UsageError(
+      `Usage: provec ${name}${command.usage && ` ${command.usage}`}${command.isTable ? ' [--offset <rows>] [--limit <rows>]' : ''}`,
+    );
+  return command.run(caller, rest, slice);
+}
+
+function readWords(argv: readonly string[]): { words: string[]; slice: Slice; hasSlice: boolean } {
+  const words: string[] = [];
+  const slice: Slice = {};
+  const left = [...argv];
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    const [, name, attached] = /^--(offset|limit)(?:=(.*))?$/s.exec(word) ?? [];
+    if (name === undefined) {
+      if (word.startsWith('-')) throw new UsageError(`There is no option ${printable(word)}.`);
+      words.push(word);
+      continue;
+    }
+    const value = attached ?? left.shift() ?? '';
+    if (!/^\d{1,9}$/.test(value)) throw new UsageError(`--${name} takes a whole number.`);
+    slice[name as keyof Slice] = Number(value);
+  }
+  return { words, slice, hasSlice: Object.keys(slice).length > 0 };
+}
+
+/** What went wrong, in one line that an operator can act on. */
+export function errorLine(error: unknown): string {
+  const text = error instanceof Error ? sentenceOf(error) : String(error);
+  return printable(text.replaceAll(/\s*\n\s*/g, ' '));
+}
+
+function sentenceOf(error: Error): string {
+  if (isProvecError(error) || error instanceof UsageError) return error.message;
+  switch (error.name) {
+    case 'ServiceNotFoundError':
+    case 'ServiceNotAvailableError':
+      return 'No node runs the service that answers this; is services/cluster started?';
+    case 'RequestTimeoutError':
+      return 'There was no answer in time.';
+    case 'RequestRejectedError':
+    case 'BrokerDisconnectedError':
+      return 'The node that was asked is gone; try again.';
+    default:
+      return error.message;
+  }
+}
+
+/** What the last word of a line may become: commands, then for those that name a node the shard nodes. */
+export function completionsOf(line: string, shardNodes: readonly string[]): string[] {
+  const words = line.split(' ');
+  const last = words.length - 1;
+  const names = [...OPERATOR_COMMANDS.keys(), 'help'];
+  const name = words[1];
+  const candidates =
+    last === 1
+      ? names
+      : name === 'anchors' && last === 2
+        ? ['due', 'halted']
+        : (name === 'drain' && last === 2) || (name === 'move' && last === 3)
+          ? shardNodes
+          : [];
+  const before = words.slice(0, last).join(' ');
+  return candidates.filter((word) => word.startsWith(words[last]!)).map((word) => `${before} ${word}`);
+}

@@ -1,0 +1,140 @@
+import type {
+  AnchorOverview,
+  ClusterNodes,
+  CollectionInCluster,
+  Part,
+  ShardNodeRow,
+  ShardRow,
+  Unreachable,
+} from '../../lib/actions/cluster.ts';
+import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts';
+
+/** What a slice left out, and how to see it. */
+function restOf(next: number | null): string[] {
+  return next === null ? [] : [`More follow: --offset ${next}`];
+}
+
+function withNotes(table: string, next: number | null, unreachable: readonly Unreachable[] = []): string {
+  const notes = [
+    ...unreachable.map(({ node, error }) => `${printable(node)} was asked in vain: ${error}`),
+    ...restOf(next),
+  ];
+  return notes.length === 0 ? table : `${table}\n\n${notes.join('\n')}`;
+}
+
+function stateOf({ error, lease, draining }: ShardNodeRow): string {
+  if (error !== null) return error;
+  if (!lease) return 'no lease';
+  return draining ? 'draining' : 'serving';
+}
+
+export function nodesText({ shardNodes, others, omitted }: ClusterNodes): string {
+  const shards = textTable(
+    [
+      { title: 'Shard node', cell: ({ node }) => node },
+      { title: 'State', cell: stateOf },
+      { title: 'Shards', isNumber: true, cell: ({ open }) => inNumber(open) },
+      { title: 'Opening', isNumber: true, cell: ({ opening }) => inNumber(opening) },
+      { title: 'Copies', isNumber: true, cell: ({ copies }) => inNumber(copies) },
+      { title: 'Memory', isNumber: true, cell: ({ bytes }) => inBytes(bytes) },
+      { title: 'Limit', isNumber: true, cell: ({ memoryLimitBytes }) => inBytes(memoryLimitBytes) },
+      { title: 'Queued', isNumber: true, cell: ({ queued }) => inNumber(queued) },
+      { title: 'Load', isNumber: true, cell: ({ load, workers }) => `${inNumber(load)} of ${inNumber(workers)}` },
+      { title: 'Version', cell: ({ version }) => version ?? '-' },
+      { title: 'Uptime', isNumber: true, cell: ({ uptimeSeconds }) => inTime(uptimeSeconds) },
+    ],
+    shardNodes,
+  );
+  const rest = textTable(
+    [
+      { title: 'Other node', cell: ({ node }) => node },
+      { title: 'State', cell: ({ available }) => (available ? 'there' : 'out of reach') },
+      { title: 'Services', cell: ({ services }) => services.join(', ') || '-' },
+      { title: 'Version', cell: ({ version }) => version ?? '-' },
+      { title: 'Uptime', isNumber: true, cell: ({ uptimeSeconds }) => inTime(uptimeSeconds) },
+    ],
+    others,
+  );
+  const note = omitted === 0 ? '' : `\n\n${inNumber(omitted)} more nodes are not listed.`;
+  return `${shards}\n\n${rest}${note}`;
+}
+
+export function shardsText({ rows, next, unreachable }: Part<ShardRow> & { unreachable: Unreachable[] }): string {
+  const follower = ({ node, lag }: ShardRow['followers'][number]): string =>
+    lag === null ? `${node} (copying)` : `${node} (${lag === 0 ? 'level' : `-${inNumber(lag)}`})`;
+  const table = textTable(
+    [
+      { title: 'Shard', cell: ({ shard }) => shard },
+      { title: 'Collection', cell: ({ collection }) => collection.slice(collection.indexOf('/') + 1) },
+      { title: 'Node', cell: ({ node }) => node ?? '-' },
+      { title: 'State', cell: ({ state }) => state },
+      { title: 'Epoch', isNumber: true, cell: ({ epoch }) => inNumber(epoch) },
+      { title: 'Seq', isNumber: true, cell: ({ seq }) => inNumber(seq) },
+      { title: 'Records', isNumber: true, cell: ({ records }) => inNumber(records) },
+      { title: 'Memory', isNumber: true, cell: ({ bytes }) => inBytes(bytes) },
+      { title: 'Followers', cell: ({ followers }) => followers.map(follower).join(', ') || '-' },
+    ],
+    rows,
+  );
+  return withNotes(table, next, unreachable);
+}
+
+export function collectionsText({
+  rows,
+  next,
+  unreachable,
+}: Part<CollectionInCluster> & { unreachable: Unreachable[] }): string {
+  const table = textTable(
+    [
+      { title: 'Account', cell: ({ account }) => account },
+      { title: 'Collection', cell: ({ name }) => name },
+      { title: 'Id', cell: ({ id }) => id },
+      { title: 'Shards', isNumber: true, cell: ({ shards }) => inNumber(shards) },
+      { title: 'Copies', isNumber: true, cell: ({ replicas }) => inNumber(replicas) },
+      { title: 'Vectors', isNumber: true, cell: ({ vectors }) => inNumber(vectors) },
+      { title: 'Memory', isNumber: true, cell: ({ bytes }) => inBytes(bytes) },
+      { title: 'Anchor', cell: ({ anchor }) => anchor },
+    ],
+    rows,
+  );
+  return withNotes(table, next, unreachable);
+}
+
+export function anchorsText({ rows, next }: Part<AnchorOverview>): string {
+  const nameOf = ({ collection }: AnchorOverview): string =>
+    collection === null ? '(deleted)' : collection.slice(collection.indexOf('/') + 1);
+  const table = textTable(
+    [
+      { title: 'Collection', cell: nameOf },
+      { title: 'Id', cell: ({ collectionId }) => collectionId },
+      { title: 'State', cell: ({ state }) => state },
+      { title: 'Wanted', isNumber: true, cell: ({ wantedVersion }) => inNumber(wantedVersion) },
+      { title: 'Confirmed', isNumber: true, cell: ({ confirmedVersion }) => inNumber(confirmedVersion) },
+      { title: 'Waiting', isNumber: true, cell: ({ waitingSeconds }) => inTime(waitingSeconds) },
+      { title: 'Anchored', isNumber: true, cell: ({ confirmedAgeSeconds }) => inTime(confirmedAgeSeconds) },
+      { title: 'Halted because', cell: ({ haltedReason }) => haltedReason ?? '-' },
+    ],
+    rows,
+  );
+  return withNotes(table, next);
+}
+
+export function verdictText(verdict: VerifyResult): string {
+  const facts: [string, string][] = [
+    ['State', verdict.state],
+    ['Computed root', verdict.computedRoot],
+    ['On-chain root', verdict.onChainRoot ?? '-'],
+    ['Version', inNumber(verdict.version)],
+    ['Anchored', inNumber(verdict.anchoredVersion)],
+    ['Vectors', inNumber(verdict.vectorCount)],
+    ...(verdict.reason === undefined ? [] : [['Reason', verdict.reason] as [string, string]]),
+  ];
+  const differences = verdict.differences ?? [];
+  const shown = differences.slice(0, 20).map(({ id, what }) => `  ${printable(id)}: ${what}`);
+  const more = differences.length > shown.length ? [`  and ${inNumber(differences.length - shown.length)} more`] : [];
+  return [
+    ...facts.map(([name, value]) => `${name.padEnd(15)}${printable(value)}`),
+    ...(shown.length === 0 ? [] : ['Differences', ...shown, ...more]),
+  ].join('\n');
+}

@@ -1,0 +1,49 @@
+import { stripVTControlCharacters, styleText } from 'node:util';
+
+export interface Column<R> {
+  title: string;
+  /** Numbers stand at the right. */
+  isNumber?: boolean;
+  cell(row: R): string;
+}
+
+/** Nothing that a user or another node chose may move the cursor or colour the terminal. */
+export function printable(text: string): string {
+  return stripVTControlCharacters(text).replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
+}
+
+/** Aligned columns under their titles, which are bold on a terminal; without a line break at the end. */
+export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
+  const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
+  const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((line) => line[at]!.length)));
+  const lineOf = (texts: string[]): string =>
+    texts
+      .map((text, at) => (columns[at]!.isNumber ? text.padStart(widths[at]!) : text.padEnd(widths[at]!)))
+      .join('  ')
+      .trimEnd();
+  const head = styleText('bold', lineOf(columns.map(({ title }) => title)));
+  return [head, ...cells.map(lineOf)].join('\n');
+}
+
+/** `1536` as `1.5 KiB`. */
+export function inBytes(bytes: number | null): string {
+  if (bytes === null) return '-';
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const value = bytes / 1024 ** power;
+  return `${power === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+}
+
+/** `4000` as `1h 6m`. */
+export function inTime(seconds: number | null): string {
+  if (seconds === null) return '-';
+  if (seconds < 60) return `${Math.round(seconds)}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${Math.round(seconds) % 60}s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours}h ${minutes % 60}m` : `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
+export function inNumber(value: number | null): string {
+  return value === null ? '-' : value.toLocaleString('en-US', { maximumFractionDigits: 2 });
+}

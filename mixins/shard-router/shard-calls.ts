@@ -1,0 +1,203 @@
+/**
+ * Sends calls to the shards service to the node that holds the shard they are about, wherever they are made: callers name the shard and nothing else.
+ *
+ * What lives on one node between two calls (a recomputation's session, the rest of an answer) is handed out with the node's name in front. A read that may be behind
+ * goes to the nodes that hold or follow the shard, beginning with any of them, until one answers, and then to the holder, wherever it is by now.
+ */
+import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
+import type { ShardSpec } from '../../lib/actions/shards.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import type { OwnerStore } from '../../lib/store/owners.ts';
+import { SYSTEM_TIMERS } from '../../lib/timers.ts';
+import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
+import { type Loss, ShardRouter } from './shard-router.ts';
+
+/** Calls that change what a shard holds: not asked twice when it is unknown whether they were done. */
+const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.accept']);
+/** The field by which a call goes on where an earlier one began. */
+const CONTINUED: Record<string, 'session' | 'rest'> = {
+  'shards.recompute': 'session',
+  'shards.extend': 'session',
+  'shards.release': 'session',
+  'shards.query': 'rest',
+  'shards.fetch': 'rest',
+  'shards.next': 'rest',
+  'shards.leave': 'rest',
+};
+/** How long a copy may take before the next one is asked, or the holder; less where its caller has less time. */
+const COPY_MAX_MS = 2_000;
+/** Broadcast by a shard node that found another one dead: `{ node }`. */
+export const NODE_DEAD = 'shards.nodeDead';
+
+interface CallOptions {
+  nodeID?: string;
+  timeout?: number;
+  [name: string]: unknown;
+}
+/** Moleculer's web gateway hands over the action itself in place of its name. */
+type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
+interface ShardParams {
+  shard: ShardSpec;
+  waitMs?: number;
+  eventual?: boolean;
+}
+
+export class ShardCalls {
+  readonly #router: ShardRouter;
+  #broker: ServiceBroker | null = null;
+
+  constructor(owners: Pick<OwnerStore, 'get'>) {
+    this.#router = new ShardRouter({
+      owners,
+      nodes: () => this.#nodes(),
+      lossOf,
+      clock: SYSTEM_CLOCK,
+      timers: SYSTEM_TIMERS,
+    });
+  }
+
+  /** Nodes with a shards service that can be reached, this one included. */
+  nodes(): string[] {
+    return this.#nodes().map(({ node }) => node);
+  }
+
+  #nodes(): ShardNodePlace[] {
+    return this.#broker ? shardNodesOf(this.#broker) : [];
+  }
+
+  readonly middleware: Middleware = {
+    name: 'ShardCalls',
+    created: (broker: ServiceBroker) => {
+      this.#broker = broker;
+    },
+    call: (next: Call): Call => {
+      return (action, params, options = {}) => {
+        if (typeof action !== 'string' || !action.startsWith('shards.') || options.nodeID !== undefined)
+          return next(action, params, options);
+        if (action === 'shards.stats') return this.#own(next, action, params, options);
+        if (action === 'shards.drop') return this.#drop(next, params, options);
+        const field = CONTINUED[action];
+        if (field !== undefined && isRecord(params) && typeof params[field] === 'string')
+          return this.#goOn(next, action, field, params, options);
+        if (!isAboutShard(params)) return next(action, params, options);
+        return this.#toHolder(next, action, params, options);
+      };
+    },
+  } as unknown as Middleware;
+
+  /** A service for every node: calls to a node that is dead fail at once, not when its heartbeats are missed. */
+  readonly service: ServiceSchema = {
+    name: '$shard-calls',
+    events: {
+      [NODE_DEAD]: ({ params }: { params: { node: string } }) => {
+        const broker = this.#broker;
+        if (broker && params.node !== broker.nodeID) broker.registry.nodes.disconnected(params.node, true);
+      },
+    },
+  };
+
+  /** Every node reports its own numbers. */
+  #own(next: Call, action: string, params: unknown, options: CallOptions): Promise<unknown> {
+    const nodeID = this.#broker!.nodeID;
+    if (this.nodes().includes(nodeID)) return next(action, params, { ...options, nodeID });
+    return Promise.reject(new Errors.ServiceNotFoundError({ action, nodeID }));
+  }
+
+  async #toHolder(next: Call, action: string, params: ShardParams, options: CallOptions): Promise<unknown> {
+    const reads = !WRITES.has(action);
+    const { shard, waitMs } = params;
+    const timeoutMs = options.timeout ?? INTERNAL_LIMITS.actionTimeoutMs;
+    const patienceMs = reads || waitMs === undefined ? timeoutMs || INTERNAL_LIMITS.actionTimeoutMs : waitMs;
+    const deadlineMs = SYSTEM_CLOCK.monotonicMs() + patienceMs;
+    let answeredBy = '';
+    const ask = (nodeID: string, leftMs: number): Promise<unknown> => {
+      answeredBy = nodeID;
+      const asked = waitMs === undefined ? params : { ...params, waitMs: Math.min(waitMs, leftMs) };
+      const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
+      return next(action, asked, { ...options, nodeID, timeout });
+    };
+    const key = shardKey(shard.collectionId, shard.index);
+    const result =
+      (params.eventual ? await this.#fromCopy(key, shard.replicas ?? 0, deadlineMs, ask) : null) ??
+      (await this.#router.call({ shard: key, deadlineMs, reads, ask }));
+    const field = CONTINUED[action];
+    return field === undefined ? result : named(result, field, answeredBy);
+  }
+
+  /** What a copy answers; null where none does in time. Throws what a copy says is wrong with the request. */
+  async #fromCopy(
+    shard: ShardKey,
+    replicas: number,
+    deadlineMs: number,
+    ask: (nodeID: string, leftMs: number) => Promise<unknown>,
+  ): Promise<unknown> {
+    // The shard's holder and followers are among these as long as no node came or went.
+    const nodes = this.#router.placement.order(shard, replicas + 1);
+    const first = Math.floor(Math.random() * nodes.length);
+    for (let tried = 0; tried < nodes.length; tried++) {
+      const node = nodes[(first + tried) % nodes.length]!;
+      // Time is kept for those that come after it, the holder among them.
+      const shareMs = (deadlineMs - SYSTEM_CLOCK.monotonicMs()) / (nodes.length - tried + 1);
+      if (shareMs < 1) break;
+      try {
+        return await ask(node, Math.min(shareMs, COPY_MAX_MS));
+      } catch (error) {
+        if (!(error instanceof ShardMoved) && lossOf(error) === 'none') throw error;
+      }
+    }
+    return null;
+  }
+
+  async #goOn(
+    next: Call,
+    action: string,
+    field: 'session' | 'rest',
+    params: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const name = params[field] as string;
+    const slash = name.lastIndexOf('/');
+    const nodeID = name.slice(0, slash);
+    const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
+    return named(answer, field, nodeID);
+  }
+
+  /** Every node forgets the collection before its data go. */
+  async #drop(next: Call, params: unknown, options: CallOptions): Promise<unknown> {
+    const nodes = this.nodes();
+    await Promise.all(nodes.map((nodeID) => next('shards.forget', params, { ...options, nodeID })));
+    return next('shards.drop', params, { ...options, nodeID: nodes[0] });
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+/** The answer with the node's name in front of what is left. */
+function named(answer: unknown, field: string, node: string): unknown {
+  if (!isRecord(answer) || typeof answer[field] !== 'string') return answer;
+  return { ...answer, [field]: `${node}/${answer[field]}` };
+}
+
+function isAboutShard(params: unknown): params is ShardParams {
+  return isRecord(params) && 'shard' in params;
+}
+
+function lossOf(error: unknown): Loss {
+  if (!(error instanceof Errors.MoleculerError)) return 'none';
+  switch (error.name) {
+    case 'ServiceNotFoundError':
+    case 'ServiceNotAvailableError':
+      return 'unsent';
+    case 'RequestRejectedError':
+    case 'RequestTimeoutError':
+    case 'BrokerDisconnectedError':
+      return 'unknown';
+    default:
+      return 'none';
+  }
+}

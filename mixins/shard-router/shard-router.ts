@@ -1,0 +1,142 @@
+/**
+ * Asks the node that holds a shard.
+ *
+ * Promises: what only reads is asked again, elsewhere or later, for as long as its caller has time, whatever happens to the node that was asked. A write is asked again
+ * only when it is certain that nothing of it was done: one whose node was lost meanwhile may have been committed, and done twice it could overwrite what somebody else
+ * wrote in between; its caller learns that the outcome is unknown.
+ * How it fails: when the time is over, UNAVAILABLE; a final error of the shard as it is.
+ *
+ * Where a shard is is remembered, and is a hint: a node that does not hold it says who does. Without a hint the owners' table tells; without an owner that is alive it is
+ * the shard's preferred node, which claims it when asked: the first in the order by memory of those that do not leave, as every other node finds it, too.
+ */
+import { LRUCache } from 'lru-cache';
+import { backoffMs } from '../../lib/backoff.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import { Placement } from '../../lib/placement/placement.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { ShardKey } from '../../lib/shard/shard-key.ts';
+import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import type { OwnerStore } from '../../lib/store/owners.ts';
+import type { Timers } from '../../lib/timers.ts';
+import type { ShardNodePlace } from './shard-nodes.ts';
+
+const ROUTES_MAX = 200_000;
+const PAUSE = { minMs: 10, maxMs: 500 };
+/** Nodes asked one after the other, each named by the one before, until the next pause. */
+const HOPS_MAX = 4;
+
+/** What an error says about the request: not sent at all; nobody knows what became of it; or it is the answer. */
+export type Loss = 'unsent' | 'unknown' | 'none';
+
+export interface ShardRouterOptions {
+  owners: Pick<OwnerStore, 'get'>;
+  /** Nodes that can be asked for shards. */
+  nodes(): readonly ShardNodePlace[];
+  lossOf(error: unknown): Loss;
+  clock: Pick<Clock, 'monotonicMs'>;
+  timers: Timers;
+}
+
+export interface ShardRequest<T> {
+  shard: ShardKey;
+  /** On the monotonic clock: no further node is asked after it. */
+  deadlineMs: number;
+  /** It changes nothing. */
+  reads: boolean;
+  ask(node: string, leftMs: number): Promise<T>;
+}
+
+export class ShardRouter {
+  readonly #options: ShardRouterOptions;
+  readonly #routes = new LRUCache<ShardKey, string>({ max: ROUTES_MAX });
+  #placement = new Placement([]);
+
+  constructor(options: ShardRouterOptions) {
+    this.#options = options;
+  }
+
+  /** The order of the nodes that take shards which nobody holds. */
+  get placement(): Placement {
+    const takers = this.#options.nodes().filter(({ draining }) => !draining);
+    this.#placement = this.#placement.with(takers.map(({ node, weight }) => ({ node, weight })));
+    return this.#placement;
+  }
+
+  async call<T>({ shard, deadlineMs, reads, ask }: ShardRequest<T>): Promise<T> {
+    const { clock, lossOf } = this.#options;
+    const refused = new Set<string>();
+    let reason: unknown = null;
+    let hops = 0;
+    for (let failures = 0; ; ) {
+      const node = await this.#target(shard, refused);
+      const leftMs = deadlineMs - clock.monotonicMs();
+      if (leftMs <= 0) break;
+      if (node !== null) {
+        try {
+          const result = await ask(node, leftMs);
+          this.#routes.set(shard, node);
+          return result;
+        } catch (error) {
+          reason = error;
+          if (error instanceof ShardMoved) {
+            this.#follow(shard, node, error.node, refused);
+            if (error.node !== null && error.node !== node && ++hops < HOPS_MAX) continue;
+          } else {
+            const loss = lossOf(error);
+            if (loss === 'none' || (loss === 'unknown' && !reads)) throw error;
+            this.#routes.delete(shard);
+            refused.add(node);
+          }
+        }
+      }
+      hops = 0;
+      await this.#pause(Math.min(backoffMs(failures++, PAUSE), deadlineMs - clock.monotonicMs()));
+    }
+    throw new ProvecError(
+      'UNAVAILABLE',
+      'The node that holds this part of the collection is out of reach; try again.',
+      {
+        retryAfterSeconds: 1,
+        cause: reason,
+      },
+    );
+  }
+
+  #follow(shard: ShardKey, asked: string, holder: string | null, refused: Set<string>): void {
+    if (holder === null) {
+      this.#routes.delete(shard);
+      refused.add(asked);
+    } else {
+      this.#routes.set(shard, holder);
+      refused.delete(holder);
+    }
+  }
+
+  async #target(shard: ShardKey, refused: Set<string>): Promise<string | null> {
+    const nodes = this.#options.nodes();
+    const isThere = (node: string): boolean => nodes.some((other) => other.node === node);
+    const route = this.#routes.get(shard);
+    if (route !== undefined && isThere(route)) return route;
+    const holder = await this.#holder(shard);
+    if (holder !== null && isThere(holder) && !refused.has(holder)) return holder;
+    const { placement } = this;
+    const willing = placement.first(shard, (node) => !refused.has(node));
+    if (willing !== null) return willing;
+    // Each has refused once: they may be of another mind by now.
+    refused.clear();
+    return placement.preferred(shard) ?? nodes[0]?.node ?? null;
+  }
+
+  /** A store out of reach costs a detour: any node says who holds the shard. */
+  async #holder(shard: ShardKey): Promise<string | null> {
+    try {
+      return (await this.#options.owners.get(shard))?.holder?.node ?? null;
+    } catch {
+      return null;
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#options.timers.after(Math.max(0, ms), resolve));
+  }
+}

@@ -1,0 +1,109 @@
+import { Errors } from 'moleculer';
+import type { Logger } from 'pino';
+import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, ProvecError } from '../../lib/errors.ts';
+import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
+
+/** An error as it crosses from one node to another. */
+interface CarriedError {
+  name: string;
+  message: string;
+  nodeID: string;
+  code?: unknown;
+  type?: unknown;
+  retryable?: unknown;
+  data?: unknown;
+  kind?: unknown;
+  node?: unknown;
+  details?: unknown;
+  retryAfterSeconds?: unknown;
+  allow?: unknown;
+}
+
+type Thrown = Record<string, unknown> & { name: string; message: string };
+
+const STORE_ERROR_KINDS: readonly StoreErrorKind[] = ['capacity', 'unavailable', 'unknown', 'damaged', 'closed'];
+
+/** What Moleculer says of its own errors; whatever else hangs on them may be a caller's parameters. */
+const HARMLESS_DATA = ['action', 'nodeID', 'service', 'version', 'event', 'size', 'limit', 'level', 'name'];
+
+const FOREIGN_MESSAGE = 'An action failed on another node, whose log says why.';
+
+/**
+ * Errors between nodes: a caller gets the class that was thrown, wherever the action ran.
+ *
+ * ProvecError, StoreError and ShardMoved keep all that their callers go by, Moleculer's errors theirs. Of any other error only the class's name
+ * crosses; it is logged, with its stack, where it was thrown. Stacks, causes and parameters never cross.
+ */
+export class ErrorRegenerator extends Errors.Regenerator {
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    super();
+    this.#log = log;
+  }
+
+  override extractPlainError(thrown: Thrown): Errors.PlainMoleculerError {
+    return this.#carried(thrown) as Errors.PlainMoleculerError;
+  }
+
+  override restore(plain: Errors.PlainMoleculerError, payload: Record<string, unknown>): Error {
+    const carried = plain as unknown as CarriedError;
+    if (carried.name === 'ProvecError') return restoreProvecError(carried);
+    if (carried.name === 'StoreError') return restoreStoreError(carried);
+    if (carried.name === 'ShardMoved') return new ShardMoved(typeof carried.node === 'string' ? carried.node : null);
+    if (carried.name === 'BrokerDisconnectedError') return new Errors.BrokerDisconnectedError('');
+    return super.restore(plain, payload);
+  }
+
+  #carried(thrown: Thrown): CarriedError {
+    const { name, message } = thrown;
+    const nodeID = typeof thrown.nodeID === 'string' ? thrown.nodeID : this.#nodeID();
+    if (thrown instanceof ProvecError) {
+      if (thrown.cause !== undefined) this.#log.warn({ err: thrown }, 'an action failed for another node');
+      const { code, details, retryAfterSeconds, allow } = thrown;
+      return { name, message, nodeID, code, details, retryAfterSeconds, allow };
+    }
+    if (thrown instanceof StoreError) {
+      this.#log.warn({ err: thrown }, 'an action failed for another node');
+      return { name, message, nodeID, kind: thrown.kind };
+    }
+    if (thrown instanceof ShardMoved) return { name, message, nodeID, node: thrown.node };
+    if (thrown instanceof Errors.MoleculerError && name in Errors) {
+      const { code, type, retryable, data } = thrown;
+      return { name, message, nodeID, code, type, retryable, data: harmless(data) };
+    }
+    this.#log.error({ err: thrown }, 'an action failed for another node');
+    const isName = /^[A-Za-z_$][\w$]{0,63}$/.test(name);
+    return { name: isName ? name : 'Error', message: FOREIGN_MESSAGE, nodeID };
+  }
+
+  #nodeID(): string {
+    return (this as unknown as { broker: { nodeID: string } }).broker.nodeID;
+  }
+}
+
+function restoreProvecError({ message, code, details, retryAfterSeconds, allow }: CarriedError): ProvecError {
+  const extras: ErrorExtras = {};
+  if (Array.isArray(details)) extras.details = details as ErrorDetail[];
+  if (typeof retryAfterSeconds === 'number') extras.retryAfterSeconds = retryAfterSeconds;
+  if (Array.isArray(allow)) extras.allow = allow as string[];
+  // A node of another version may know a code that this one does not.
+  const known = Object.hasOwn(ERROR_TABLE, String(code)) ? (code as ErrorCode) : 'INTERNAL';
+  return new ProvecError(known, message, extras);
+}
+
+/** A kind that is not known says the least: that nobody knows what was stored. */
+function restoreStoreError({ message, kind }: CarriedError): StoreError {
+  return new StoreError(STORE_ERROR_KINDS.find((known) => known === kind) ?? 'unknown', message);
+}
+
+function harmless(data: unknown): Record<string, unknown> {
+  if (typeof data !== 'object' || data === null) return {};
+  const entries = Object.entries(data).filter(([name, value]) => HARMLESS_DATA.includes(name) && isScalar(value));
+  return Object.fromEntries(entries);
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || value === null;
+}

@@ -1,0 +1,84 @@
+/**
+ * The frames of messages that are too large for one packet. A message that fits travels as it is: no message begins with the byte that
+ * begins a frame, since neither CBOR (0xff ends something there) nor UTF-8 has it.
+ *
+ *   part             ff 01 | id 16 | flags 1 (bit 0: acknowledge) | offset u32 | message bytes u32 | sender bytes u8 | sender | data
+ *   acknowledgement  ff 02 | id 16 | received bytes u32 | verdict 1 (0 go on, 1 refused)                        (numbers big-endian)
+ */
+const FRAME = 0xff;
+const PART = 1;
+const ACKNOWLEDGEMENT = 2;
+const ID_BYTES = 16;
+const PART_HEAD_BYTES = 2 + ID_BYTES + 1 + 4 + 4 + 1;
+const ACKNOWLEDGEMENT_BYTES = 2 + ID_BYTES + 4 + 1;
+const SENDER_MAX_BYTES = 255;
+
+/** Bytes of a part's frame beside its data, at most. */
+export const PART_FRAME_MAX_BYTES = PART_HEAD_BYTES + SENDER_MAX_BYTES;
+
+/** A piece of a message: `data` belongs at `offset` of its `messageBytes`. */
+export interface Part {
+  kind: 'part';
+  /** Hex, unique among all nodes. */
+  id: string;
+  sender: string;
+  acknowledge: boolean;
+  offset: number;
+  messageBytes: number;
+  data: Buffer;
+}
+
+/** What the receiver of a message tells its sender: how much of it has arrived, or that it will not take it. */
+export interface Acknowledgement {
+  kind: 'acknowledgement';
+  id: string;
+  receivedBytes: number;
+  refused: boolean;
+}
+
+export class FrameError extends Error {
+  override name = 'FrameError';
+}
+
+/** Whether bytes that arrived are a frame, not a whole message. */
+export function isFrame(bytes: Uint8Array): boolean {
+  return bytes[0] === FRAME;
+}
+
+export function encodePart({ id, sender, acknowledge, offset, messageBytes, data }: Omit<Part, 'kind'>): Buffer {
+  const name = Buffer.from(sender, 'utf8');
+  if (name.length > SENDER_MAX_BYTES) throw new RangeError(`A node's name is longer than ${SENDER_MAX_BYTES} bytes.`);
+  const head = Buffer.alloc(PART_HEAD_BYTES);
+  head[0] = FRAME;
+  head[1] = PART;
+  head.write(id, 2, ID_BYTES, 'hex');
+  head[18] = acknowledge ? 1 : 0;
+  head.writeUInt32BE(offset, 19);
+  head.writeUInt32BE(messageBytes, 23);
+  head[27] = name.length;
+  return Buffer.concat([head, name, data]);
+}
+
+export function encodeAcknowledgement({ id, receivedBytes, refused }: Omit<Acknowledgement, 'kind'>): Buffer {
+  const frame = Buffer.alloc(ACKNOWLEDGEMENT_BYTES);
+  frame[0] = FRAME;
+  frame[1] = ACKNOWLEDGEMENT;
+  frame.write(id, 2, ID_BYTES, 'hex');
+  frame.writeUInt32BE(receivedBytes, 18);
+  frame[22] = refused ? 1 : 0;
+  return frame;
+}
+
+/** Throws FrameError. A part's data lies in `bytes`. */
+export function decodeFrame(bytes: Buffer): Part | Acknowledgement {
+  const id = bytes.toString('hex', 2, 2 + ID_BYTES);
+  if (bytes[1] === ACKNOWLEDGEMENT && bytes.length === ACKNOWLEDGEMENT_BYTES)
+    return { kind: 'acknowledgement', id, receivedBytes: bytes.readUInt32BE(18), refused: bytes[22] === 1 };
+  if (bytes[1] !== PART || bytes.length <= PART_HEAD_BYTES + bytes[27]) throw new FrameError('not a frame of ours');
+  const data = bytes.subarray(PART_HEAD_BYTES + bytes[27]);
+  const offset = bytes.readUInt32BE(19);
+  const messageBytes = bytes.readUInt32BE(23);
+  if (offset + data.length > messageBytes) throw new FrameError('a part that reaches beyond its message');
+  const sender = bytes.toString('utf8', PART_HEAD_BYTES, PART_HEAD_BYTES + bytes[27]);
+  return { kind: 'part', id, sender, acknowledge: bytes[18] === 1, offset, messageBytes, data };
+}

@@ -1,0 +1,113 @@
+import type { Part } from './frame.ts';
+import type { TransportLimits } from './transport-limits.ts';
+import type { DropReason } from './transport-metrics.ts';
+
+/** A message of which parts have arrived: bytes up to `receivedBytes`. */
+interface Incomplete {
+  sender: string;
+  bytes: Buffer;
+  receivedBytes: number;
+  lastPartMs: number;
+}
+
+export interface InboundOptions {
+  limits: TransportLimits;
+  nowMs(): number;
+  /** Told of every message that is given up. */
+  onDrop(reason: DropReason, sender: string): void;
+}
+
+/** What became of a part: `message` when it was the last one. */
+export type Accepted = { status: 'taken'; receivedBytes: number; message: Buffer | null } | { status: 'refused' };
+
+/**
+ * Puts messages together from their parts, within bounds on bytes, number and age, for every sender and in total.
+ *
+ * The parts of a message arrive in order (one connection carries them), so a part that is not the next one means that some were lost: the
+ * message is given up, never handed on with a gap.
+ */
+export class InboundMessages {
+  readonly #options: InboundOptions;
+  readonly #incomplete = new Map<string, Incomplete>();
+  #bytes = 0;
+
+  constructor(options: InboundOptions) {
+    this.#options = options;
+  }
+
+  /** Memory held for messages that are not whole. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  accept(part: Part): Accepted {
+    this.dropAged();
+    const incomplete = this.#incomplete.get(part.id) ?? this.#begin(part);
+    if (incomplete === null) return { status: 'refused' };
+    if (part.offset !== incomplete.receivedBytes || part.messageBytes !== incomplete.bytes.length) {
+      this.#drop(part.id, incomplete, 'out of order');
+      return { status: 'refused' };
+    }
+    part.data.copy(incomplete.bytes, part.offset);
+    incomplete.receivedBytes += part.data.length;
+    incomplete.lastPartMs = this.#options.nowMs();
+    const { receivedBytes, bytes } = incomplete;
+    if (receivedBytes < bytes.length) return { status: 'taken', receivedBytes, message: null };
+    this.#forget(part.id, incomplete);
+    return { status: 'taken', receivedBytes, message: bytes };
+  }
+
+  dropAged(): void {
+    const oldestMs = this.#options.nowMs() - this.#options.limits.incompleteMaxAgeMs;
+    for (const [id, incomplete] of this.#incomplete) {
+      if (incomplete.lastPartMs < oldestMs) this.#drop(id, incomplete, 'aged');
+    }
+  }
+
+  /** Gives up what comes from a node, or from all nodes. */
+  dropFrom(sender: string | null): void {
+    for (const [id, incomplete] of this.#incomplete) {
+      if (sender === null || incomplete.sender === sender) this.#drop(id, incomplete, 'node gone');
+    }
+  }
+
+  #begin(part: Part): Incomplete | null {
+    const refusal = this.#refusalOf(part);
+    if (refusal !== null) {
+      this.#options.onDrop(refusal, part.sender);
+      return null;
+    }
+    const incomplete: Incomplete = {
+      sender: part.sender,
+      bytes: Buffer.allocUnsafeSlow(part.messageBytes),
+      receivedBytes: 0,
+      lastPartMs: this.#options.nowMs(),
+    };
+    this.#incomplete.set(part.id, incomplete);
+    this.#bytes += part.messageBytes;
+    return incomplete;
+  }
+
+  #refusalOf({ sender, offset, messageBytes }: Part): DropReason | null {
+    const { limits } = this.#options;
+    if (offset !== 0) return 'out of order';
+    if (messageBytes > limits.messageMaxBytes) return 'too large';
+    const ofSender = [...this.#incomplete.values()].filter((incomplete) => incomplete.sender === sender);
+    const senderBytes = ofSender.reduce((bytes, incomplete) => bytes + incomplete.bytes.length, 0);
+    const isFull =
+      this.#bytes + messageBytes > limits.incompleteMaxBytes ||
+      senderBytes + messageBytes > limits.incompletePerNodeMaxBytes ||
+      ofSender.length >= limits.incompletePerNodeMax;
+    return isFull ? 'no room' : null;
+  }
+
+  #drop(id: string, incomplete: Incomplete, reason: DropReason): void {
+    this.#forget(id, incomplete);
+    this.#options.onDrop(reason, incomplete.sender);
+  }
+
+  #forget(id: string, { bytes }: Incomplete): void {
+    this.#incomplete.delete(id);
+    this.#bytes -= bytes.length;
+  }
+}

@@ -1,0 +1,146 @@
+import type { Logger } from 'pino';
+import { decodeFrame, encodeAcknowledgement, isFrame, type Part } from './frame.ts';
+import { InboundMessages } from './inbound-messages.ts';
+import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
+import type { DropReason, TransportMetrics } from './transport-metrics.ts';
+
+/** Thrown for a message that no node would take, however often it is sent. */
+export class MessageTooLarge extends Error {
+  override name = 'MessageTooLarge';
+}
+
+/** The wire below: takes one packet of Moleculer's type `cmd` to a node, or to everybody. Rejects when it cannot be sent. */
+export type Wire = (cmd: string, target: string | null, packet: Buffer) => Promise<void>;
+
+export interface ChannelOptions {
+  nodeID: string;
+  log: Logger;
+  metrics: TransportMetrics;
+  limits?: TransportLimits;
+}
+
+/** Moleculer's type of packets that are addressed to one node; acknowledgements travel as such. */
+const ADDRESSED = 'RES';
+
+/**
+ * Carries messages of any size up to the limit over a wire that takes packets of `packetMaxBytes`.
+ *
+ * Promises: a message arrives whole, once, or not at all; a send that rejects may still have arrived. What is held for incomplete messages
+ * is bounded, and whatever is given up is counted and logged.
+ */
+export class MessageChannel {
+  readonly #wire: Wire;
+  readonly #limits: TransportLimits;
+  readonly #log: Logger;
+  readonly #metrics: TransportMetrics;
+  readonly #inbound: InboundMessages;
+  readonly #outbound: OutboundMessages;
+  readonly #sends = new Set<Promise<void>>();
+  readonly #sweeper: NodeJS.Timeout;
+
+  constructor(wire: Wire, { nodeID, log, metrics, limits = TRANSPORT_LIMITS }: ChannelOptions) {
+    this.#wire = wire;
+    this.#limits = limits;
+    this.#log = log;
+    this.#metrics = metrics;
+    const onDrop = (reason: DropReason, sender: string) => this.#dropped(reason, sender);
+    this.#inbound = new InboundMessages({ limits, nowMs: () => performance.now(), onDrop });
+    this.#outbound = new OutboundMessages({ nodeID, limits, onPart: () => metrics.part('sent') });
+    this.#sweeper = setInterval(() => this.#inbound.dropAged(), limits.incompleteMaxAgeMs).unref();
+  }
+
+  /** Bytes held for messages that have not arrived whole. */
+  get incompleteBytes(): number {
+    return this.#inbound.bytes;
+  }
+
+  /** Rejects with MessageTooLarge, DeliveryError, or what the wire rejected with. */
+  async send(cmd: string, target: string | null, message: Buffer): Promise<void> {
+    const sent = this.#send(cmd, target, message);
+    this.#sends.add(sent);
+    try {
+      await sent;
+      this.#metrics.message('sent', message.length);
+    } catch (error) {
+      this.#metrics.sendFailed();
+      throw error;
+    } finally {
+      this.#sends.delete(sent);
+    }
+  }
+
+  /** The message that is whole with this packet, if one is. */
+  receive(packet: Buffer): Buffer | null {
+    const message = isFrame(packet) ? this.#frame(packet) : packet;
+    if (message !== null) this.#metrics.message('received', message.length);
+    return message;
+  }
+
+  /** Ends what goes to and comes from a node that is gone. */
+  nodeGone(nodeID: string): void {
+    this.#outbound.fail(nodeID, new DeliveryError('The receiver is gone.'));
+    this.#inbound.dropFrom(nodeID);
+  }
+
+  /** Ends everything; what is being sent rejects with the error. */
+  wireLost(error: Error): void {
+    this.#outbound.fail(null, error);
+    this.#inbound.dropFrom(null);
+  }
+
+  /** Waits for what is being sent, for a bounded time. */
+  async drain(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#limits.drainMaxMs);
+    });
+    await Promise.race([Promise.allSettled(this.#sends), late]);
+    clearTimeout(timer);
+  }
+
+  close(): void {
+    clearInterval(this.#sweeper);
+    this.wireLost(new DeliveryError('This node disconnects.'));
+  }
+
+  async #send(cmd: string, target: string | null, message: Buffer): Promise<void> {
+    const { packetMaxBytes, messageMaxBytes } = this.#limits;
+    if (message.length <= packetMaxBytes && !isFrame(message)) return this.#wire(cmd, target, message);
+    if (message.length > messageMaxBytes)
+      throw new MessageTooLarge(`A message of ${message.length} bytes is larger than ${messageMaxBytes}.`);
+    return this.#outbound.send(target, message, (frame) => this.#wire(cmd, target, frame));
+  }
+
+  #frame(packet: Buffer): Buffer | null {
+    try {
+      const frame = decodeFrame(packet);
+      if (frame.kind === 'part') return this.#part(frame);
+      this.#outbound.acknowledged(frame);
+    } catch (error) {
+      this.#metrics.dropped('undecodable');
+      this.#log.warn({ err: error }, 'a packet from another node could not be read');
+    }
+    return null;
+  }
+
+  #part(part: Part): Buffer | null {
+    this.#metrics.part('received');
+    const accepted = this.#inbound.accept(part);
+    if (part.acknowledge) {
+      const refused = accepted.status === 'refused';
+      const receivedBytes = refused ? 0 : accepted.receivedBytes;
+      const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused });
+      // Its sender stops waiting by itself.
+      this.#wire(ADDRESSED, part.sender, frame).catch((error: unknown) =>
+        this.#log.debug({ err: error }, 'an acknowledgement could not be sent'),
+      );
+    }
+    return accepted.status === 'taken' ? accepted.message : null;
+  }
+
+  #dropped(reason: DropReason, sender: string): void {
+    this.#metrics.dropped(reason);
+    this.#log.warn({ reason, node: sender }, 'a message from another node was given up');
+  }
+}

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto';
+import { type Acknowledgement, encodePart, PART_FRAME_MAX_BYTES } from './frame.ts';
+import { Semaphore } from './semaphore.ts';
+import type { TransportLimits } from './transport-limits.ts';
+
+/** Thrown when a message was not, or not surely, delivered. */
+export class DeliveryError extends Error {
+  override name = 'DeliveryError';
+}
+
+/** Hands one frame of a message to the wire. Rejects when it cannot be sent. */
+export type Carry = (frame: Buffer) => Promise<void>;
+
+export interface OutboundOptions {
+  nodeID: string;
+  limits: TransportLimits;
+  onPart(): void;
+}
+
+/**
+ * Sends messages that are too large for one packet as parts, a window of them ahead of what the receiver acknowledges: a receiver that is
+ * slow slows the sender down, where a Redis in between would drop its connection once 32 MiB wait for it. After the first part the
+ * receiver's word is awaited, so a message that it has no room for costs one part.
+ */
+export class OutboundMessages {
+  readonly #options: OutboundOptions;
+  readonly #partBytes: number;
+  readonly #turns: Semaphore;
+  readonly #sending = new Map<string, Sending>();
+
+  constructor(options: OutboundOptions) {
+    const { packetMaxBytes, messagesInPartsMax } = options.limits;
+    this.#options = options;
+    this.#partBytes = packetMaxBytes - PART_FRAME_MAX_BYTES;
+    this.#turns = new Semaphore(messagesInPartsMax);
+  }
+
+  /** Resolves when the receiver has all of it; `target` null is everybody, and nobody acknowledges. Throws DeliveryError. */
+  async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
+    const release = await this.#turns.take(this.#options.limits.turnWaitMaxMs);
+    if (release === null) throw new DeliveryError('Too many large messages are being sent.');
+    try {
+      if (target === null) await this.#broadcast(message, carry);
+      else await this.#deliver(target, message, carry);
+    } finally {
+      release();
+    }
+  }
+
+  acknowledged({ id, receivedBytes, refused }: Acknowledgement): void {
+    const sending = this.#sending.get(id);
+    if (refused) sending?.fail(new DeliveryError('The receiver refused a message.'));
+    else sending?.acknowledge(receivedBytes);
+  }
+
+  /** Fails what is being sent to a node, or to all nodes. */
+  fail(target: string | null, error: Error): void {
+    for (const sending of this.#sending.values()) {
+      if (target === null || sending.target === target) sending.fail(error);
+    }
+  }
+
+  async #broadcast(message: Buffer, carry: Carry): Promise<void> {
+    const id = randomBytes(16).toString('hex');
+    for (let offset = 0; offset < message.length; offset += this.#partBytes) {
+      await carry(this.#part(id, message, offset, false));
+    }
+  }
+
+  async #deliver(target: string, message: Buffer, carry: Carry): Promise<void> {
+    const { acknowledgementWaitMaxMs, messageWindowMaxBytes } = this.#options.limits;
+    const id = randomBytes(16).toString('hex');
+    const sending = new Sending(target, acknowledgementWaitMaxMs);
+    this.#sending.set(id, sending);
+    try {
+      for (let offset = 0; offset < message.length; offset += this.#partBytes) {
+        const end = Math.min(message.length, offset + this.#partBytes);
+        await sending.until((received) => offset === 0 || (received > 0 && end - received <= messageWindowMaxBytes));
+        carry(this.#part(id, message, offset, true)).catch((error: unknown) => sending.fail(error));
+      }
+      await sending.until((received) => received >= message.length);
+    } finally {
+      this.#sending.delete(id);
+    }
+  }
+
+  #part(id: string, message: Buffer, offset: number, acknowledge: boolean): Buffer {
+    this.#options.onPart();
+    const data = message.subarray(offset, offset + this.#partBytes);
+    return encodePart({
+      id,
+      sender: this.#options.nodeID,
+      acknowledge,
+      offset,
+      messageBytes: message.length,
+      data,
+    });
+  }
+}
+
+/** One message under way to one node. */
+class Sending {
+  readonly target: string;
+  readonly #waitMaxMs: number;
+  #receivedBytes = 0;
+  #failure: { error: unknown } | null = null;
+  #wake: (() => void) | null = null;
+
+  constructor(target: string, waitMaxMs: number) {
+    this.target = target;
+    this.#waitMaxMs = waitMaxMs;
+  }
+
+  acknowledge(receivedBytes: number): void {
+    this.#receivedBytes = Math.max(this.#receivedBytes, receivedBytes);
+    this.#wake?.();
+  }
+
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#wake?.();
+  }
+
+  /** Waits until the acknowledged bytes are enough; throws what the sending failed with, or when the receiver stays silent. */
+  async until(isEnough: (receivedBytes: number) => boolean): Promise<void> {
+    for (;;) {
+      if (this.#failure !== null) throw this.#failure.error;
+      if (isEnough(this.#receivedBytes)) return;
+      await this.#news();
+    }
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.fail(new DeliveryError('The receiver is silent.')), this.#waitMaxMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        this.#wake = null;
+        resolve();
+      };
+    });
+  }
+}

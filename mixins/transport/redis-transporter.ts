@@ -1,0 +1,245 @@
+/**
+ * Moleculer's Redis transporter, with its faults mended.
+ *
+ * Promises: no call is sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but for what a silent
+ * Redis had taken already: that may still be delivered once it goes on, before anything that was sent after it.
+ * A message that Redis did not take, or handed to nobody, fails its call at once with an error that may be tried again. When the connection
+ * is lost, every call in flight fails (its outcome is unknown); once Redis is back, calls go on by themselves after at most
+ * `reconnectMaxMs`. A Redis that is silent counts as lost after `redisReplyMaxMs`: heartbeats see to it that something is always awaited.
+ * Answers to calls from other nodes wait for the connection to come back, for `answerHeldMaxMs`, since their callers may still be connected;
+ * one that may have been lost is sent again, and a caller that has it ignores the second.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Errors, Transporters } from 'moleculer';
+import type { Logger } from 'pino';
+import { backoffMs } from '../../lib/backoff.ts';
+import { MessageChannel } from './message-channel.ts';
+import { DeliveryError } from './outbound-messages.ts';
+import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
+import { redisOptions } from './redis-options.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
+import type { TransportMetrics } from './transport-metrics.ts';
+import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
+
+export interface RedisTransporterOptions {
+  url: string;
+  log: Logger;
+  metrics: TransportMetrics;
+  limits?: TransportLimits;
+}
+
+const REQUEST = 'REQ';
+const ANSWER = 'RES';
+const HEARTBEAT = 'HEARTBEAT';
+const FAREWELL = 'DISCONNECT';
+
+export class RedisTransporter extends Transporters.Redis {
+  readonly #options: RedisTransporterOptions;
+  readonly #limits: TransportLimits;
+  readonly #stop = new AbortController();
+  /** Channels of this node; every link subscribes to all of them before it is used. */
+  readonly #channels = new Set<string>();
+  /** Nodes that a message did not reach, until it is known whether they are gone. */
+  readonly #doubted = new Set<string>();
+  #messages!: MessageChannel;
+  #link: RedisLink | null = null;
+  #onLink: (() => void)[] = [];
+
+  constructor(options: RedisTransporterOptions) {
+    super({});
+    this.#options = options;
+    this.#limits = options.limits ?? TRANSPORT_LIMITS;
+  }
+
+  override init(...args: Parameters<Transporters.Redis['init']>): void {
+    super.init(...args);
+    const { log, metrics } = this.#options;
+    const wire = (cmd: string, target: string | null, packet: Buffer) => this.#publish(cmd, target, packet);
+    this.#messages = new MessageChannel(wire, { nodeID: this.nodeID, log, metrics, limits: this.#limits });
+    this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
+      this.#messages.nodeGone(node.id),
+    );
+  }
+
+  /** Resolves once Redis can be reached; gives up after `redisAtStartMaxMs`, with a sentence for the operator. */
+  async reach(): Promise<void> {
+    const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
+    for (let failures = 0; ; failures++) {
+      try {
+        const link = await RedisLink.open(
+          () => this.#makeClient(),
+          [],
+          () => undefined,
+        );
+        return link.close(new LinkLost('It was a trial.'));
+      } catch (error) {
+        if (failures === 0) this.#options.log.warn({ err: error }, 'Redis is out of reach; trying again');
+        if (performance.now() < endMs) await this.#pause(failures);
+        else throw new Error(`Redis at ${new URL(this.#options.url).host} cannot be reached.`, { cause: error });
+      }
+    }
+  }
+
+  /** Resolves once this node is connected; tries for ever. */
+  override connect(): Promise<void> {
+    return new Promise((resolve) => void this.#stayConnected(resolve));
+  }
+
+  override async disconnect(): Promise<void> {
+    await this.#messages.drain();
+    this.#stop.abort();
+    this.connected = false;
+    this.#link?.close(new LinkLost('This node disconnects.'));
+    this.#wakeAnswers();
+    this.#messages.close();
+  }
+
+  /** A subscription that fails takes its link with it; the next link has it. */
+  override async subscribe(cmd: string, nodeID?: string): Promise<void> {
+    const channel = this.getTopicName(cmd, nodeID);
+    this.#channels.add(channel);
+    await this.#link?.subscribe(channel).catch((error: Error) => this.#link?.close(error));
+  }
+
+  override async prepublish(packet: Packet): Promise<void> {
+    if (packet.type === ANSWER) return this.#answer(packet);
+    if (packet.type === HEARTBEAT) this.#link?.probe();
+    // Whoever hears it gives up on the answers that are still under way.
+    if (packet.type === FAREWELL) await this.#messages.drain();
+    return super.prepublish(packet);
+  }
+
+  override async send(_topic: string, data: Buffer, meta?: Record<string, unknown>): Promise<void> {
+    const packet = meta?.packet as Packet;
+    try {
+      await this.#messages.send(packet.type, packet.target ?? null, data);
+    } catch (error) {
+      throw undelivered(packet, error);
+    }
+  }
+
+  async #stayConnected(onFirst: () => void): Promise<void> {
+    const { log, metrics } = this.#options;
+    let wasConnected = false;
+    for (let failures = 0; !this.#stop.signal.aborted; ) {
+      let link: RedisLink;
+      try {
+        link = await RedisLink.open(
+          () => this.#makeClient(),
+          [...this.#channels],
+          (channel, packet) => this.#received(channel, packet),
+        );
+      } catch (error) {
+        if (failures === 0) log.warn({ err: error }, 'Redis is out of reach; trying again');
+        await this.#pause(failures++);
+        continue;
+      }
+      if (wasConnected) metrics.reconnected();
+      if (wasConnected || failures > 0) log.info('connected to Redis');
+      failures = 0;
+      if (this.#stop.signal.aborted) return link.close(new LinkLost('This node disconnects.'));
+      await this.#useUntilLost(link, wasConnected, onFirst);
+      wasConnected = true;
+    }
+  }
+
+  async #useUntilLost(link: RedisLink, wasConnected: boolean, onFirst: () => void): Promise<void> {
+    const { log } = this.#options;
+    this.#link = link;
+    this.#wakeAnswers();
+    this.onConnected(wasConnected)
+      .then(onFirst)
+      .catch((error: unknown) => log.error({ err: error }, 'this node could not tell the others of itself'));
+    const reason = await link.lost;
+    this.connected = false;
+    this.#link = null;
+    this.#messages.wireLost(new LinkLost('The connection to Redis was lost.', { cause: reason }));
+    if (this.#stop.signal.aborted) return;
+    log.warn({ err: reason }, 'the connection to Redis is lost');
+    for (const nodeID of this.#awaitedNodes()) this.transit.removePendingRequestByNodeID(nodeID);
+    await this.#pause(0);
+  }
+
+  #awaitedNodes(): Set<string> {
+    return new Set([...this.transit.pendingRequests.values()].map(({ nodeID }) => nodeID));
+  }
+
+  /** Between attempts, longer after every failure, and never the same on all nodes. */
+  async #pause(failures: number): Promise<void> {
+    const { reconnectMinMs: minMs, reconnectMaxMs: maxMs } = this.#limits;
+    const ms = backoffMs(failures, { minMs, maxMs }) * (0.75 + Math.random() / 4);
+    await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+  }
+
+  #makeClient(): RedisClient {
+    return this.getRedisClient(redisOptions(this.#options.url, this.#limits)) as unknown as RedisClient;
+  }
+
+  #received(channel: string, packet: Buffer): void {
+    const cmd = channel.slice(this.prefix.length + 1).split('.', 1)[0];
+    const message = this.#messages.receive(packet);
+    if (message !== null) void this.receive(cmd, message);
+  }
+
+  async #publish(cmd: string, target: string | null, packet: Buffer): Promise<void> {
+    if (this.#link === null) throw new LinkLost('There is no connection to Redis.');
+    const receivers = await this.#link.publish(this.getTopicName(cmd, target ?? undefined), packet);
+    if (receivers > 0 || target === null) return;
+    void this.#doubt(target);
+    throw new DeliveryError('The node is not connected.');
+  }
+
+  /** A node that nobody listens for is gone, unless it is just connecting again: then its answers are still to come. */
+  async #doubt(nodeID: string): Promise<void> {
+    if (this.#doubted.has(nodeID)) return;
+    this.#doubted.add(nodeID);
+    try {
+      await delay(this.#limits.absentMaxMs, undefined, { ref: false, signal: this.#stop.signal });
+      if ((await this.#link?.subscribers(this.getTopicName(REQUEST, nodeID))) === 0)
+        this.broker.registry.nodes.disconnected(nodeID, true);
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'whether a node is gone could not be found out');
+    } finally {
+      this.#doubted.delete(nodeID);
+    }
+  }
+
+  async #answer(packet: Packet): Promise<void> {
+    const endMs = performance.now() + this.#limits.answerHeldMaxMs;
+    for (;;) {
+      const link = await this.#linked(endMs);
+      try {
+        return await this.publish(packet);
+      } catch (error) {
+        if (error instanceof Errors.BrokerDisconnectedError && performance.now() < endMs) {
+          await link.lost;
+          continue;
+        }
+        if (packet.payload.success !== true || !this.#isThere(packet.target)) throw error;
+        return await this.#answer(failedAnswer(packet, this.transit.errorRegenerator, error));
+      }
+    }
+  }
+
+  #isThere(nodeID: string | undefined): boolean {
+    return nodeID !== undefined && this.broker.registry.nodes.get(nodeID)?.available === true;
+  }
+
+  #wakeAnswers(): void {
+    for (const wake of this.#onLink.splice(0)) wake();
+  }
+
+  /** Waits for a connection until `endMs`; rejects when there is none then. */
+  async #linked(endMs: number): Promise<RedisLink> {
+    if (this.#link === null)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(0, endMs - performance.now()));
+        this.#onLink.push(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      });
+    if (this.#link === null) throw new Errors.BrokerDisconnectedError('');
+    return this.#link;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * Moleculer's TCP transporter for the nodes of one machine.
+ *
+ * Promises: it listens on the loopback address only (Moleculer's listens on all, and runs whatever action it is asked for), it finds the
+ * other nodes without being told of them, messages of any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
+ * more, is told to all others at once (Moleculer's leaves it to gossip, which takes seconds: calls still come when a node that stops closes its sockets).
+ * A node takes another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops, and so has lost them all, can have the
+ * others lose each other for seconds.
+ */
+
+import { once } from 'node:events';
+import type { Server, Socket } from 'node:net';
+import { Transporters } from 'moleculer';
+import type { Logger } from 'pino';
+import { MessageChannel } from './message-channel.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
+import type { TransportMetrics } from './transport-metrics.ts';
+import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
+
+export interface TcpTransporterOptions {
+  log: Logger;
+  metrics: TransportMetrics;
+  /** Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched for. */
+  urls?: string;
+  limits?: TransportLimits;
+}
+
+const LOOPBACK = '127.0.0.1';
+const LOOPBACK_BROADCAST = '127.255.255.255';
+const ANSWER = 'RES';
+const INFO = 'INFO';
+const GOSSIP = 'GOSSIP_RES';
+const GOSSIP_REQUEST = 'GOSSIP_REQ';
+
+/** A socket that is bound to the loopback's broadcast address hears nothing from outside; other systems than Linux have no such address. */
+const DISCOVERY =
+  process.platform === 'linux'
+    ? { udpBindAddress: LOOPBACK_BROADCAST, udpMulticast: null, udpBroadcast: [LOOPBACK_BROADCAST] }
+    : { udpBindAddress: LOOPBACK };
+
+export class TcpTransporter extends Transporters.TCP {
+  readonly #options: TcpTransporterOptions;
+  #messages!: MessageChannel;
+
+  constructor(options: TcpTransporterOptions) {
+    super({
+      ...(options.urls === undefined ? DISCOVERY : { udpDiscovery: false, urls: options.urls }),
+      gossipPeriod: 1,
+    } as Transporters.TCP['opts']);
+    this.#options = options;
+  }
+
+  override init(...args: Parameters<Transporters.TCP['init']>): void {
+    super.init(...args);
+    const { log, metrics, limits = TRANSPORT_LIMITS } = this.#options;
+    const wire = (cmd: string, target: string | null, packet: Buffer) =>
+      super.send(cmd, packet, { packet: { type: cmd, target } });
+    this.#messages = new MessageChannel(wire, {
+      nodeID: this.nodeID,
+      log,
+      metrics,
+      limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes },
+    });
+    this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
+      this.#messages.nodeGone(node.id),
+    );
+  }
+
+  override async startTcpServer(): Promise<void> {
+    await super.startTcpServer();
+    const { server, sockets } = (this as unknown as { reader: { server: Server; sockets: Socket[] } }).reader;
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+    server.listen({ host: LOOPBACK, port: this.opts.port, exclusive: true });
+    await once(server, 'listening');
+  }
+
+  override getNodeAddress(): string {
+    return LOOPBACK;
+  }
+
+  override async disconnect(): Promise<void> {
+    await this.#messages.drain();
+    await super.disconnect();
+    this.#messages.close();
+  }
+
+  override async prepublish(packet: Packet): Promise<void> {
+    if (packet.type === INFO && packet.target == null) {
+      this.#tellAll();
+      return;
+    }
+    try {
+      await super.prepublish(packet);
+    } catch (error) {
+      const isThere = packet.target !== undefined && this.nodes.get(packet.target)?.available;
+      if (packet.type !== ANSWER || packet.payload.success !== true || !isThere) throw error;
+      await super.prepublish(failedAnswer(packet, this.transit.errorRegenerator, error));
+    }
+  }
+
+  /**
+   * What gossip would bring in time; one that it does not reach has it from there. Nobody waits for it: `disconnect` does, for a while.
+   * Without the load that gossip adds, which would have a node that is taken to be gone come back without its services.
+   */
+  #tellAll(): void {
+    const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };
+    for (const { id, local, available } of this.nodes.toArray()) {
+      if (local || !available) continue;
+      super.prepublish({ type: GOSSIP, target: id, payload: { online } }).catch(() => undefined);
+    }
+  }
+
+  override async send(cmd: string, data: Buffer, { packet }: { packet: Packet }): Promise<void> {
+    try {
+      await this.#messages.send(cmd, packet.target ?? null, data);
+    } catch (error) {
+      throw undelivered(packet, error);
+    }
+  }
+
+  /** Its timer measures the CPU first, so that this may come after the end. */
+  override sendGossipRequest(): void {
+    if (this.connected) super.sendGossipRequest();
+  }
+
+  /** Without what others take to be gone; that they take this node to be gone it has to hear, to tell them otherwise. */
+  override deserialize(type: string, data: Buffer): Packet {
+    const packet = super.deserialize(type, data) as unknown as Packet;
+    if (type !== GOSSIP && type !== GOSSIP_REQUEST) return packet;
+    const { payload } = packet as unknown as { payload: { offline?: Record<string, number> } };
+    const seq = payload.offline?.[this.nodeID];
+    payload.offline = seq === undefined ? {} : { [this.nodeID]: seq };
+    return packet;
+  }
+
+  override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
+    const message = this.#messages.receive(packet);
+    if (message !== null) return super.receive(cmd, message, socket);
+  }
+}

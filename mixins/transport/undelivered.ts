@@ -1,0 +1,32 @@
+import { Errors, type Transporters } from 'moleculer';
+import { MessageTooLarge } from './message-channel.ts';
+import { LinkLost } from './redis-link.ts';
+
+export type Packet = Parameters<Transporters.Base['prepublish']>[0];
+
+/** What a packet's sender is told when it was not, or not surely, delivered: an error that Moleculer's callers know, of the kind that may be tried again. */
+export function undelivered(packet: Packet, cause: unknown): Error {
+  const { type, target, payload } = packet;
+  const error =
+    cause instanceof MessageTooLarge
+      ? new Errors.MoleculerError(cause.message, 500, 'MESSAGE_TOO_LARGE')
+      : cause instanceof LinkLost
+        ? new Errors.BrokerDisconnectedError('')
+        : isRefused(cause)
+          ? new Errors.ServiceNotFoundError({ action: payload?.action ?? type, nodeID: target })
+          : new Errors.RequestRejectedError({ action: payload?.action ?? type, nodeID: target });
+  error.cause = cause;
+  return error;
+}
+
+/** Nobody listens there any more: nothing was sent, so the request may go to another node. */
+function isRefused(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
+}
+
+/** The packet that goes in place of an answer that could not be sent, so that its caller does not wait in vain. */
+export function failedAnswer(packet: Packet, regenerator: Errors.Regenerator, cause: unknown): Packet {
+  const { id, meta } = packet.payload;
+  const error = regenerator.extractPlainError(cause as Error, packet.payload);
+  return { type: packet.type, target: packet.target, payload: { id, meta, success: false, data: null, error } };
+}

@@ -1,0 +1,192 @@
+/**
+ * The composition root: one Provec process from its configuration.
+ *
+ * Order of the start: the health port, this process's place in the data directory, store, embedded ledger, services, first key; the gateway listens last. What was
+ * started is stopped in the reverse order when a later step fails, so that a refused start leaves nothing behind. Services stop from the edge inwards: when one stops,
+ * nobody calls it any more.
+ */
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
+import type { Logger } from 'pino';
+import { call } from './lib/actions/call.ts';
+import type { Config } from './lib/config.ts';
+import { makeLogger } from './lib/logger.ts';
+import { isShared, takeHome } from './lib/process/node-home.ts';
+import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
+import { openLmdbStore } from './lib/store/lmdb/store.ts';
+import type { Store } from './lib/store/port.ts';
+import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/health/health-pages.ts';
+import { HealthServer } from './mixins/health/health-server.ts';
+import { readinessOf } from './mixins/health/readiness.ts';
+import { Metrics } from './mixins/metrics.ts';
+import { ServiceGauges } from './mixins/metrics-gauges.ts';
+import { ShardCalls } from './mixins/shard-router/shard-calls.ts';
+import { shardNodeMetadata } from './mixins/shard-router/shard-nodes.ts';
+import { unservedCalls } from './mixins/unserved-calls.ts';
+import { brokerOptions } from './moleculer.config.ts';
+import anchoring from './services/anchoring/anchoring.service.ts';
+import cluster from './services/cluster/cluster.service.ts';
+import collections from './services/collections/collections.service.ts';
+import { type DevLedger, startDevLedger } from './services/devledger/process.ts';
+import gateway from './services/gateway/gateway.service.ts';
+import type { HttpTimeouts } from './services/gateway/http-server.ts';
+import { forgetFirstKey, makeFirstKey } from './services/keys/first-key.ts';
+import keys from './services/keys/keys.service.ts';
+import metering from './services/metering/metering.service.ts';
+import shards from './services/shards/shards.service.ts';
+import verification from './services/verification/verification.service.ts';
+
+/** How long it may take until every node has heard that another one serves nothing any more. */
+const LEAVE_MS = 2_000;
+
+/** Every service, from the edge inwards. */
+export const SERVICE_NAMES = [
+  'gateway',
+  'cluster',
+  'verification',
+  'collections',
+  'keys',
+  'metering',
+  'anchoring',
+  'shards',
+] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
+
+/** Requests of clients need all but what operators use. */
+const NEEDED_BY_GATEWAYS = SERVICE_NAMES.filter((name) => name !== 'cluster');
+
+export interface Overrides {
+  clock?: Clock;
+  log?: Logger;
+  /** Default: all. */
+  services?: readonly ServiceName[];
+  /** Default: those of `INTERNAL_LIMITS`. */
+  httpTimeouts?: HttpTimeouts;
+}
+
+/** A running Provec process. */
+export interface Provec {
+  /** Where the gateway listens, without the API's base path; null when this process has no gateway. */
+  readonly url: string | null;
+  /** Where `/livez`, `/readyz` and `/metrics` are without a gateway; null without a health port. */
+  readonly healthUrl: string | null;
+  /** The first API key, on the first start with an empty store only. */
+  readonly bootstrapSecret: string | null;
+  readonly devLedger: DevLedger | null;
+  readonly broker: Broker;
+  readonly store: Store;
+  /** Ends requests in flight, then everything else. Idempotent; never rejects. */
+  stop(): Promise<void>;
+}
+
+/** Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the operator. */
+export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
+  const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
+  const started: (() => Promise<unknown>)[] = [];
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopping ??= stopAll(started, log);
+    return stopping;
+  };
+  const metrics = new Metrics();
+  let running: ServiceBroker | null = null;
+  const readiness = async (): Promise<Readiness> =>
+    running === null
+      ? { ready: false, reasons: ['services are starting'] }
+      : readinessOf({ broker: running, services, needed: NEEDED_BY_GATEWAYS });
+  const healthServer = (): HealthServer => {
+    const stats = <T>(asked: Promise<T> | undefined): Promise<T | null> =>
+      asked?.catch(() => null) ?? Promise.resolve(null);
+    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own alone.
+    const showsAnchoring = services.includes('anchoring') || services.includes('gateway');
+    const gauges = new ServiceGauges(metrics.registry, {
+      shards: () => stats(services.includes('shards') && running ? call(running, 'shards.stats', {}) : undefined),
+      anchoring: () => stats(showsAnchoring && running ? call(running, 'anchoring.stats', {}) : undefined),
+    });
+    const isStopping = () => stopping !== null;
+    return new HealthServer(
+      new Map([
+        ['/livez', async () => livezPage()],
+        ['/readyz', () => readyzPage({ readiness, isStopping })],
+        ['/metrics', () => metricsPage({ metrics, gauges })],
+      ]),
+    );
+  };
+  try {
+    const health = config.healthPort === null ? null : healthServer();
+    if (health) started.push(() => health.close());
+    const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
+    const home = await takeHome(config);
+    started.push(() => home.release());
+    const store = await openStore(config, home.folder);
+    started.push(() => store.close());
+    const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
+    const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
+    if (devLedger) started.push(() => devLedger.stop());
+
+    const runtime: Runtime = { config, store, clock, log };
+    const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
+    const options = brokerOptions({ config, log, metrics });
+    if (shardCalls) options.middlewares?.push(shardCalls.middleware, unservedCalls);
+    if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
+    const broker = new ServiceBroker(options);
+    started.push(async () => {
+      // The others have to hear first that this node serves nothing any more; what they still ask for is refused, and goes elsewhere.
+      if (shardCalls) await delay(LEAVE_MS);
+      await broker.stop();
+    });
+    if (shardCalls) broker.createService(shardCalls.service);
+    const factories: Record<ServiceName, () => ServiceSchema> = {
+      gateway: () =>
+        gateway(runtime, {
+          metrics,
+          timeouts: overrides.httpTimeouts,
+          readiness,
+        }),
+      cluster: () => cluster(runtime),
+      verification: () => verification(runtime),
+      collections: () => collections(runtime),
+      keys: () => keys(runtime),
+      metering: () => metering(runtime),
+      anchoring: () => anchoring(runtime, devLedger),
+      shards: () => shards(runtime, shardCalls !== null),
+    };
+    for (const name of SERVICE_NAMES.filter((name) => services.includes(name)).reverse()) {
+      const service = broker.createService(factories[name]());
+      started.push(() => broker.destroyService(service));
+    }
+    await broker.start();
+    const { bootstrapPlan, bootstrapKey } = config;
+    const bootstrapSecret = services.includes('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
+    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the key.
+    const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
+    if (isKeyUntold) started.push(() => forgetFirstKey(runtime));
+    const url = services.includes('gateway') ? await listen(broker) : null;
+    if (isKeyUntold) started.pop();
+    running = broker;
+    return { url, healthUrl, bootstrapSecret, devLedger, broker, store, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function listen(broker: Broker): Promise<string> {
+  const { port, host } = await broker.call<{ port: number; host: string }, object>('gateway.listen', {});
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+async function stopAll(started: (() => Promise<unknown>)[], log: Logger): Promise<void> {
+  for (let stopOne = started.pop(); stopOne; stopOne = started.pop()) {
+    await stopOne().catch((error: unknown) => log.error({ err: error }, 'a part of the service did not stop cleanly'));
+  }
+}
+
+/** The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load. */
+async function openStore({ mongoUrl, dataDir }: Config, homeFolder: string): Promise<Store> {
+  const checkpoints = join(homeFolder, 'checkpoints');
+  if (mongoUrl === null) return openLmdbStore(dataDir, join(checkpoints, 'staging'));
+  const { openMongoStore } = await import('./lib/store/mongo/store.ts');
+  return openMongoStore({ url: mongoUrl, folder: checkpoints });
+}

@@ -1,0 +1,130 @@
+/**
+ * `npm run cluster [-- --nodes <n>]`: a gateway process with all services but shards, and shard nodes, on this machine. With nothing installed they call each other over
+ * TCP and share one data folder; PROVEC_REDIS_URL and PROVEC_MONGO_URL put the real ones in their place.
+ *
+ * Stops in order on SIGINT and SIGTERM: the gateway, then all shard nodes together, which then have nobody to hand over to; a second signal kills.
+ * Exit codes are those of start.ts.
+ */
+import { constants } from 'node:os';
+import { ConfigError, readConfig } from '../lib/config.ts';
+import { watchParent } from '../lib/process/parent-watch.ts';
+import { type ClusterPlan, clusterPlan, readNodes } from './cluster/cluster-plan.ts';
+import { Member } from './cluster/member.ts';
+
+const READY_MAX_MS = 60_000;
+const READY_CHECK_MS = 200;
+const EXIT_REFUSED = 1;
+const EXIT_MISUSED = 2;
+
+/** Whoever read what is written may have closed the pipe. */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+class LocalCluster {
+  readonly gateway: Member;
+  readonly shardNodes: Member[];
+  #isStopping = false;
+
+  constructor({ gateway, shardNodes }: ClusterPlan) {
+    this.gateway = new Member({ ...gateway, say });
+    this.shardNodes = shardNodes.map((planned) => new Member({ ...planned, say }));
+  }
+
+  get members(): Member[] {
+    return [this.gateway, ...this.shardNodes];
+  }
+
+  /** Rejects when one of them does not start, or the gateway does not find the others. */
+  async start(): Promise<void> {
+    await Promise.all(this.members.map((member) => member.start()));
+    const { url } = this.#told();
+    // Where it was left to the system, clients would not find it again.
+    this.gateway.keep({ PROVEC_PORT: new URL(url).port });
+    const deadlineMs = performance.now() + READY_MAX_MS;
+    let answer = '';
+    while (!this.#isStopping && performance.now() < deadlineMs) {
+      const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
+      if (response?.ok) return;
+      answer = (await response?.text().catch(() => '')) ?? '';
+      await new Promise((resolve) => setTimeout(resolve, READY_CHECK_MS));
+    }
+    if (!this.#isStopping) throw new Error(`the gateway is not ready: ${answer}`);
+  }
+
+  listenForTheEnd(): void {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (this.#isStopping) this.#kill(128 + constants.signals[signal]);
+        else void this.stop(0);
+      });
+    }
+    // npm hands a signal to its shell, and not every shell hands it on.
+    if (process.env.npm_lifecycle_event !== undefined) watchParent(() => void this.stop(0));
+  }
+
+  async stop(code: number): Promise<void> {
+    if (this.#isStopping) return;
+    this.#isStopping = true;
+    say('--- stopping: the gateway, then the shard nodes ---');
+    await this.gateway.stop();
+    await Promise.all(this.shardNodes.map((member) => member.stop()));
+    process.exit(code);
+  }
+
+  /** What a person needs to begin. */
+  banner(dataDir: string, stores: string): string {
+    const { url, key, curl } = this.#told();
+    const facts = [
+      ['Data folder', dataDir],
+      ['Between nodes', stores],
+      ...(key === null ? [] : [['API key', key]]),
+      ...this.members.map(({ name, pid }) => [name, `process ${pid}`]),
+      ['Console', 'npm run repl   (then: provec nodes)'],
+      ['End', 'Ctrl-C'],
+    ];
+    const lines = facts.map(([name, value]) => `  ${name!.padEnd(15)}${value}`);
+    return ['', `Provec listens on ${url}`, '', ...lines, '', 'Create a collection:', '', `  ${curl}`, '', ''].join(
+      '\n',
+    );
+  }
+
+  /** From what the gateway's process said. */
+  #told(): { url: string; key: string | null; curl: string } {
+    const { stdout } = this.gateway;
+    const found = (pattern: RegExp): string | null => pattern.exec(stdout)?.[1] ?? null;
+    return {
+      url: found(/^Provec listens on (\S+)$/m)!,
+      key: found(/^ +API key +(.+)$/m),
+      curl: found(/^ +(curl .+)$/m) ?? '',
+    };
+  }
+
+  #kill(code: number): never {
+    for (const member of this.members) member.kill();
+    process.exit(code);
+  }
+}
+
+async function main(): Promise<void> {
+  const nodes = readNodes(process.argv.slice(2));
+  const config = readConfig(process.env);
+  const cluster = new LocalCluster(clusterPlan(config, process.env, nodes));
+  cluster.listenForTheEnd();
+  try {
+    await cluster.start();
+  } catch (error) {
+    say(`Provec cannot start: ${error instanceof Error ? error.message : String(error)}`);
+    await cluster.stop(EXIT_REFUSED);
+    return;
+  }
+  const stores = [
+    config.redisUrl !== null && config.transporter === null ? 'Redis' : 'TCP',
+    config.mongoUrl === null ? 'one LMDB folder' : 'MongoDB',
+  ];
+  process.stdout.write(cluster.banner(config.dataDir, stores.join(', ')));
+}
+
+await main().catch((error: unknown) => {
+  say(`Provec cannot start: ${error instanceof Error ? error.message : String(error)}`);
+  process.exit(error instanceof ConfigError ? EXIT_MISUSED : EXIT_REFUSED);
+});

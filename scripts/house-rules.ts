@@ -1,0 +1,51 @@
+/** Checks the rules of the house that no linter knows; prints each breach and exits 1 when there is one. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { LONG_SUITES, NOT_IN_GATE } from '../test/suites.ts';
+
+const LINES_MAX = 400;
+const DUMPING_NAMES = /^(utils?|helpers?|common|types|misc|shared)(\.test)?\.ts$/;
+const LEFT_UNDONE = /\b(TODO|FIXME|XXX|HACK)\b/;
+const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|$)|biome-ignore/;
+const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', '*.ts'], {
+  encoding: 'utf8',
+});
+const breaches: string[] = [];
+
+for (const file of files.split('\n').filter((name) => name !== '' && name !== 'scripts/house-rules.ts')) {
+  let lines: string[];
+  try {
+    lines = readFileSync(file, 'utf8').split('\n');
+  } catch {
+    continue;
+  }
+  if (lines.length > LINES_MAX + 1)
+    breaches.push(`${file}: ${lines.length} lines; at most ${LINES_MAX}, split by noun`);
+  if (DUMPING_NAMES.test(basename(file))) breaches.push(`${file}: a name for everything is a name for nothing`);
+  if (!/^[a-z0-9]+([.-][a-z0-9]+)*\.ts$/.test(basename(file))) breaches.push(`${file}: file names are kebab-case`);
+  lines.forEach((line, at) => {
+    for (const [rule, what] of [
+      [LEFT_UNDONE, 'left undone'],
+      [TYPES_OFF, 'types or rules switched off'],
+      [TESTS_OFF, 'a test that does not run'],
+    ] as const) {
+      if (rule.test(line)) breaches.push(`${file}:${at + 1}: ${what}`);
+    }
+  });
+}
+
+const tests = files.split('\n').filter((name) => name.endsWith('.test.ts'));
+const suites = Object.values(LONG_SUITES).flat();
+for (const path of [...suites, ...NOT_IN_GATE]) {
+  if (!tests.some((name) => name.startsWith(path))) breaches.push(`test/suites.ts: ${path} is no test`);
+}
+for (const name of tests.filter((test) => NOT_IN_GATE.some((path) => test.startsWith(path)))) {
+  if (!suites.some((path) => name.startsWith(path))) breaches.push(`${name}: neither in the gate nor in a long suite`);
+}
+
+for (const breach of breaches) console.error(breach);
+if (breaches.length > 0) process.exit(1);
+console.log('house rules hold');

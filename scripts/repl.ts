@@ -1,0 +1,90 @@
+/**
+ * `npm run repl [-- provec <command> ...]`: joins a running cluster, with a console or for one command.
+ *
+ * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command failed, or there is no cluster; 2 wrong configuration or arguments.
+ */
+import { ServiceBroker } from 'moleculer';
+import { type Config, ConfigError, readConfig } from '../lib/config.ts';
+import { makeLogger } from '../lib/logger.ts';
+import { Metrics } from '../mixins/metrics.ts';
+import { openConsole } from '../mixins/repl/console.ts';
+import { errorLine, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
+import { transportOf } from '../mixins/transport/transport.ts';
+import { brokerOptions } from '../moleculer.config.ts';
+
+const JOIN_MAX_MS = 15_000;
+const EXIT_FAILED = 1;
+const EXIT_MISUSED = 2;
+
+class NoCluster extends Error {
+  override name = 'NoCluster';
+}
+
+function end(code: number, error: unknown): never {
+  process.stderr.write(`${errorLine(error)}\n`);
+  process.exit(code);
+}
+
+/** The words after `provec`; null for a console. */
+function commandOf(argv: string[]): string[] | null {
+  if (argv.length === 0) return null;
+  if (argv[0] === '--help' || argv[0] === '-h') return ['help'];
+  if (argv[0] !== 'provec')
+    throw new UsageError('Usage: npm run repl [-- provec <command> ...]; provec help lists them.');
+  return argv.slice(1);
+}
+
+/** As the nodes have it, and on the loopback where they need nothing else either. */
+function joining(environment: NodeJS.ProcessEnv): Config {
+  const read = readConfig(environment);
+  const config: Config = {
+    ...read,
+    nodeId: `repl-${process.pid}`,
+    transporter: read.transporter ?? (read.redisUrl === null ? 'TCP' : null),
+    logLevel: environment.PROVEC_LOG_LEVEL === undefined ? 'error' : read.logLevel,
+  };
+  if (transportOf(config) === 'none')
+    throw new ConfigError('PROVEC_TRANSPORTER=none joins no cluster; unset it, or use npm start -- --repl.');
+  return config;
+}
+
+function whereItIsSought(config: Config): string {
+  return transportOf(config) === 'redis'
+    ? 'on that Redis (PROVEC_REDIS_URL)'
+    : `for ${config.dataDir} (PROVEC_DATA_DIR); a service of one process has its console with npm start -- --repl`;
+}
+
+async function join(config: Config): Promise<ServiceBroker> {
+  const broker = new ServiceBroker(brokerOptions({ config, log: makeLogger(config), metrics: new Metrics() }));
+  const start = broker.start();
+  const late = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new NoCluster(`No cluster was found ${whereItIsSought(config)}.`)), JOIN_MAX_MS).unref();
+  });
+  await Promise.race([start.then(() => broker.waitForServices('cluster')), late]);
+  return broker;
+}
+
+async function main(): Promise<void> {
+  const command = commandOf(process.argv.slice(2));
+  if (command !== null && (command.length === 0 || command[0] === 'help')) {
+    process.stdout.write(`${helpText()}\n`);
+    return;
+  }
+  const broker = await join(joining(process.env));
+  if (command === null) {
+    process.stdout.write(`${helpText()}\n\n`);
+    openConsole(broker, () => broker.stop());
+    return;
+  }
+  try {
+    process.stdout.write(`${await runOperatorCommand(broker, command)}\n`);
+  } finally {
+    await broker.stop();
+  }
+}
+
+await main().then(
+  () => undefined,
+  (error: unknown) =>
+    end(error instanceof ConfigError || error instanceof UsageError ? EXIT_MISUSED : EXIT_FAILED, error),
+);

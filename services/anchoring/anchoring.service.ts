@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import type { Context, ServiceSchema } from 'moleculer';
+import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
+import { type Actions, call } from '../../lib/actions/call.ts';
+import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { timedAction } from '../../mixins/timed-action.ts';
+import { Anchoring } from './anchoring.ts';
+import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
+import { openAuthority } from './ledger/authority.ts';
+import { explorerUrl } from './ledger/explorer.ts';
+import { LedgerClient } from './ledger/ledger-client.ts';
+import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
+
+type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
+type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
+
+const KEYPAIR_FILE = 'ledger-keypair.json';
+const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
+const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
+const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 0, halted: 0 };
+
+/**
+ * Brings roots onto the ledger. `embedded` is the embedded ledger, null when the configuration names RPC URLs or turns the ledger off.
+ * `started` throws ConfigError when there is no keypair to sign with.
+ */
+export default function anchoringService(
+  { config, store, clock, log }: Runtime,
+  embedded: { readonly url: string } | null,
+): ServiceSchema {
+  const enabled = config.ledger === 'on';
+  const endpoints: RpcEndpoints = {
+    embedded: embedded !== null,
+    urls: () => (embedded ? [embedded.url] : (config.solanaRpcUrls ?? [])),
+  };
+  const nowMs = () => clock.monotonicMs();
+  const link = (kind: 'tx' | 'address', value: string) =>
+    explorerUrl(kind, value, config.solanaCluster, endpoints.urls()[0] ?? null);
+  let nodeId = '';
+  let running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
+
+  async function onChain(ledger: LedgerClient, collectionId: string): Promise<OnChain> {
+    const address = await ledger.address(collectionId);
+    const where = { address, explorerUrl: link('address', address) };
+    try {
+      const account = await ledger.read(collectionId);
+      if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
+      if (account.status === 'foreign') return { ...account, ...where };
+      if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
+      return { status: 'found', ...account.fields, ...where };
+    } catch (error) {
+      const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
+      return { status: 'unreachable', reason, ...where };
+    }
+  }
+
+  return {
+    name: 'anchoring',
+
+    actions: {
+      // Bounded by waitMs; the caller sets its own time-out.
+      submit: timedAction(0, async ({ params }: Params<'anchoring.submit'>): Result<'anchoring.submit'> => {
+        if (!running) return NO_ANCHOR;
+        const confirmed = await running.anchoring.submit(params.collectionId, params.cut, params.waitMs);
+        if (!confirmed) return PENDING;
+        const { signature } = confirmed;
+        return { status: 'confirmed', signature, explorerUrl: link('tx', signature) };
+      }),
+
+      state: ({ params }: Params<'anchoring.state'>): Result<'anchoring.state'> =>
+        store.anchors.get(params.collectionId),
+
+      async address({ params }: Params<'anchoring.address'>): Result<'anchoring.address'> {
+        if (!running) return null;
+        const address = await running.ledger.address(params.collectionId);
+        return { address, explorerUrl: link('address', address) };
+      },
+
+      async onChain({ params }: Params<'anchoring.onChain'>): Result<'anchoring.onChain'> {
+        if (running) return onChain(running.ledger, params.collectionId);
+        return { status: 'unreachable', reason: 'Anchoring is turned off.', address: '', explorerUrl: '' };
+      },
+
+      explorerUrl: async ({ params }: Params<'anchoring.explorerUrl'>): Result<'anchoring.explorerUrl'> =>
+        link('tx', params.signature),
+
+      async history({ params }: Params<'anchoring.history'>): Result<'anchoring.history'> {
+        const items = await store.anchors.history(params.collectionId, params.limit, params.beforeVersion);
+        return items.map((item) => ({ ...item, explorerUrl: link('tx', item.signature) }));
+      },
+
+      async halt({ params }: Params<'anchoring.halt'>): Result<'anchoring.halt'> {
+        await running?.anchoring.halt(params.collectionId, params.reason);
+        return null;
+      },
+
+      async resume({ params }: Params<'anchoring.resume'>): Result<'anchoring.resume'> {
+        const contradictions = await store.contradictions.list(params.collectionId);
+        const collection = await store.catalog.getCollection(params.collectionId);
+        const shards = collection && contradictions.length > 0 ? shardSpecs(collection) : [];
+        // Before anything else: a shard that opens again must not find the same contradiction.
+        for (const shard of shards) await call(this.broker, 'shards.accept', { shard });
+        if (running) await running.anchoring.resume(params.collectionId);
+        else await store.contradictions.clear(params.collectionId);
+        return null;
+      },
+
+      async close({ params }: Params<'anchoring.close'>): Result<'anchoring.close'> {
+        await running?.anchoring.close(params.collectionId);
+        return null;
+      },
+
+      info: async (): Result<'anchoring.info'> => ({
+        enabled,
+        program: LEDGER_PROGRAM,
+        authority: running?.ledger.authority ?? null,
+        cluster: config.solanaCluster,
+      }),
+
+      stats: async (): Result<'anchoring.stats'> => (await running?.anchoring.stats()) ?? NO_STATS,
+    },
+
+    events: {
+      'anchoring.changed': ({ params, nodeID }: Context<{ collectionId: string }>): void => {
+        if (nodeID !== nodeId) running?.anchoring.told(params.collectionId);
+      },
+
+      // An account's plan may have changed; whoever changed it need not wait.
+      'keys.changed': ({ params }: Context<{ accountId: string }>): void => {
+        running?.anchoring.takeUpAccount(params.accountId).catch((error: unknown) => {
+          log.warn({ err: error }, "an account's collections could not be taken up for anchoring yet");
+        });
+      },
+    },
+
+    async started() {
+      if (!enabled) return;
+      nodeId = this.broker.nodeID;
+      // A named file that is not there is a mistake: another authority could not write the accounts of the one that was meant.
+      const authority =
+        config.solanaKeypair === null
+          ? await openAuthority(
+              join(config.dataDir, KEYPAIR_FILE),
+              endpoints.embedded && !(await hasAnchors(store)),
+              log,
+            )
+          : await openAuthority(config.solanaKeypair, false, log);
+      const pool = new RpcPool(endpoints, nowMs);
+      const ledger = new LedgerClient(pool, authority, nowMs);
+      if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
+      else void warnOfLowFunds(ledger, log);
+      const { plans } = config;
+      const anchoring = new Anchoring({
+        ledger,
+        store,
+        plans,
+        clock,
+        log,
+        isShared: this.broker.transit !== undefined && this.broker.transit !== null,
+        tell: (collectionId) => {
+          this.broker.broadcast('anchoring.changed', { collectionId }).catch((error: unknown) => {
+            log.debug({ err: error }, 'a change of an anchor could not be told');
+          });
+        },
+        headsAt: (collection, cut) =>
+          Promise.all(
+            cut.map(({ seq }, index) =>
+              seq === 0 ? EMPTY_HEAD : call(this.broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
+            ),
+          ),
+      });
+      running = { anchoring, ledger, pool };
+      // A store of many collections takes its time; writes need not wait for it.
+      void anchoring.start();
+    },
+
+    async stopped() {
+      running?.pool.close();
+      await running?.anchoring.stop();
+    },
+  };
+}
+
+/** Whether anything was ever anchored: another keypair could not write those accounts. */
+async function hasAnchors(store: Store): Promise<boolean> {
+  for await (const rows of store.anchors.all()) if (rows.length > 0) return true;
+  return false;
+}

@@ -1,0 +1,242 @@
+/**
+ * Anchoring of all collections, on one of any number of instances: what is wanted is written down on whichever is asked, the one in charge brings it onto the
+ * ledger, and whoever waits learns of it from the row.
+ *
+ * Promises: everything that is due stands in the store. An instance looks there every second for what it is in charge of, so that whatever is told or lost, and
+ * whoever dies, somebody goes on; being told only makes it sooner.
+ * How it fails: while the store cannot be reached nothing is anchored, and it is looked for again every second.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { AnchoringStats } from '../../lib/actions/anchoring.ts';
+import type { Plans } from '../../lib/plans.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import { committedCut } from '../../lib/shard/committed-cut.ts';
+import { contains } from '../../lib/shard/cut.ts';
+import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import type { Confirmed } from '../../lib/store/anchors.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { Decisions } from './decisions.ts';
+import type { LedgerClient } from './ledger/ledger-client.ts';
+import { Members } from './members.ts';
+import { Outbox, type OutboxContext, type OutboxStep } from './outbox.ts';
+import { Receipts } from './receipts.ts';
+import { Schedule } from './schedule.ts';
+import { TakeUp } from './take-up.ts';
+import { Wants } from './wants.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+export interface AnchoringOptions {
+  ledger: LedgerClient;
+  store: Store;
+  plans: Plans;
+  clock: Clock;
+  log: Logger;
+  /** Whether other instances may run on the same store. */
+  isShared: boolean;
+  /** The shards' own heads at a cut; null where a shard cannot say. */
+  headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
+  /** Tells the other instances that a collection's row has changed; may be lost. */
+  tell(collectionId: string): void;
+  /** For tests: awaited at the instants between which a process can die. */
+  onStep?(step: OutboxStep, collectionId: string): Promise<void>;
+}
+
+export class Anchoring {
+  readonly #options: AnchoringOptions;
+  readonly #context: OutboxContext;
+  readonly #schedule: Schedule;
+  readonly #outboxes = new Map<string, Outbox>();
+  readonly #members: Members;
+  readonly #wants: Wants;
+  readonly #receipts: Receipts;
+  readonly #decisions: Decisions;
+  readonly #takeUp: TakeUp;
+  readonly #stopped = new AbortController();
+  readonly #counts = { confirmed: 0, failures: 0 };
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(options: AnchoringOptions) {
+    const { ledger, store, plans, clock, log, headsAt, tell, onStep } = options;
+    const { anchors, catalog, contradictions } = store;
+    const address = (collectionId: string) => ledger.address(collectionId);
+    const collection = (id: string) => catalog.getCollection(id);
+    const loggedCut = (row: CollectionRow) => committedCut(store.log, row);
+    this.#options = options;
+    this.#members = new Members(anchors, clock);
+    const isInCharge = (id: string) => this.#members.isInCharge(id);
+    this.#receipts = new Receipts(anchors, clock);
+    this.#wants = new Wants({
+      anchors,
+      clock,
+      address,
+      isThere: async (id) => (await collection(id)) !== null,
+      onWanted: (id) => this.#nudge(id),
+    });
+    this.#decisions = new Decisions({ anchors, contradictions, clock, log, address, collection, loggedCut });
+    this.#takeUp = new TakeUp({
+      store,
+      plans,
+      log,
+      isInCharge,
+      loggedCut,
+      want: (id, cut) => this.#wants.want(id, cut),
+      close: (id) => this.close(id),
+      signal: this.#stopped.signal,
+    });
+    this.#schedule = new Schedule(log, {
+      onFailure: () => this.#fail(),
+      onDone: ({ collectionId }) => this.#outboxes.delete(collectionId),
+    });
+    this.#context = {
+      ledger,
+      anchors,
+      contradictions,
+      clock,
+      log,
+      isInCharge,
+      headsAt,
+      onStep,
+      collection,
+      loggedCut,
+      onConfirmed: () => {
+        this.#counts.confirmed += 1;
+      },
+      onFailure: () => this.#fail(),
+      onAnswer: (row, isNews) => {
+        this.#receipts.settle(row);
+        if (isNews) tell(row.collectionId);
+      },
+      onClosed: (id) => {
+        this.#receipts.release([id]);
+        tell(id);
+      },
+    };
+  }
+
+  /** Resolves when everything that this instance is in charge of has been looked at once; tries until it could. */
+  async start(): Promise<void> {
+    if (this.#options.isShared) await this.#members.look(this.#counts).catch(() => undefined);
+    this.#looking = this.#lookOn();
+    await this.#takeUp.start();
+  }
+
+  /** Wants what the log of an account's collections holds, where its plan has anchoring: the plan may just have changed. Throws StoreError. */
+  takeUpAccount(accountId: string): Promise<void> {
+    return this.#takeUp.account(accountId);
+  }
+
+  /** Ends without waiting for the ledger; the next start, or another instance, goes on where this one stops. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#receipts.release();
+    await Promise.all([this.#schedule.stop(), this.#takeUp.ended(), this.#looking]);
+    if (this.#options.isShared) await this.#members.leave();
+  }
+
+  /** The confirmed root that contains `cut`, or null when there is none after `waitMs`; the cut stays wanted. Throws StoreError. */
+  async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
+    const startMs = this.#options.clock.monotonicMs();
+    const row = await this.#wants.want(collectionId, cut);
+    if (row?.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
+    // The operator's decision wants what the log holds then.
+    if (row === null || row.halted || row.closing || this.#stopped.signal.aborted) return null;
+    const leftMs = waitMs - (this.#options.clock.monotonicMs() - startMs);
+    return leftMs > 0 ? this.#receipts.wait(collectionId, cut, leftMs) : null;
+  }
+
+  /** Stops anchoring of a collection until an operator decides. Throws StoreError. */
+  async halt(collectionId: string, reason: string): Promise<void> {
+    await this.#decisions.halt(collectionId, reason);
+    this.#decided(collectionId);
+  }
+
+  /** What the shards hold now is right, whatever the ledger says: it is anchored next. Throws StoreError. */
+  async resume(collectionId: string): Promise<void> {
+    await this.#decisions.resume(collectionId);
+    this.#decided(collectionId);
+  }
+
+  /** Has the collection's account closed and its row forgotten, in the background, until it is done. Throws StoreError. */
+  async close(collectionId: string): Promise<void> {
+    await this.#decisions.close(collectionId);
+    this.#decided(collectionId);
+  }
+
+  /** Another instance says that the row has changed. */
+  told(collectionId: string): void {
+    this.#receipts.tell(collectionId);
+    this.#wake(collectionId);
+  }
+
+  /** Of all instances that live. Throws StoreError. */
+  async stats(): Promise<AnchoringStats> {
+    const { store, clock, isShared } = this.#options;
+    let pending = 0;
+    let oldestAt = Number.POSITIVE_INFINITY;
+    for await (const page of store.anchors.open('due')) {
+      for (const { wantedAt } of page) {
+        if (wantedAt === null) continue;
+        pending += 1;
+        oldestAt = Math.min(oldestAt, Date.parse(wantedAt));
+      }
+    }
+    let halted = 0;
+    for await (const page of store.anchors.open('halted')) halted += page.length;
+    const oldestMs = pending === 0 ? 0 : Math.max(0, clock.wallMs() - oldestAt);
+    const counts = isShared ? await this.#members.total(this.#counts) : this.#counts;
+    return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
+  }
+
+  #decided(collectionId: string): void {
+    this.#receipts.tell(collectionId);
+    this.#wake(collectionId);
+    this.#options.tell(collectionId);
+  }
+
+  #nudge(collectionId: string): void {
+    if (this.#members.isInCharge(collectionId)) this.#wake(collectionId);
+    else this.#options.tell(collectionId);
+  }
+
+  #wake(collectionId: string): void {
+    if (this.#stopped.signal.aborted || !this.#members.isInCharge(collectionId)) return;
+    let outbox = this.#outboxes.get(collectionId);
+    if (!outbox) {
+      outbox = new Outbox(this.#context, collectionId);
+      this.#outboxes.set(collectionId, outbox);
+    }
+    this.#schedule.wake(outbox);
+  }
+
+  #fail(): void {
+    this.#counts.failures += 1;
+  }
+
+  async #lookOn(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await this.#look();
+        failures = 0;
+      } catch (error) {
+        // The first, second, fourth ... in a row.
+        if (!signal.aborted && (failures & (failures + 1)) === 0) {
+          this.#options.log.warn({ err: error }, 'what is to be anchored could not be looked for; trying again');
+        }
+        failures += 1;
+      }
+      await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store, isShared } = this.#options;
+    // Of what another leaves or brings along not everything is known to the store as due.
+    if (isShared && (await this.#members.look(this.#counts))) this.#takeUp.again();
+    await this.#wants.again();
+    for await (const page of store.anchors.open('due')) for (const { collectionId } of page) this.#wake(collectionId);
+  }
+}

@@ -1,0 +1,62 @@
+import { generateKeyPairSync } from 'node:crypto';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/web3.js';
+import type { Logger } from 'pino';
+import { ConfigError } from '../../../lib/config.ts';
+
+const KEYPAIR_BYTES = 64;
+
+/**
+ * The keypair that owns every collection's account, from a file of 64 numbers as solana-keygen writes it. With `mayCreate` an absent file
+ * is made, readable by its owner alone. Throws ConfigError, which never repeats what stands in the file.
+ */
+export async function openAuthority(file: string, mayCreate: boolean, log: Logger): Promise<KeyPairSigner> {
+  if (!existsSync(file)) {
+    if (!mayCreate) {
+      throw new ConfigError(
+        `PROVEC_SOLANA_KEYPAIR must be the file of the keypair that roots are anchored with, but there is none at ${file}: put it back.`,
+      );
+    }
+    create(file);
+  }
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o004) !== 0) {
+    log.warn({ file }, 'The ledger keypair can be read by other users of this machine: chmod 600 it.');
+  }
+  try {
+    const numbers: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const sound =
+      Array.isArray(numbers) &&
+      numbers.length === KEYPAIR_BYTES &&
+      numbers.every((number) => Number.isInteger(number) && number >= 0 && number <= 255);
+    if (sound) return await createKeyPairSignerFromBytes(Uint8Array.from(numbers as number[]));
+  } catch {}
+  throw new ConfigError(
+    `PROVEC_SOLANA_KEYPAIR must be a file of ${KEYPAIR_BYTES} numbers that are a keypair: ${file}.`,
+  );
+}
+
+function create(file: string): void {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const part = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
+  const bytes = Buffer.concat([
+    part(privateKey.export({ format: 'jwk' }).d),
+    part(publicKey.export({ format: 'jwk' }).x),
+  ]);
+  mkdirSync(dirname(file), { recursive: true });
+  const descriptor = openSync(file, 'wx', 0o600);
+  writeSync(descriptor, `${JSON.stringify([...bytes])}\n`);
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+  chmodSync(file, 0o600);
+}

@@ -1,0 +1,185 @@
+/**
+ * A collection on chain: a Token-2022 mint of supply 0 whose metadata holds the root. Its address follows from the authority and the
+ * collection's id, its size is fixed at creation (all fields have fixed widths), and only the authority can write or close it.
+ */
+import { createHash } from 'node:crypto';
+import {
+  type Address,
+  createAddressWithSeed,
+  type IInstruction,
+  type KeyPairSigner,
+  some,
+  unwrapOption,
+} from '@solana/web3.js';
+import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget';
+import { getCreateAccountWithSeedInstruction } from '@solana-program/system';
+import {
+  extension,
+  getCloseAccountInstruction,
+  getInitializeMetadataPointerInstruction,
+  getInitializeMint2Instruction,
+  getInitializeMintCloseAuthorityInstruction,
+  getInitializeTokenMetadataInstruction,
+  getMintDecoder,
+  getMintSize,
+  getUpdateTokenMetadataFieldInstruction,
+  TOKEN_2022_PROGRAM_ADDRESS,
+  tokenMetadataField,
+} from '@solana-program/token-2022';
+import { LEDGER_PROGRAM } from '../../../lib/ledger-program.ts';
+import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
+
+/** `fields` is null between the creation of the account and its first root. */
+export type AccountReading = { status: 'found'; fields: CollectionRoot | null } | { status: 'foreign'; reason: string };
+
+const NAME = 'Provec collection';
+const SYMBOL = 'PROVEC';
+const NUMBER_DIGITS = 20;
+const SEED_BYTES = 24;
+const UUID_BYTES = 16;
+/** Compute units, about twice what the programs use. */
+const CREATE_UNITS = 60_000;
+const UPDATE_UNITS = 60_000;
+const CLOSE_UNITS = 20_000;
+
+const digits = (value: number): string => String(value).padStart(NUMBER_DIGITS, '0');
+
+/** base64url(SHA256("PV1col\0" || uuid bytes)[0..24]): the seed of the collection's address, 32 characters. */
+export function collectionSeed(collectionId: string): string {
+  const uuid = Buffer.from(collectionId.replaceAll('-', ''), 'hex');
+  if (uuid.length !== UUID_BYTES) throw new RangeError('A collection id must be a UUID.');
+  const digest = createHash('sha256').update('PV1col\0').update(uuid).digest();
+  return digest.subarray(0, SEED_BYTES).toString('base64url');
+}
+
+export function collectionAddress(authority: Address, collectionId: string): Promise<Address> {
+  return createAddressWithSeed({
+    baseAddress: authority,
+    seed: collectionSeed(collectionId),
+    programAddress: TOKEN_2022_PROGRAM_ADDRESS,
+  });
+}
+
+function pointerAndCloser(authority: Address, mint: Address) {
+  return [
+    extension('MetadataPointer', { authority: some(authority), metadataAddress: some(mint) }),
+    extension('MintCloseAuthority', { closeAuthority: authority }),
+  ];
+}
+
+/** Bytes of the account with all of its fields, for its rent. */
+export function accountBytes(authority: Address, mint: Address): number {
+  const metadata = extension('TokenMetadata', {
+    updateAuthority: some(authority),
+    mint,
+    name: NAME,
+    symbol: SYMBOL,
+    uri: '',
+    additionalMetadata: new Map([
+      ['merkleRoot', '0'.repeat(64)],
+      ['version', digits(0)],
+      ['vectorCount', digits(0)],
+    ]),
+  });
+  return getMintSize([...pointerAndCloser(authority, mint), metadata]);
+}
+
+function budget(units: number, microLamports: bigint): IInstruction[] {
+  const limit = getSetComputeUnitLimitInstruction({ units });
+  return microLamports === 0n ? [limit] : [limit, getSetComputeUnitPriceInstruction({ microLamports })];
+}
+
+/** The account with its final rent and its metadata, still without a root. */
+export function createInstructions(
+  authority: KeyPairSigner,
+  mint: Address,
+  collectionId: string,
+  rentLamports: bigint,
+  microLamports: bigint,
+): IInstruction[] {
+  const { address } = authority;
+  return [
+    ...budget(CREATE_UNITS, microLamports),
+    getCreateAccountWithSeedInstruction({
+      payer: authority,
+      newAccount: mint,
+      baseAccount: authority,
+      base: address,
+      seed: collectionSeed(collectionId),
+      amount: rentLamports,
+      space: getMintSize(pointerAndCloser(address, mint)),
+      programAddress: TOKEN_2022_PROGRAM_ADDRESS,
+    }),
+    getInitializeMetadataPointerInstruction({ mint, authority: address, metadataAddress: mint }),
+    getInitializeMintCloseAuthorityInstruction({ mint, closeAuthority: address }),
+    getInitializeMint2Instruction({ mint, decimals: 0, mintAuthority: address, freezeAuthority: null }),
+    getInitializeTokenMetadataInstruction({
+      metadata: mint,
+      updateAuthority: address,
+      mint,
+      mintAuthority: authority,
+      name: NAME,
+      symbol: SYMBOL,
+      uri: '',
+    }),
+  ];
+}
+
+export function updateInstructions(
+  authority: KeyPairSigner,
+  mint: Address,
+  { merkleRoot, version, vectorCount }: CollectionRoot,
+  microLamports: bigint,
+): IInstruction[] {
+  const field = (name: string, value: string): IInstruction =>
+    getUpdateTokenMetadataFieldInstruction({
+      metadata: mint,
+      updateAuthority: authority,
+      field: tokenMetadataField('Key', [name]),
+      value,
+    });
+  return [
+    ...budget(UPDATE_UNITS, microLamports),
+    field('merkleRoot', merkleRoot),
+    field('version', digits(version)),
+    field('vectorCount', digits(vectorCount)),
+  ];
+}
+
+/** Closes the account; its rent goes back to the authority. */
+export function closeInstructions(authority: KeyPairSigner, mint: Address, microLamports: bigint): IInstruction[] {
+  return [
+    ...budget(CLOSE_UNITS, microLamports),
+    getCloseAccountInstruction({ account: mint, destination: authority.address, owner: authority }),
+  ];
+}
+
+/** Reads an account's bytes and checks that they are the collection's, written by the authority. */
+export function readAccount(data: Uint8Array, owner: string, authority: string, address: string): AccountReading {
+  const foreign = (reason: string): AccountReading => ({ status: 'foreign', reason });
+  if (owner !== LEDGER_PROGRAM) return foreign('The account belongs to another program.');
+  let extensions: ReturnType<ReturnType<typeof getMintDecoder>['decode']>['extensions'];
+  try {
+    extensions = getMintDecoder().decode(data).extensions;
+  } catch {
+    return foreign('The account is not a mint.');
+  }
+  const metadata = unwrapOption(extensions)?.find((found) => found.__kind === 'TokenMetadata');
+  if (!metadata) return foreign('The account has no metadata.');
+  if (unwrapOption(metadata.updateAuthority) !== authority) return foreign('Another authority can write the account.');
+  if (metadata.mint !== address) return foreign("The account's metadata names another mint.");
+  const fields = metadata.additionalMetadata;
+  if (fields.size === 0) return { status: 'found', fields: null };
+  const merkleRoot = fields.get('merkleRoot') ?? '';
+  const version = fields.get('version') ?? '';
+  const vectorCount = fields.get('vectorCount') ?? '';
+  const number = new RegExp(`^\\d{${NUMBER_DIGITS}}$`);
+  const sound =
+    /^[0-9a-f]{64}$/.test(merkleRoot) &&
+    [version, vectorCount].every((text) => number.test(text) && Number.isSafeInteger(Number(text)));
+  if (!sound) return foreign("The account's fields are not a root of this format.");
+  return {
+    status: 'found',
+    fields: { merkleRoot, version: Number(version), vectorCount: Number(vectorCount) },
+  };
+}

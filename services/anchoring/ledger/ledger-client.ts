@@ -1,0 +1,203 @@
+import {
+  type Address,
+  appendTransactionMessageInstructions,
+  type Base64EncodedWireTransaction,
+  createTransactionMessage,
+  getBase64EncodedWireTransaction,
+  getSignatureFromTransaction,
+  type IInstruction,
+  isSolanaError,
+  type KeyPairSigner,
+  lamports,
+  pipe,
+  type Signature,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/web3.js';
+import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
+import {
+  type AccountReading,
+  accountBytes,
+  closeInstructions,
+  collectionAddress,
+  createInstructions,
+  readAccount,
+  updateInstructions,
+} from './collection-account.ts';
+import { PriorityFee } from './priority-fee.ts';
+import type { RpcPool } from './rpc-pool.ts';
+import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
+
+/** A transaction with what is needed to follow it; `wire` is base64. */
+export interface SignedTransaction {
+  signature: string;
+  wire: string;
+  lastValidBlockHeight: bigint;
+}
+
+/** An account as the ledger has it. */
+export type AccountState = AccountReading | { status: 'absent' };
+
+/** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
+const COMMITMENT = 'confirmed';
+const PREFLIGHT_FAILED = -32002;
+/** A block height that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
+const HEIGHT_MAX_AGE_MS = 500;
+
+/** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
+export class LedgerClient {
+  readonly authority: string;
+  readonly #pool: RpcPool;
+  readonly #signer: KeyPairSigner;
+  readonly #priorityFee: PriorityFee;
+  readonly #statuses: SignatureStatuses;
+  readonly #nowMs: () => number;
+  #rent: { bytes: number; lamports: bigint } | null = null;
+  #height: { asked: Promise<bigint>; atMs: number } | null = null;
+
+  constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
+    this.#pool = pool;
+    this.#nowMs = nowMs;
+    this.#statuses = new SignatureStatuses(pool);
+    this.#signer = signer;
+    this.authority = signer.address;
+    this.#priorityFee = new PriorityFee(pool, nowMs);
+  }
+
+  /** Base58. Needs no connection. */
+  address(collectionId: string): Promise<string> {
+    return collectionAddress(this.#signer.address, collectionId);
+  }
+
+  async read(collectionId: string): Promise<AccountState> {
+    const address = await this.#mint(collectionId);
+    const { value } = await this.#pool.call((rpc, abortSignal) =>
+      rpc.getAccountInfo(address, { encoding: 'base64', commitment: COMMITMENT }).send({ abortSignal }),
+    );
+    if (value === null) return { status: 'absent' };
+    return readAccount(Buffer.from(value.data[0], 'base64'), value.owner, this.authority, address);
+  }
+
+  async signCreate(collectionId: string): Promise<SignedTransaction> {
+    const mint = await this.#mint(collectionId);
+    const rent = await this.#rentOf(accountBytes(this.#signer.address, mint));
+    const fee = await this.#priorityFee.microLamports();
+    return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, fee));
+  }
+
+  async signUpdate(collectionId: string, fields: CollectionRoot): Promise<SignedTransaction> {
+    const mint = await this.#mint(collectionId);
+    return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#priorityFee.microLamports()));
+  }
+
+  async signClose(collectionId: string): Promise<SignedTransaction> {
+    const mint = await this.#mint(collectionId);
+    return this.#sign(closeInstructions(this.#signer, mint, await this.#priorityFee.microLamports()));
+  }
+
+  /** Hands the bytes to the ledger. Null when it took them (now or before), else why its preflight refused them: it may still take them later. */
+  async send(wire: string): Promise<string | null> {
+    try {
+      await this.#pool.call((rpc, abortSignal) =>
+        rpc
+          .sendTransaction(wire as Base64EncodedWireTransaction, {
+            encoding: 'base64',
+            preflightCommitment: COMMITMENT,
+            maxRetries: 0n,
+          })
+          .send({ abortSignal }),
+      );
+      return null;
+    } catch (error) {
+      if (!isSolanaError(error) || error.context.__code !== PREFLIGHT_FAILED) throw error;
+      const reason = error.cause instanceof Error ? error.cause.message : error.message;
+      return /already been processed/.test(reason) ? null : reason;
+    }
+  }
+
+  status(signature: string): Promise<TransactionStatus> {
+    return this.#statuses.of(signature);
+  }
+
+  /** Of the newest finalized block: past a transaction's last valid height here, no fork can take it any more. */
+  finalizedBlockHeight(): Promise<bigint> {
+    const nowMs = this.#nowMs();
+    if (this.#height === null || nowMs - this.#height.atMs > HEIGHT_MAX_AGE_MS) {
+      const asked = this.#pool.call((rpc, abortSignal) =>
+        rpc.getBlockHeight({ commitment: 'finalized' }).send({ abortSignal }),
+      );
+      const height = { asked, atMs: nowMs };
+      this.#height = height;
+      asked.catch(() => {
+        if (this.#height === height) this.#height = null;
+      });
+    }
+    return this.#height.asked;
+  }
+
+  /** Signature of the newest successful transaction that named the collection's account; null when the ledger knows none. */
+  async newestSignature(collectionId: string): Promise<string | null> {
+    const address = await this.#mint(collectionId);
+    const found = await this.#pool.call((rpc, abortSignal) =>
+      rpc.getSignaturesForAddress(address, { limit: 20, commitment: COMMITMENT }).send({ abortSignal }),
+    );
+    return found.find(({ err }) => err === null)?.signature ?? null;
+  }
+
+  /** The authority's balance in lamports. */
+  async balance(): Promise<bigint> {
+    const { value } = await this.#pool.call((rpc, abortSignal) =>
+      rpc.getBalance(this.#signer.address, { commitment: COMMITMENT }).send({ abortSignal }),
+    );
+    return value;
+  }
+
+  /** Only the embedded ledger and test clusters give money away. */
+  async airdrop(amount: bigint): Promise<void> {
+    await this.#pool.call((rpc, abortSignal) =>
+      // The type is that of mainnet, which has no airdrops.
+      (rpc as unknown as AirdropRpc).requestAirdrop(this.#signer.address, lamports(amount)).send({ abortSignal }),
+    );
+  }
+
+  #mint(collectionId: string): Promise<Address> {
+    return collectionAddress(this.#signer.address, collectionId);
+  }
+
+  async #rentOf(bytes: number): Promise<bigint> {
+    if (this.#rent?.bytes !== bytes) {
+      const minimum = await this.#pool.call((rpc, abortSignal) =>
+        rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal }),
+      );
+      this.#rent = { bytes, lamports: minimum };
+    }
+    return this.#rent.lamports;
+  }
+
+  async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
+    // Right before signing: from here on the transaction ages.
+    const { value: lifetime } = await this.#pool.call((rpc, abortSignal) =>
+      rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal }),
+    );
+    const message = pipe(
+      createTransactionMessage({ version: 'legacy' }),
+      (empty) => setTransactionMessageFeePayerSigner(this.#signer, empty),
+      (paid) => setTransactionMessageLifetimeUsingBlockhash(lifetime, paid),
+      (timed) => appendTransactionMessageInstructions(instructions, timed),
+    );
+    const signed = await signTransactionMessageWithSigners(message);
+    return {
+      signature: getSignatureFromTransaction(signed),
+      wire: getBase64EncodedWireTransaction(signed),
+      lastValidBlockHeight: lifetime.lastValidBlockHeight,
+    };
+  }
+}
+
+interface AirdropRpc {
+  requestAirdrop(
+    address: Address,
+    amount: ReturnType<typeof lamports>,
+  ): { send(options: { abortSignal: AbortSignal }): Promise<Signature> };
+}

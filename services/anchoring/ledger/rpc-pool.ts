@@ -1,0 +1,126 @@
+/**
+ * Several JSON-RPC endpoints of one ledger used as one: the first that works answers, one that failed is passed over for a while. Calls are spaced out, so that
+ * however many collections there are an endpoint is asked no more often than it likes; a call whose turn would come too late fails at once.
+ *
+ * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned from an async function. Here it
+ * only ever travels as an argument.
+ */
+import { createSolanaRpc, isSolanaError } from '@solana/web3.js';
+import { backoffMs } from '../../../lib/backoff.ts';
+import { type Rate, RateLimiter } from './rate-limiter.ts';
+
+export type Rpc = ReturnType<typeof createSolanaRpc>;
+
+/** Where the ledger is; asked before every call, because the embedded ledger may move to another port. */
+export interface RpcEndpoints {
+  urls(): readonly string[];
+  /** Whether this is the embedded ledger, which pays for itself. */
+  readonly embedded: boolean;
+}
+
+/** No endpoint gave an answer; the message names no URL, because URLs carry API keys. */
+export class LedgerUnreachableError extends Error {
+  override name = 'LedgerUnreachableError';
+}
+
+const CALL_TIMEOUT_MS = 5_000;
+const TURN_MAX_MS = 5_000;
+/** What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for a while then. */
+const RATE: Rate = { perSecond: 100, burst: 100 };
+/** The embedded ledger is ours alone. */
+const EMBEDDED_RATE: Rate = { perSecond: 2_000, burst: 500 };
+const PAUSE = { minMs: 250, maxMs: 30_000 };
+/**
+ * JSON-RPC errors that are the ledger's answer and not the endpoint's fault: failed preflight, failed signature check, and the three of
+ * a wrong request. All others (node behind, rate limit, internal error) are a reason to ask another endpoint.
+ */
+const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
+
+interface Endpoint {
+  rpc: Rpc;
+  failures: number;
+  /** On the monotonic clock. */
+  pausedUntilMs: number;
+}
+
+export class RpcPool {
+  readonly #endpoints: RpcEndpoints;
+  readonly #known = new Map<string, Endpoint>();
+  readonly #nowMs: () => number;
+  readonly #closed = new AbortController();
+  readonly #limiter: RateLimiter;
+
+  /** `rate` is that of calls to all endpoints together; by default what suits them. */
+  constructor(endpoints: RpcEndpoints, nowMs: () => number, rate = endpoints.embedded ? EMBEDDED_RATE : RATE) {
+    this.#limiter = new RateLimiter(rate, nowMs);
+    this.#endpoints = endpoints;
+    this.#nowMs = nowMs;
+  }
+
+  /** Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own errors as they are. */
+  async call<T>(send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    let cause: unknown;
+    for (const endpoint of this.#inOrder()) {
+      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
+        throw new LedgerUnreachableError('The ledger is asked too often.', { cause });
+      }
+      try {
+        const answer = await this.#ask(endpoint, send);
+        endpoint.failures = 0;
+        endpoint.pausedUntilMs = 0;
+        return answer;
+      } catch (error) {
+        if (isAnswer(error)) throw error;
+        cause = error;
+        if (this.#closed.signal.aborted) break;
+        endpoint.pausedUntilMs = this.#nowMs() + backoffMs(endpoint.failures, PAUSE);
+        endpoint.failures += 1;
+      }
+    }
+    throw new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
+  }
+
+  /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async #ask<T>({ rpc }: Endpoint, send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+    const signal = AbortSignal.any([AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal]);
+    try {
+      return await send(rpc, signal);
+    } catch (error) {
+      // The endpoint may have closed a connection just as it was used again; every call can be made twice.
+      if (!isCutOff(error) || signal.aborted) throw error;
+      return await send(rpc, signal);
+    }
+  }
+
+  /** Those that are not paused, as configured; then the others, the one that has waited longest first. */
+  #inOrder(): Endpoint[] {
+    const urls = this.#endpoints.urls();
+    for (const url of this.#known.keys()) if (!urls.includes(url)) this.#known.delete(url);
+    const now = this.#nowMs();
+    return urls
+      .map((url) => this.#endpoint(url))
+      .sort((left, right) => Math.max(left.pausedUntilMs, now) - Math.max(right.pausedUntilMs, now));
+  }
+
+  #endpoint(url: string): Endpoint {
+    let endpoint = this.#known.get(url);
+    if (!endpoint) {
+      endpoint = { rpc: createSolanaRpc(url), failures: 0, pausedUntilMs: 0 };
+      this.#known.set(url, endpoint);
+    }
+    return endpoint;
+  }
+}
+
+function isAnswer(error: unknown): boolean {
+  return isSolanaError(error) && ANSWERS.has(error.context.__code);
+}
+
+function isCutOff(error: unknown): boolean {
+  const code = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined)?.code : undefined;
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
+}

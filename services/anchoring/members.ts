@@ -1,0 +1,82 @@
+/**
+ * The instances of the service that live, and which of them is in charge of a collection.
+ *
+ * Promises: instances that see the same ones alive agree (rendezvous hashing); an instance that stops writing beats is given up once its beat has stood still for
+ * `DEAD_AFTER_MS` on the observer's own monotonic clock. Two may both believe that they are in charge while their views differ: that costs calls, never safety,
+ * which rests on the rows alone (outbox.ts).
+ * How it fails: an instance that cannot reach the store judges nobody and goes on with what it saw last.
+ */
+import { randomUUID } from 'node:crypto';
+import { Placement } from '../../lib/placement/placement.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
+
+/** With a beat and a look every second the collections of a dead instance are taken up within the 6 s that leases have. */
+const DEAD_AFTER_MS = 4_000;
+
+type InstanceStore = Pick<AnchorStore, 'beat' | 'instances' | 'endInstance'>;
+type Counts = Pick<AnchoringInstance, 'confirmed' | 'failures'>;
+
+export class Members {
+  readonly #instance: string = randomUUID();
+  readonly #store: InstanceStore;
+  readonly #clock: Clock;
+  readonly #sightings = new Map<string, { row: AnchoringInstance; sinceMs: number }>();
+  #placement: Placement;
+  #beat = 0;
+
+  constructor(store: InstanceStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#placement = placementOf([this.#instance]);
+  }
+
+  isInCharge(collectionId: string): boolean {
+    return this.#placement.preferred(collectionId) === this.#instance;
+  }
+
+  /** Tells the others that this instance lives, and looks which of them do; whether that changed. Throws StoreError. */
+  async look(counts: Counts): Promise<boolean> {
+    this.#beat += 1;
+    await this.#store.beat({ instance: this.#instance, beat: this.#beat, ...counts });
+    const askedAtMs = this.#clock.monotonicMs();
+    const rows = (await this.#store.instances()).filter(({ instance }) => instance !== this.#instance);
+    const nowMs = this.#clock.monotonicMs();
+    const live = [this.#instance];
+    for (const row of rows) {
+      const before = this.#sightings.get(row.instance);
+      const sinceMs = before?.row.beat === row.beat ? before.sinceMs : nowMs;
+      this.#sightings.set(row.instance, { row, sinceMs });
+      // Not until the present: it may have written a beat since they were read.
+      if (askedAtMs - sinceMs < DEAD_AFTER_MS) live.push(row.instance);
+      else await this.#store.endInstance(row.instance);
+    }
+    const there = new Set(rows.map(({ instance }) => instance));
+    for (const instance of this.#sightings.keys()) if (!there.has(instance)) this.#sightings.delete(instance);
+    const before = this.#placement;
+    this.#placement = before.with(live.map(weighted));
+    return this.#placement !== before;
+  }
+
+  /** What all instances that live have counted. Throws StoreError. */
+  async total(own: Counts): Promise<Counts> {
+    const others = (await this.#store.instances()).filter(({ instance }) => instance !== this.#instance);
+    return {
+      confirmed: others.reduce((sum, { confirmed }) => sum + confirmed, own.confirmed),
+      failures: others.reduce((sum, { failures }) => sum + failures, own.failures),
+    };
+  }
+
+  /** The others need not wait for its death. Never rejects. */
+  async leave(): Promise<void> {
+    await this.#store.endInstance(this.#instance).catch(() => undefined);
+  }
+}
+
+function weighted(instance: string): { node: string; weight: number } {
+  return { node: instance, weight: 1 };
+}
+
+function placementOf(instances: string[]): Placement {
+  return new Placement(instances.map(weighted));
+}

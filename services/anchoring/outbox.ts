@@ -1,0 +1,330 @@
+/**
+ * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a time.
+ *
+ * Promises, with any number of instances that all believe they are in charge of the collection, each of which may pause anywhere for any time
+ * - The row holds at most one transaction, and only what it holds is sent. Its bytes are durable before they are first sent, and the same bytes are sent until the
+ *   ledger has them or can no longer take them; only its signature's status and the ledger's finalized block height decide that, never a clock of ours. Until then
+ *   nobody takes it out of the row. So no two transactions of a collection are ever in flight.
+ * - The fence is the row's `epoch`: every change that decides about the next transaction is a compare-and-set that raises it, on a row in which it has not been
+ *   raised since this turn read it (`changeRow`). An instance that wakes up with a signed transaction finds it raised, throws the transaction away unsent and reads
+ *   the row again. What it may still do with what it read is to send those bytes once more: the ledger takes the same bytes once, or never after their blockhash
+ *   has expired, so that they cannot come after a newer transaction. Findings about the ledger pass the same fence, so that an account that another instance moved on
+ *   in between never looks like a contradiction.
+ * - Roots on chain only move forward: what is signed contains all that was ever wanted, and what is wanted never shrinks but by an operator's decision.
+ * - Before this instance signs after anybody else's change, the account is reconciled with the row (reconciliation.ts).
+ * - Nothing is signed while the store keeps a contradiction of the collection: shards write those down before they take a write, so that a cut which contains
+ *   changed bytes is never wanted before its contradiction can be read.
+ *
+ * Why not a lease in the row: it would have to be fenced by the same compare-and-set, since a lease cannot stop one who sleeps; then it adds nothing to safety, and a
+ * renewal for every collection. Who works on a collection is only a matter of economy (members.ts), and all that a successor needs stands in the row.
+ *
+ * `turn` does what can be done without waiting and says when to come back. It throws when the ledger or the store is out of reach; it may be called again at any
+ * time after that.
+ */
+import type { Logger } from 'pino';
+import { backoffMs } from '../../lib/backoff.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { mergeCuts } from '../../lib/shard/cut.ts';
+import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import {
+  type AnchorHistoryItem,
+  type AnchorRow,
+  type AnchorStore,
+  type Confirmed,
+  type InFlight,
+  isWanting,
+} from '../../lib/store/anchors.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { ContradictionStore } from '../../lib/store/contradictions.ts';
+import { changeRow } from './anchor-row.ts';
+import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
+import { type Finding, reconcile } from './reconciliation.ts';
+
+/** Instants between which a process can die; tests do so. */
+export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
+
+/** What the outboxes of all collections share. */
+export interface OutboxContext {
+  ledger: LedgerClient;
+  anchors: AnchorStore;
+  clock: Clock;
+  log: Logger;
+  isInCharge(collectionId: string): boolean;
+  /** Null when the collection was deleted. */
+  collection(id: string): Promise<CollectionRow | null>;
+  /** What the log holds. */
+  loggedCut(collection: CollectionRow): Promise<Cut>;
+  /** The shards' own heads at a cut; null where a shard cannot say. */
+  headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
+  contradictions: ContradictionStore;
+  onConfirmed(): void;
+  onFailure(): void;
+  /** There may be an answer in the row for those who wait; `isNews` when it was put there just now. */
+  onAnswer(row: AnchorRow, isNews: boolean): void;
+  /** The row is gone. */
+  onClosed(collectionId: string): void;
+  onStep?(step: OutboxStep, collectionId: string): Promise<void>;
+}
+
+/** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
+export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
+
+const IDLE: Turn = { next: 'idle' };
+const DONE: Turn = { next: 'done' };
+const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
+const POLL = { minMs: 50, maxMs: 1_000 };
+const RESEND_MS = 2_000;
+/** Heights of one ledger never differ by so much between its nodes: this one is behind the ledger that the transaction was signed for. */
+const BEHIND_BLOCKS = 10_000n;
+/** A node of the ledger may be this far behind the one that said "confirmed"; what it does not have yet may come. */
+const LAG_MAX_MS = 3_000;
+const LAG_POLL_MS = 500;
+
+export class Outbox {
+  readonly collectionId: string;
+  readonly #context: OutboxContext;
+  /** The epoch at which row and account were found to belong together; none of another's changes came after it. */
+  #soundEpoch: number | null = null;
+  /** The transaction that is followed. */
+  #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
+  #signedAt: string | null = null;
+  /** What the last transaction carried that was given up for dead. */
+  #buried: Cut | null = null;
+  /** Since when the ledger shows less than it should. */
+  #lag: { epoch: number; sinceMs: number } | null = null;
+
+  constructor(context: OutboxContext, collectionId: string) {
+    this.#context = context;
+    this.collectionId = collectionId;
+  }
+
+  async turn(): Promise<Turn> {
+    const { anchors, isInCharge, onAnswer } = this.#context;
+    if (!isInCharge(this.collectionId)) return DONE;
+    const row = await anchors.get(this.collectionId);
+    if (row === null) return DONE;
+    onAnswer(row, false);
+    if (row.halted && !row.closing) return IDLE;
+    if (row.inFlight) return this.#follow(row, row.inFlight);
+    if (row.closing) return this.#close(row);
+    if (!isWanting(row)) return IDLE;
+    const collection = await this.#context.collection(this.collectionId);
+    if (collection === null) {
+      await this.#change(row, { closing: true });
+      return AT_ONCE;
+    }
+    const [contradiction] = await this.#context.contradictions.list(this.collectionId);
+    if (contradiction) return this.#halt(row, contradiction.reason);
+    if (this.#soundEpoch !== row.epoch) return this.#reconcile(row, collection);
+    return this.#anchor(row);
+  }
+
+  /** Stops anchoring until an operator decides. */
+  async #halt(row: AnchorRow, reason: string): Promise<Turn> {
+    const { clock, log, onAnswer } = this.#context;
+    const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
+    if (halted === null) return AT_ONCE;
+    log.error({ collectionId: this.collectionId, reason }, 'anchoring is halted until an operator decides');
+    onAnswer(halted, true);
+    return IDLE;
+  }
+
+  async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
+    const { ledger, loggedCut, headsAt } = this.#context;
+    const account = await ledger.read(this.collectionId);
+    const logged = await loggedCut(collection);
+    const finding: Finding = row.trusted
+      ? { outcome: 'sound', created: account.status !== 'absent' }
+      : await reconcile(account, {
+          confirmed: row.confirmed,
+          logged,
+          buried: this.#buried,
+          headsAt: (cut) => headsAt(collection, cut),
+        });
+    if (finding.outcome === 'halt') {
+      if (finding.mayBeLag && this.#isRecent(row) && this.#mayStillCome(row))
+        return { next: 'turn', afterMs: LAG_POLL_MS };
+      return this.#halt(row, finding.reason);
+    }
+    if (account.status === 'foreign') return this.#halt(row, 'Another authority can write the account.');
+    if (finding.outcome === 'adopt') {
+      const signature = await ledger.newestSignature(this.collectionId);
+      // Without it the same root is anchored once more, which changes nothing but gives a signature.
+      if (signature !== null) return this.#confirm(row, finding.cut, signature);
+      this.#soundEpoch = row.epoch;
+      return AT_ONCE;
+    }
+    const { created } = finding;
+    const sound = row.created === created ? row : await this.#change(row, { created });
+    this.#soundEpoch = sound?.epoch ?? null;
+    return AT_ONCE;
+  }
+
+  async #anchor(row: AnchorRow): Promise<Turn> {
+    const { ledger, clock } = this.#context;
+    const cut = row.confirmed ? mergeCuts(row.confirmed.cut, row.wanted!) : row.wanted!;
+    this.#signedAt = new Date(clock.wallMs()).toISOString();
+    if (!row.created) return this.#launch(row, 'create', null, await ledger.signCreate(this.collectionId));
+    return this.#launch(row, 'update', cut, await ledger.signUpdate(this.collectionId, collectionRoot(cut)));
+  }
+
+  async #close(row: AnchorRow): Promise<Turn> {
+    const { ledger, log } = this.#context;
+    const { status } = await ledger.read(this.collectionId);
+    if (status === 'found') return this.#launch(row, 'close', null, await ledger.signClose(this.collectionId));
+    if (status === 'absent' && row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
+    if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
+    return this.#forget(row);
+  }
+
+  async #forget({ revision }: AnchorRow): Promise<Turn> {
+    const { anchors, onClosed } = this.#context;
+    if (!(await anchors.remove(this.collectionId, revision))) return AT_ONCE;
+    onClosed(this.collectionId);
+    return DONE;
+  }
+
+  /** Makes a signed transaction durable, then sends it. */
+  async #launch(row: AnchorRow, step: InFlight['step'], cut: Cut | null, signed: SignedTransaction): Promise<Turn> {
+    await this.#reach('signed');
+    const { signature, wire } = signed;
+    const inFlight = { step, signature, wire, lastValidBlockHeight: String(signed.lastValidBlockHeight), cut };
+    const stored = await this.#change(row, { inFlight });
+    if (stored === null) return AT_ONCE;
+    await this.#reach('persisted');
+    return this.#follow(stored, inFlight);
+  }
+
+  async #follow(row: AnchorRow, inFlight: InFlight): Promise<Turn> {
+    const { ledger } = this.#context;
+    const { signature, wire } = inFlight;
+    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
+    const refusal = await this.#send(wire);
+    let found = await ledger.status(signature);
+    if (found.status === 'unknown') {
+      const height = await ledger.finalizedBlockHeight();
+      const lastValid = BigInt(inFlight.lastValidBlockHeight);
+      const behind = lastValid > height + BEHIND_BLOCKS;
+      if (height <= lastValid && !behind) return this.#poll();
+      // Asked once more after the height: it may have been taken in between.
+      found = await ledger.status(signature);
+      if (found.status === 'unknown' && behind && !row.trusted && !row.closing) {
+        return this.#halt(row, 'The ledger stands far behind the one that the last transaction was signed for.');
+      }
+    }
+    if (found.status === 'confirmed') return this.#land(row, inFlight);
+    // A failed update's signature must not pass for the one that brought the root there.
+    const mayBeDone = found.status === 'unknown' || inFlight.step !== 'update';
+    if (mayBeDone && (await this.#isCarriedOut(inFlight))) return this.#land(row, inFlight);
+    return this.#bury(
+      row,
+      found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not take it in time'),
+    );
+  }
+
+  async #send(wire: string): Promise<string | null> {
+    const { ledger, clock } = this.#context;
+    const { atMs } = this.#sent;
+    if (atMs !== null && clock.monotonicMs() - atMs < RESEND_MS) return null;
+    const refusal = await ledger.send(wire);
+    this.#sent.atMs = clock.monotonicMs();
+    await this.#reach('sent');
+    return refusal;
+  }
+
+  #poll(): Turn {
+    const afterMs = backoffMs(this.#sent.polls, POLL);
+    this.#sent.polls += 1;
+    return { next: 'turn', afterMs };
+  }
+
+  /** Whether the account shows what a transaction without a known status was to do. */
+  async #isCarriedOut({ step, cut }: InFlight): Promise<boolean> {
+    const account = await this.#context.ledger.read(this.collectionId);
+    if (step === 'close') return account.status === 'absent';
+    if (account.status !== 'found') return false;
+    if (step === 'create') return true;
+    const { fields } = account;
+    const sent = collectionRoot(cut!);
+    return fields !== null && fields.version === sent.version && fields.merkleRoot === sent.merkleRoot;
+  }
+
+  async #land(row: AnchorRow, { step, cut, signature }: InFlight): Promise<Turn> {
+    await this.#reach('confirmed');
+    switch (step) {
+      case 'create':
+        await this.#change(row, { created: true, inFlight: null });
+        return AT_ONCE;
+      case 'update':
+        return this.#confirm(row, cut!, signature);
+      case 'close':
+        return this.#forget(row);
+    }
+  }
+
+  async #confirm(row: AnchorRow, cut: Cut, signature: string): Promise<Turn> {
+    const { clock, onConfirmed, onAnswer } = this.#context;
+    const root = collectionRoot(cut);
+    const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
+    const confirmed: Confirmed = { cut, ...history };
+    const stored = await this.#change(
+      row,
+      ({ wanted, wantedAt }) => ({
+        created: true,
+        inFlight: null,
+        confirmed,
+        trusted: false,
+        wanted: wanted ? mergeCuts(wanted, cut) : cut,
+        // What is left came after the transaction was signed.
+        wantedAt: this.#signedAt ?? wantedAt,
+      }),
+      history,
+    );
+    if (stored === null) return AT_ONCE;
+    this.#buried = null;
+    onConfirmed();
+    onAnswer(stored, true);
+    return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
+  }
+
+  /** The transaction is dead: the next one is signed after another look at the account. */
+  async #bury(row: AnchorRow, reason: string): Promise<Turn> {
+    const { log, onFailure } = this.#context;
+    const { collectionId } = this;
+    if ((await this.#change(row, { inFlight: null })) === null) return AT_ONCE;
+    this.#soundEpoch = null;
+    this.#buried = row.inFlight?.cut ?? this.#buried;
+    onFailure();
+    log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
+    return { next: 'turn', afterMs: POLL.maxMs };
+  }
+
+  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LAG_MAX_MS` too late; neither signs anything. */
+  #isRecent({ confirmed }: AnchorRow): boolean {
+    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LAG_MAX_MS;
+  }
+
+  /** Whether what the ledger does not show may only be late; for a while. */
+  #mayStillCome({ epoch }: AnchorRow): boolean {
+    const nowMs = this.#context.clock.monotonicMs();
+    if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: nowMs };
+    return nowMs - this.#lag.sinceMs < LAG_MAX_MS;
+  }
+
+  /** The row as stored; null when another's change came first, and then nothing is left of what this outbox knew. */
+  async #change(
+    row: AnchorRow,
+    change: Partial<AnchorRow> | ((newest: AnchorRow) => Partial<AnchorRow>),
+    history?: AnchorHistoryItem,
+  ): Promise<AnchorRow | null> {
+    const fields = typeof change === 'function' ? change : () => change;
+    const stored = await changeRow(this.#context.anchors, row, fields, history);
+    this.#soundEpoch = stored !== null && this.#soundEpoch === row.epoch ? stored.epoch : null;
+    return stored;
+  }
+
+  async #reach(step: OutboxStep): Promise<void> {
+    await this.#context.onStep?.(step, this.collectionId);
+  }
+}

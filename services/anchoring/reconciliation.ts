@@ -1,0 +1,65 @@
+/**
+ * Holds what this store believes about a collection's account against the account itself, before this instance signs after anybody else's change: a
+ * restart, a restored backup or a tampered file must never get its root signed over an older and true one ("laundered").
+ *
+ * Fails to the safe side: whatever cannot be explained halts the collection until an operator decides.
+ */
+import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import type { Confirmed } from '../../lib/store/anchors.ts';
+import type { AccountState } from './ledger/ledger-client.ts';
+
+export type Finding =
+  /** All is as the store believes; `created` tells whether the account is there. */
+  | { outcome: 'sound'; created: boolean }
+  /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`. */
+  | { outcome: 'adopt'; cut: Cut }
+  /** `mayBeLag`: a node of the ledger that is behind would show the same. */
+  | { outcome: 'halt'; reason: string; mayBeLag: boolean };
+
+export interface Belief {
+  confirmed: Confirmed | null;
+  /** What the log holds now. */
+  logged: Cut;
+  /** What the last transaction carried that was given up for dead; null when there is none. A node of the ledger that was behind may have been asked. */
+  buried: Cut | null;
+  /** The shards' own heads at the confirmed cut; null where a shard cannot say. Asked only when there is a confirmed cut. */
+  headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
+}
+
+const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
+
+const isSame = (left: CollectionRoot, right: CollectionRoot): boolean =>
+  left.version === right.version && left.merkleRoot === right.merkleRoot && left.vectorCount === right.vectorCount;
+
+export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
+  const { confirmed, logged, buried } = belief;
+  if (account.status === 'foreign') return halt(account.reason);
+  if (account.status === 'absent' || account.fields === null) {
+    if (confirmed) return halt('The ledger does not hold the root that was confirmed before.', true);
+    return { outcome: 'sound', created: account.status === 'found' };
+  }
+  const onChain = account.fields;
+  if (confirmed && isSame(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (!confirmed || onChain.version > confirmed.version) {
+    for (const cut of [logged, buried])
+      if (cut !== null && isSame(onChain, collectionRoot(cut))) return { outcome: 'adopt', cut };
+  }
+  if (onChain.version === confirmed?.version)
+    return halt('The ledger holds another root than the one confirmed before.');
+  if (confirmed && onChain.version < confirmed.version) {
+    return halt(
+      `The ledger holds version ${onChain.version}, older than version ${confirmed.version} confirmed before.`,
+      true,
+    );
+  }
+  return halt(`The ledger holds version ${onChain.version}, which this store has no record of.`);
+}
+
+function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding {
+  const known = heads.filter((head) => head !== null);
+  if (known.length === heads.length && collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
+    return halt('The stored records at the confirmed version give another root than the one on the ledger.');
+  }
+  return { outcome: 'sound', created: true };
+}

@@ -1,0 +1,132 @@
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { backoffMs } from '../../lib/backoff.ts';
+import type { Plans } from '../../lib/plans.ts';
+import { contains } from '../../lib/shard/cut.ts';
+import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { AnchorRow } from '../../lib/store/anchors.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Store } from '../../lib/store/port.ts';
+
+const PAUSE = { minMs: 250, maxMs: 30_000 };
+const AGAIN_MS = 600_000;
+
+export interface TakeUpOptions {
+  store: Store;
+  plans: Plans;
+  log: Logger;
+  isInCharge(collectionId: string): boolean;
+  /** What the log holds. */
+  loggedCut(collection: CollectionRow): Promise<Cut>;
+  want(collectionId: string, cut: Cut): Promise<unknown>;
+  close(collectionId: string): Promise<void>;
+  /** Ends it. */
+  signal: AbortSignal;
+}
+
+/**
+ * Finds what should be anchored and was never asked for: roots that the log holds past the confirmed one, accounts of deleted collections. What wants an anchor is
+ * told once, and whoever was to tell may have died: so it is looked for at the start, when instances come or go, and from time to time.
+ */
+export class TakeUp {
+  readonly #options: TakeUpOptions;
+  #running: Promise<void> = Promise.resolve();
+  #isWaiting = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TakeUpOptions) {
+    this.#options = options;
+    options.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
+  }
+
+  /** Resolves when all was looked at once. */
+  start(): Promise<void> {
+    this.again();
+    return this.#running;
+  }
+
+  /** Looks at everything once more, after the look that goes on now. */
+  again(): void {
+    const { signal } = this.#options;
+    if (this.#isWaiting || signal.aborted) return;
+    this.#isWaiting = true;
+    clearTimeout(this.#timer);
+    this.#running = this.#running.then(async () => {
+      this.#isWaiting = false;
+      await this.#untilDone();
+      if (signal.aborted || this.#isWaiting) return;
+      this.#timer = setTimeout(() => this.again(), AGAIN_MS).unref();
+    });
+  }
+
+  /** Resolves when nothing runs any more, after the signal. */
+  ended(): Promise<void> {
+    return this.#running;
+  }
+
+  /** Looks at one account's collections. Throws StoreError. */
+  async account(accountId: string): Promise<void> {
+    if (!(await this.#isAnchored(accountId))) return;
+    const { store, signal } = this.#options;
+    for (const collection of await store.catalog.listCollections(accountId)) {
+      if (signal.aborted) return;
+      await this.#wantIfNewer(collection);
+    }
+  }
+
+  async #untilDone(): Promise<void> {
+    const { log, signal } = this.#options;
+    for (let failures = 0; !signal.aborted; failures++) {
+      try {
+        await this.#all();
+        return;
+      } catch (error) {
+        log.warn({ err: error }, 'what is to be anchored could not all be taken up; trying again');
+        await delay(backoffMs(failures, PAUSE), undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  async #all(): Promise<void> {
+    const { store, signal } = this.#options;
+    for await (const rows of store.anchors.all()) {
+      for (const row of rows) {
+        if (signal.aborted) return;
+        await this.#closeIfDeleted(row);
+      }
+    }
+    const anchored = new Map<string, boolean>();
+    for await (const collections of store.catalog.allCollections()) {
+      for (const collection of collections) {
+        if (signal.aborted) return;
+        const { accountId } = collection;
+        if (!anchored.has(accountId)) anchored.set(accountId, await this.#isAnchored(accountId));
+        // There may be very many, and requests must get in between.
+        await nextTurn();
+        if (anchored.get(accountId)) await this.#wantIfNewer(collection);
+      }
+    }
+  }
+
+  async #closeIfDeleted({ collectionId, closing }: AnchorRow): Promise<void> {
+    const { store, isInCharge, close } = this.#options;
+    if (closing || !isInCharge(collectionId)) return;
+    if ((await store.catalog.getCollection(collectionId)) === null) await close(collectionId);
+  }
+
+  async #wantIfNewer(collection: CollectionRow): Promise<void> {
+    const { store, isInCharge, loggedCut, want } = this.#options;
+    if (!isInCharge(collection.id)) return;
+    const row = await store.anchors.get(collection.id);
+    if (row?.halted) return;
+    const cut = await loggedCut(collection);
+    const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ seq }) => seq === 0);
+    if (!isAnchored) await want(collection.id, cut);
+  }
+
+  async #isAnchored(accountId: string): Promise<boolean> {
+    const { store, plans } = this.#options;
+    const account = await store.catalog.getAccount(accountId);
+    return account !== null && plans[account.plan].anchoring;
+  }
+}

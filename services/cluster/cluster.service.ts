@@ -1,0 +1,104 @@
+import type { ValidationRule } from 'fastest-validator';
+import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
+import type { Actions } from '../../lib/actions/call.ts';
+import type { ClusterActions } from '../../lib/actions/cluster.ts';
+import { isShared } from '../../lib/process/node-home.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import { timedAction } from '../../mixins/timed-action.ts';
+import { checkOf, OPTIONAL_REFERENCE, REFERENCE, SLICE } from './checked-params.ts';
+import { References } from './collection-reference.ts';
+import { anchorTable, collectionTable } from './collection-table.ts';
+import { type KnownNode, nodeTable } from './node-table.ts';
+import { shardTable } from './shard-table.ts';
+import { Steering } from './steering.ts';
+
+type Params<A extends keyof ClusterActions> = ClusterActions[A]['params'];
+type Result<A extends keyof ClusterActions> = Promise<Actions[A]['result']>;
+
+/** What Moleculer's registry tells of a node; its types leave it out. */
+interface RegisteredNode {
+  id: string;
+  available: boolean;
+  services?: { name: string }[];
+  metadata?: { version?: unknown; startedAtMs?: unknown };
+}
+
+function knownTo(broker: ServiceBroker): KnownNode[] {
+  const nodes = broker.registry.getNodeList({
+    onlyAvailable: false,
+    withServices: true,
+  }) as unknown as RegisteredNode[];
+  return nodes.map(({ id, available, services = [], metadata }) => ({
+    node: id,
+    available,
+    services: [...new Set(services.map(({ name }) => name).filter((name) => !name.startsWith('$')))].sort(),
+    version: typeof metadata?.version === 'string' ? metadata.version : null,
+    startedAtMs: typeof metadata?.startedAtMs === 'number' ? metadata.startedAtMs : null,
+  }));
+}
+
+/** Takes as long as reading tables, saving and opening shards, or reading a whole collection takes; its parts are bounded. */
+function checkedAction<A extends keyof ClusterActions>(
+  schema: Record<keyof Params<A>, ValidationRule>,
+  handler: (params: Params<A>) => Result<A>,
+) {
+  const check = checkOf(schema);
+  return timedAction(0, async ({ params }: Context<Params<A>>): Result<A> => {
+    check(params);
+    return handler(params);
+  });
+}
+
+/** What operators see of the cluster and have it do; any number of instances, none of which keeps anything. */
+export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
+  const references = new References(store.catalog);
+  let broker: ServiceBroker;
+  let steering: Steering;
+  const shardNodes = (): string[] =>
+    knownTo(broker).flatMap(({ node, available, services }) =>
+      available && services.includes('shards') ? [node] : [],
+    );
+
+  return {
+    name: 'cluster',
+
+    actions: {
+      nodes: checkedAction<'cluster.nodes'>({}, () =>
+        nodeTable({
+          caller: broker,
+          leases: store.leases,
+          clock,
+          known: () => knownTo(broker),
+          isAlone: !isShared(config),
+        }),
+      ),
+      shards: checkedAction<'cluster.shards'>({ collection: OPTIONAL_REFERENCE, ...SLICE }, async (params) => {
+        const collection = params.collection === undefined ? null : await references.collection(params.collection);
+        return shardTable(broker, store, collection, params);
+      }),
+      collections: checkedAction<'cluster.collections'>(SLICE, (params) =>
+        collectionTable(broker, store, shardNodes(), params),
+      ),
+      anchors: checkedAction<'cluster.anchors'>(
+        { standing: { type: 'enum', values: ['due', 'halted'], optional: true }, ...SLICE },
+        (params) => anchorTable(store, clock, params.standing ?? null, params),
+      ),
+      move: checkedAction<'cluster.move'>({ shard: REFERENCE, node: REFERENCE }, ({ shard, node }) =>
+        steering.move(shard, node),
+      ),
+      drain: checkedAction<'cluster.drain'>({ node: REFERENCE }, ({ node }) => steering.drain(node)),
+      verify: checkedAction<'cluster.verify'>(
+        { account: REFERENCE, collection: REFERENCE },
+        ({ account, collection }) => steering.verify(account, collection),
+      ),
+      resume: checkedAction<'cluster.resume'>({ collection: REFERENCE }, ({ collection }) =>
+        steering.resume(collection),
+      ),
+    },
+
+    created() {
+      broker = this.broker;
+      steering = new Steering({ caller: broker, store, references, isThere: (node) => shardNodes().includes(node) });
+    },
+  };
+}

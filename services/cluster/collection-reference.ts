@@ -1,0 +1,82 @@
+import { notFound, ProvecError } from '../../lib/errors.ts';
+import type { AccountRow, Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Accounts that are asked at once whether they have a collection of a name. */
+const ASKED_AT_ONCE = 64;
+/** Of several that are meant, so many are named. */
+const NAMED_MAX = 5;
+
+/**
+ * Finds what operators name: accounts by id or name, collections by id, as `<account>/<name>` or by a name that only one account has,
+ * shards as `<collection>.<index>`.
+ */
+export class References {
+  readonly #catalog: Catalog;
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  /** Throws ACCOUNT_NOT_FOUND, and INVALID_ARGUMENT when several accounts have that name. */
+  async account(reference: string): Promise<AccountRow> {
+    const byId = UUID.test(reference) ? await this.#catalog.getAccount(reference) : null;
+    if (byId !== null) return byId;
+    const named = (await this.#catalog.listAccounts()).filter(({ name }) => name === reference);
+    return onlyOne(named, 'ACCOUNT_NOT_FOUND', 'have that name; name one by its id', ({ id }) => id);
+  }
+
+  /** Throws COLLECTION_NOT_FOUND, and what `account` throws. */
+  async collection(reference: string): Promise<CollectionRow> {
+    const slash = reference.lastIndexOf('/');
+    const byId = UUID.test(reference) ? await this.#catalog.getCollection(reference) : null;
+    if (byId !== null) return byId;
+    if (slash === -1) return this.#onlyOneNamed(reference);
+    const account = await this.account(reference.slice(0, slash));
+    const row = await this.#catalog.findCollection(account.id, reference.slice(slash + 1));
+    if (row === null) throw notFound('COLLECTION_NOT_FOUND');
+    return row;
+  }
+
+  async #onlyOneNamed(name: string): Promise<CollectionRow> {
+    const accounts = await this.#catalog.listAccounts();
+    const found: { row: CollectionRow; account: string }[] = [];
+    for (let from = 0; from < accounts.length; from += ASKED_AT_ONCE) {
+      const asked = accounts.slice(from, from + ASKED_AT_ONCE);
+      const rows = await Promise.all(asked.map(({ id }) => this.#catalog.findCollection(id, name)));
+      rows.forEach((row, at) => {
+        if (row !== null) found.push({ row, account: asked[at]!.name });
+      });
+    }
+    const several = 'have a collection of that name; say which';
+    return onlyOne(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
+  }
+
+  /** Throws INVALID_ARGUMENT where the collection has no shard of that index, and what `collection` throws. */
+  async shard(reference: string): Promise<{ row: CollectionRow; index: number }> {
+    const [, collection, digits] = /^(.+)\.(\d{1,3})$/s.exec(reference) ?? [];
+    if (collection === undefined || digits === undefined)
+      throw new ProvecError('INVALID_ARGUMENT', 'A shard is named as <collection>.<index>.');
+    const row = await this.collection(collection);
+    const index = Number(digits);
+    if (index >= row.shards)
+      throw new ProvecError('INVALID_ARGUMENT', `The collection has shards 0 to ${row.shards - 1}.`);
+    return { row, index };
+  }
+}
+
+/** What was found, if it is one; `several` says of more than one account what is to be done about it. Throws INVALID_ARGUMENT, and `absent`. */
+function onlyOne<T>(
+  found: readonly T[],
+  absent: Parameters<typeof notFound>[0],
+  several: string,
+  named: (one: T) => string,
+): T {
+  const [only] = found;
+  if (only === undefined) throw notFound(absent);
+  if (found.length === 1) return only;
+  const some = found.slice(0, NAMED_MAX).map(named).join(', ');
+  const more = found.length > NAMED_MAX ? ', ...' : '';
+  throw new ProvecError('INVALID_ARGUMENT', `${found.length} accounts ${several}: ${some}${more}.`);
+}

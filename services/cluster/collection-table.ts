@@ -1,0 +1,140 @@
+import type { Caller } from '../../lib/actions/call.ts';
+import type { AnchorOverview, CollectionInCluster, Part, Slice, Unreachable } from '../../lib/actions/cluster.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { Cut } from '../../lib/shard/shard-head.ts';
+import { parseShardKey } from '../../lib/shard/shard-key.ts';
+import { type AnchorRow, type AnchorStanding, standingOf } from '../../lib/store/anchors.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { heldBy } from './node-calls.ts';
+import { Window } from './paging.ts';
+
+/** So many rows `AnchorStore.getMany` takes. */
+const ANCHORS_AT_ONCE = 100;
+
+/** Collections of all accounts, with what is open of them on `nodes`. */
+export async function collectionTable(
+  caller: Caller,
+  store: Pick<Store, 'catalog' | 'log' | 'anchors'>,
+  nodes: Iterable<string>,
+  slice: Slice,
+): Promise<Part<CollectionInCluster> & { unreachable: Unreachable[] }> {
+  const { rows, next } = await sliceOfCollections(store, slice);
+  const [{ held, unreachable }, anchors, accounts] = await Promise.all([
+    heldBy(caller, nodes),
+    anchorsOf(store, rows),
+    store.catalog.listAccounts(),
+  ]);
+  const names = new Map(accounts.map(({ id, name }) => [id, name]));
+  const bytes = new Map<string, number>();
+  for (const one of held.values()) {
+    const { collectionId } = parseShardKey(one.shard);
+    bytes.set(collectionId, (bytes.get(collectionId) ?? 0) + one.bytes);
+  }
+  const described: CollectionInCluster[] = [];
+  for (const row of rows) {
+    let vectors = 0;
+    for (const { count } of (await store.log.heads(row.id)).values()) vectors += count;
+    const { id, accountId, name, shards, replicas } = row;
+    described.push({
+      id,
+      accountId,
+      account: names.get(accountId) ?? accountId,
+      name,
+      shards,
+      replicas,
+      vectors,
+      bytes: bytes.get(id) ?? 0,
+      anchor: stateOf(anchors.get(id)),
+    });
+  }
+  return { rows: described, next, unreachable: [...unreachable].map(([node, error]) => ({ node, error })) };
+}
+
+/** Anchors of all collections, or of those of one standing: the ones that an operator may have to do something about. */
+export async function anchorTable(
+  store: Pick<Store, 'catalog' | 'anchors'>,
+  clock: Pick<Clock, 'wallMs'>,
+  standing: Exclude<AnchorStanding, 'settled'> | null,
+  slice: Slice,
+): Promise<Part<AnchorOverview>> {
+  const nowMs = clock.wallMs();
+  if (standing === null) {
+    const { rows, next } = await sliceOfCollections(store, slice);
+    const anchors = await anchorsOf(store, rows);
+    return { rows: rows.map((row) => overview(row.id, row, anchors.get(row.id), nowMs)), next };
+  }
+  const window = new Window(slice);
+  const ids: string[] = [];
+  for await (const page of store.anchors.open(standing)) {
+    const { from, to } = window.next(page.length);
+    ids.push(...page.slice(from, to).map(({ collectionId }) => collectionId));
+    if (window.isOver) break;
+  }
+  const rows: AnchorOverview[] = [];
+  const anchors = await anchorsOf(
+    store,
+    ids.map((id) => ({ id })),
+  );
+  for (const id of ids) rows.push(overview(id, await store.catalog.getCollection(id), anchors.get(id), nowMs));
+  return { rows, next: window.nextOffset };
+}
+
+async function sliceOfCollections(
+  { catalog }: Pick<Store, 'catalog'>,
+  slice: Slice,
+): Promise<{ rows: CollectionRow[]; next: number | null }> {
+  const window = new Window(slice);
+  const rows: CollectionRow[] = [];
+  for await (const page of catalog.allCollections()) {
+    const { from, to } = window.next(page.length);
+    rows.push(...page.slice(from, to));
+    if (window.isOver) break;
+  }
+  return { rows, next: window.nextOffset };
+}
+
+async function anchorsOf(
+  { anchors }: Pick<Store, 'anchors'>,
+  rows: readonly { id: string }[],
+): Promise<Map<string, AnchorRow>> {
+  const found = new Map<string, AnchorRow>();
+  for (let at = 0; at < rows.length; at += ANCHORS_AT_ONCE) {
+    const ids = rows.slice(at, at + ANCHORS_AT_ONCE).map(({ id }) => id);
+    for (const anchor of await anchors.getMany(ids)) found.set(anchor.collectionId, anchor);
+  }
+  return found;
+}
+
+function stateOf(anchor: AnchorRow | undefined): AnchorOverview['state'] {
+  if (anchor === undefined) return 'none';
+  if (anchor.closing) return 'closing';
+  const standing = standingOf(anchor);
+  if (standing === 'settled') return anchor.confirmed === null ? 'none' : 'confirmed';
+  return standing === 'halted' ? 'halted' : 'pending';
+}
+
+function overview(
+  collectionId: string,
+  row: CollectionRow | null,
+  anchor: AnchorRow | undefined,
+  nowMs: number,
+): AnchorOverview {
+  const age = (at: string | null | undefined): number | null =>
+    at == null ? null : Math.max(0, Math.round((nowMs - Date.parse(at)) / 1_000));
+  return {
+    collectionId,
+    collection: row === null ? null : `${row.accountId}/${row.name}`,
+    state: stateOf(anchor),
+    wantedVersion: anchor?.wanted ? versionOf(anchor.wanted) : null,
+    confirmedVersion: anchor?.confirmed?.version ?? null,
+    waitingSeconds: age(anchor?.wantedAt),
+    confirmedAgeSeconds: age(anchor?.confirmed?.confirmedAt),
+    haltedReason: anchor?.halted?.reason ?? null,
+  };
+}
+
+/** As `collectionRoot` counts it, without the root. */
+function versionOf(cut: Cut): number {
+  return cut.reduce((sum, { seq }) => sum + seq, 0);
+}

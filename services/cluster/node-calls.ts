@@ -1,0 +1,64 @@
+import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
+import type { OpenShardStats } from '../../lib/actions/shards.ts';
+import { isProvecError } from '../../lib/errors.ts';
+
+const ASK_TIMEOUT_MS = 3_000;
+const LANES = 16;
+
+/** What one node answered, or in a few words why it did not. */
+export type Asked<T> = { answer: T; error: null } | { answer: null; error: string };
+
+type Question = 'shards.stats' | 'shards.held';
+
+/** Asks nodes each for their own numbers, a few at a time: one that does not answer costs its row and seconds, never the table. */
+export async function askNodes<Q extends Question>(
+  caller: Caller,
+  question: Q,
+  nodes: Iterable<string>,
+): Promise<Map<string, Asked<Actions[Q]['result']>>> {
+  const left = [...new Set(nodes)];
+  const asked = new Map<string, Asked<Actions[Q]['result']>>();
+  const lane = async (): Promise<void> => {
+    for (let node = left.shift(); node !== undefined; node = left.shift()) {
+      try {
+        const answer = await call(caller, question, {}, { nodeID: node, timeout: ASK_TIMEOUT_MS, retries: 0 });
+        asked.set(node, { answer, error: null });
+      } catch (error) {
+        asked.set(node, { answer: null, error: inFewWords(error) });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  return asked;
+}
+
+/** What nodes have open, by shard, and the nodes that did not say. */
+export async function heldBy(
+  caller: Caller,
+  nodes: Iterable<string>,
+): Promise<{ held: Map<string, OpenShardStats & { node: string }>; unreachable: Map<string, string> }> {
+  const held = new Map<string, OpenShardStats & { node: string }>();
+  const unreachable = new Map<string, string>();
+  for (const [node, { answer, error }] of await askNodes(caller, 'shards.held', nodes)) {
+    if (answer === null) unreachable.set(node, error);
+    else for (const shard of answer) held.set(`${node} ${shard.shard}`, { ...shard, node });
+  }
+  return { held, unreachable };
+}
+
+/** Without what an operator cannot use: the node stands beside it. */
+export function inFewWords(error: unknown): string {
+  if (isProvecError(error)) return error.message;
+  switch (error instanceof Error ? error.name : '') {
+    case 'ServiceNotFoundError':
+    case 'ServiceNotAvailableError':
+    case 'BrokerDisconnectedError':
+      return 'out of reach';
+    case 'RequestTimeoutError':
+      return 'no answer in time';
+    case 'RequestRejectedError':
+      return 'gone while it was asked';
+    default:
+      return 'failed; its log says why';
+  }
+}

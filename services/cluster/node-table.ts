@@ -1,0 +1,88 @@
+import type { Caller } from '../../lib/actions/call.ts';
+import type { ClusterNodes, OtherNodeRow, ShardNodeRow } from '../../lib/actions/cluster.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { LeaseStore } from '../../lib/store/owners.ts';
+import { askNodes } from './node-calls.ts';
+
+const NODES_MAX = 1_000;
+
+/** A node as the others know it. */
+export interface KnownNode {
+  node: string;
+  available: boolean;
+  services: string[];
+  version: string | null;
+  /** On the wall clock of that node. */
+  startedAtMs: number | null;
+}
+
+export interface NodeTableParts {
+  caller: Caller;
+  leases: Pick<LeaseStore, 'list'>;
+  clock: Pick<Clock, 'wallMs'>;
+  known(): KnownNode[];
+  /** One process is all there is: it needs no lease. */
+  isAlone: boolean;
+}
+
+/** Every node of the cluster, shard nodes first; those with a lease are listed whether or not they can be reached. */
+export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeTableParts): Promise<ClusterNodes> {
+  const rows = new Map((await leases.list()).map((lease) => [lease.node, lease]));
+  const nodes = new Map(known().map((one) => [one.node, one]));
+  const shardNames = [...new Set([...rows.keys(), ...[...nodes.values()].filter(holdsShards).map(({ node }) => node)])];
+  // One without services has only just come, or was a console that has left.
+  const isOfUse = ({ available, services }: KnownNode): boolean => available || services.length > 0;
+  const otherNodes = [...nodes.values()].filter((one) => isOfUse(one) && !shardNames.includes(one.node));
+  const listed = shardNames.sort().slice(0, NODES_MAX);
+  const stats = await askNodes(
+    caller,
+    'shards.stats',
+    listed.filter((node) => nodes.get(node)?.available),
+  );
+  const uptime = (one: KnownNode | undefined): number | null =>
+    one?.available && one.startedAtMs !== null
+      ? Math.max(0, Math.round((clock.wallMs() - one.startedAtMs) / 1_000))
+      : null;
+  const shardNodes = listed.map((node): ShardNodeRow => {
+    const lease = rows.get(node);
+    const { answer, error } = stats.get(node) ?? { answer: null, error: 'out of reach' };
+    return {
+      node,
+      lease: isAlone || lease !== undefined,
+      draining: lease?.draining ?? false,
+      open: answer?.open ?? null,
+      opening: answer?.opening ?? null,
+      copies: answer?.copies ?? null,
+      // As the limit counts it.
+      bytes: answer ? answer.bytes + answer.copiedBytes : (lease?.use?.bytes ?? null),
+      memoryLimitBytes: lease?.use?.memoryLimitBytes ?? null,
+      queued: answer?.queuedRequests ?? null,
+      load: lease?.use?.load ?? null,
+      workers: answer?.workers ?? lease?.use?.workers ?? null,
+      version: nodes.get(node)?.version ?? null,
+      uptimeSeconds: uptime(nodes.get(node)),
+      error,
+    };
+  });
+  const others = otherNodes
+    .sort((a, b) => (a.node < b.node ? -1 : 1))
+    .slice(0, NODES_MAX)
+    .map(
+      (one): OtherNodeRow => ({
+        node: one.node,
+        services: one.services,
+        version: one.version,
+        uptimeSeconds: uptime(one),
+        available: one.available,
+      }),
+    );
+  return {
+    shardNodes,
+    others,
+    omitted: shardNames.length + otherNodes.length - shardNodes.length - others.length,
+  };
+}
+
+function holdsShards({ services }: KnownNode): boolean {
+  return services.includes('shards');
+}

@@ -1,0 +1,117 @@
+/**
+ * What an operator has nodes do.
+ *
+ * Promises: every step is one that the nodes also do by themselves, so that an order which is wrong, given twice, or overtaken by another changes where shards are and
+ * nothing else. It is checked before anything is done whether the node can take what it is given.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { ClusterActions } from '../../lib/actions/cluster.ts';
+import { isProvecError, ProvecError } from '../../lib/errors.ts';
+import { shardKey } from '../../lib/shard/shard-key.ts';
+import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import type { LeaseRow } from '../../lib/store/owners.ts';
+import type { Store } from '../../lib/store/port.ts';
+import type { References } from './collection-reference.ts';
+import { inFewWords } from './node-calls.ts';
+
+/** How long a shard may take to be saved and opened again. */
+const MOVE_TIMEOUT_MS = 180_000;
+/** Longer than a node takes for a drain at the most. */
+const DRAIN_TIMEOUT_MS = 60_000;
+const NAMED_MAX = 10;
+
+type Result<A extends keyof ClusterActions> = Promise<ClusterActions[A]['result']>;
+
+export interface SteeringParts {
+  caller: Caller;
+  store: Pick<Store, 'owners' | 'leases' | 'anchors' | 'contradictions'>;
+  references: References;
+  /** Whether calls can reach `node` now. */
+  isThere(node: string): boolean;
+}
+
+export class Steering {
+  readonly #parts: SteeringParts;
+
+  constructor(parts: SteeringParts) {
+    this.#parts = parts;
+  }
+
+  async move(reference: string, to: string): Result<'cluster.move'> {
+    const { caller, store, references } = this.#parts;
+    const { row, index } = await references.shard(reference);
+    this.#refuseUnless(await this.#takers(), to, 'take shards');
+    const shard = shardKey(row.id, index);
+    const from = (await store.owners.get(shard))?.holder?.node ?? null;
+    const timeout = MOVE_TIMEOUT_MS;
+    if (from === null || from === to) {
+      await this.#order(to, () =>
+        call(caller, 'shards.adopt', { shard: shardSpec(row, index) }, { nodeID: to, timeout }),
+      );
+    } else {
+      await this.#order(from, () => call(caller, 'shards.move', { key: shard, node: to }, { nodeID: from, timeout }));
+    }
+    const holder = (await store.owners.get(shard))?.holder?.node ?? null;
+    if (holder !== to)
+      throw new ProvecError('UNAVAILABLE', `${to} did not take the shard; ${holder ?? 'nobody'} holds it now.`);
+    return { shard, from, to };
+  }
+
+  async drain(node: string): Result<'cluster.drain'> {
+    const { caller, store, isThere } = this.#parts;
+    const leases = await store.leases.list();
+    const live = leases.flatMap((lease) => (isThere(lease.node) ? [lease.node] : []));
+    this.#refuseUnless(live, node, 'hold shards');
+    if (!takersAmong(leases, isThere).some((taker) => taker !== node))
+      throw new ProvecError('INVALID_ARGUMENT', `No other node could take the shards of ${node}.`);
+    return this.#order(node, async () => {
+      await call(caller, 'shards.drain', {}, { nodeID: node, timeout: DRAIN_TIMEOUT_MS });
+      const { open } = await call(caller, 'shards.stats', {}, { nodeID: node });
+      return { node, left: open };
+    });
+  }
+
+  async verify(account: string, name: string): Result<'cluster.verify'> {
+    const { id } = await this.#parts.references.account(account);
+    return call(this.#parts.caller, 'verification.verify', { accountId: id, name }, { timeout: 0 });
+  }
+
+  async resume(reference: string): Result<'cluster.resume'> {
+    const { caller, store, references } = this.#parts;
+    const { id } = await references.collection(reference);
+    const [anchor, contradictions] = await Promise.all([store.anchors.get(id), store.contradictions.list(id)]);
+    if (!anchor?.halted && contradictions.length === 0)
+      throw new ProvecError('INVALID_ARGUMENT', 'The anchoring of this collection is not halted.');
+    await call(caller, 'anchoring.resume', { collectionId: id }, { timeout: MOVE_TIMEOUT_MS });
+    return { collectionId: id };
+  }
+
+  async #takers(): Promise<string[]> {
+    const { store, isThere } = this.#parts;
+    return takersAmong(await store.leases.list(), isThere);
+  }
+
+  #refuseUnless(nodes: string[], node: string, able: string): void {
+    if (nodes.includes(node)) return;
+    const named = nodes.sort().slice(0, NAMED_MAX).join(', ');
+    const more = nodes.length > NAMED_MAX ? ` and ${nodes.length - NAMED_MAX} more` : '';
+    throw new ProvecError(
+      'INVALID_ARGUMENT',
+      nodes.length === 0 ? `No node can ${able} now.` : `${node} cannot ${able} now; these can: ${named}${more}.`,
+    );
+  }
+
+  /** Says of which node it is that an order failed. */
+  async #order<T>(node: string, give: () => Promise<T>): Promise<T> {
+    try {
+      return await give();
+    } catch (error) {
+      if (isProvecError(error)) throw error;
+      throw new ProvecError('UNAVAILABLE', `${node}: ${inFewWords(error)}.`, { cause: error });
+    }
+  }
+}
+
+function takersAmong(leases: LeaseRow[], isThere: (node: string) => boolean): string[] {
+  return [...new Set(leases.flatMap(({ node, draining }) => (!draining && isThere(node) ? [node] : [])))];
+}

@@ -1,0 +1,149 @@
+/**
+ * The collections of every account by name, with the rows lately used in memory.
+ *
+ * Promises: a name resolves to the row that bears it now, never to a deleted namesake; `use` keeps a collection's data from being
+ * dropped while an operation on it runs, and no operation begins on a dropped one.
+ * Rows are kept in memory only where this process alone creates and drops them; else each is read when it is needed.
+ */
+import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { CreateCollection } from '../../lib/actions/collections.ts';
+import { isCollectionName } from '../../lib/collection-name.ts';
+import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import { readCreateRequest } from './create-request.ts';
+
+const CACHED_ROWS_MAX = 10_000;
+
+/** Outcome of a creation: the row, or the plan's number of collections is reached. */
+export type Creation = { outcome: 'created'; row: CollectionRow } | { outcome: 'limit' };
+
+export class CollectionCatalog {
+  #catalog: Catalog;
+  #limits: Limits;
+  #clock: Clock;
+  #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
+  /** Counts changes and drops: a row looked up before one and answered after it may be out of date. */
+  #changes = 0;
+  #users = new Map<string, number>();
+  #idle = new Map<string, () => void>();
+
+  readonly #isAlone: boolean;
+
+  /** `isAlone`: no other process creates or drops collections. */
+  constructor(catalog: Catalog, limits: Limits, clock: Clock, isAlone: boolean) {
+    this.#isAlone = isAlone;
+    this.#catalog = catalog;
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. */
+  async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
+    const options = readCreateRequest(request, this.#limits);
+    const createdAt = new Date(this.#clock.wallMs()).toISOString();
+    const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
+    switch (await this.#catalog.createCollection(row, maxCollections)) {
+      case 'exists':
+        throw new ProvecError('COLLECTION_EXISTS', `There is a collection named ${row.name} already.`);
+      case 'limit':
+        return { outcome: 'limit' };
+      case 'created':
+        return { outcome: 'created', row };
+    }
+  }
+
+  /** Throws COLLECTION_NOT_FOUND. */
+  async resolve(accountId: string, name: string): Promise<CollectionRow> {
+    if (!isCollectionName(name, this.#limits)) throw notFound('COLLECTION_NOT_FOUND');
+    const key = cacheKey(accountId, name);
+    for (;;) {
+      const cached = this.#rows.get(key);
+      if (cached) return cached;
+      const changes = this.#changes;
+      const row = await this.#catalog.findCollection(accountId, name);
+      if (!row) throw notFound('COLLECTION_NOT_FOUND');
+      if (changes === this.#changes) {
+        if (this.#isAlone) this.#rows.set(key, row);
+        return row;
+      }
+    }
+  }
+
+  /** Runs an operation on a collection, whose data stay until it has ended. Throws COLLECTION_NOT_FOUND. */
+  async use<T>(accountId: string, name: string, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
+    const row = await this.#current(accountId, name);
+    this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
+    try {
+      return await operation(row);
+    } finally {
+      const left = this.#users.get(row.id)! - 1;
+      if (left > 0) this.#users.set(row.id, left);
+      else {
+        this.#users.delete(row.id);
+        this.#idle.get(row.id)?.();
+      }
+    }
+  }
+
+  /** A row that no change has overtaken on the way here. */
+  async #current(accountId: string, name: string): Promise<CollectionRow> {
+    for (;;) {
+      const changes = this.#changes;
+      const row = await this.resolve(accountId, name);
+      if (changes === this.#changes) return row;
+    }
+  }
+
+  /** Turns deletion protection on or off. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND when it was dropped meanwhile. */
+  async protect(row: CollectionRow, deletionProtection: unknown): Promise<CollectionRow> {
+    if (typeof deletionProtection !== 'boolean') {
+      throw invalidArgument('deletionProtection', 'true or false', deletionProtection);
+    }
+    const changed = await this.#catalog.setDeletionProtection(row.id, deletionProtection);
+    this.#forget(row);
+    if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
+    return changed;
+  }
+
+  /** Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND, and FORBIDDEN when it is protected from deletion. */
+  async dropUnprotected(accountId: string, name: string): Promise<CollectionRow> {
+    for (let first: CollectionRow | null = null; ; ) {
+      const row = await this.resolve(accountId, name);
+      first ??= row;
+      if (row.id !== first.id) throw notFound('COLLECTION_NOT_FOUND');
+      if (row.deletionProtection) {
+        throw new ProvecError(
+          'FORBIDDEN',
+          `The collection ${row.name} is protected from deletion; PATCH it with {"deletionProtection": false} first.`,
+        );
+      }
+      if (await this.drop(row, false)) return row;
+    }
+  }
+
+  /** Frees the name. False when the collection was gone already, or is protected and `evenProtected` is false. */
+  async drop(row: CollectionRow, evenProtected: boolean): Promise<boolean> {
+    const dropped = await this.#catalog.dropCollection(row.id, evenProtected);
+    this.#forget(row);
+    return dropped;
+  }
+
+  #forget(row: CollectionRow): void {
+    this.#changes += 1;
+    this.#rows.delete(cacheKey(row.accountId, row.name));
+  }
+
+  /** Resolves when no operation runs on a dropped collection any more. */
+  async idle(id: string): Promise<void> {
+    if (!this.#users.has(id)) return;
+    await new Promise<void>((resolve) => this.#idle.set(id, resolve));
+    this.#idle.delete(id);
+  }
+}
+
+function cacheKey(accountId: string, name: string): string {
+  return `${accountId}/${name}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * Proofs that a record is in a collection, or is not.
+ *
+ * The path through the record's own shard is always that of its newest commit. The other shards enter as hashes only, and may be of any
+ * cut that has this shard at the same commit: the anchored one where it does, so that the proof leads to the root on the ledger, else
+ * the newest. Fails with UNAVAILABLE when writes overtake it again and again.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { RecordProof } from '../../lib/actions/collections.ts';
+import type { ShardProof } from '../../lib/actions/shards.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
+import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/shard-head.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { shardIndexOf } from './shard-routing.ts';
+
+const ATTEMPTS_MAX = 8;
+
+/** The proof of presence or absence of `id`; `isAnchored`: the collection's roots go to the ledger. */
+export async function proveRecord(
+  caller: Caller,
+  row: CollectionRow,
+  id: string,
+  isAnchored: boolean,
+): Promise<RecordProof> {
+  const index = shardIndexOf(id, row.shards);
+  const collectionId = row.id;
+  const ledger = isAnchored ? await call(caller, 'anchoring.address', { collectionId }) : null;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const own = await call(caller, 'shards.prove', { shard: shardSpec(row, index), id });
+    const anchored = ledger && (await call(caller, 'anchoring.state', { collectionId }))?.confirmed?.cut;
+    const usable = anchored && attempt === 0 && isSame(anchored[index], own.head);
+    const cut = usable ? anchored : await newestCut(caller, row, own.head, index);
+    const ending = await endOfPath(caller, row, cut, index, own, id);
+    if (ending) {
+      const { siblings, terminal } = collectionProof(cut, index, ending);
+      const { merkleRoot, version } = collectionRoot(cut);
+      return {
+        format: 'PV1',
+        id,
+        present: own.present,
+        merkleRoot,
+        version,
+        siblings: siblings.map(({ type, hash }) => ({ type, hash: Buffer.from(hash).toString('hex') })),
+        terminal,
+        collectionId,
+        ledgerAddress: ledger?.address ?? null,
+      };
+    }
+  }
+  throw new ProvecError('UNAVAILABLE', 'The collection is being written to; try again.', { retryAfterSeconds: 1 });
+}
+
+function isSame(a: ShardHead, b: ShardHead): boolean {
+  return a.seq === b.seq && isSameNode(a, b);
+}
+
+function newestCut(caller: Caller, row: CollectionRow, own: ShardHead, index: number): Promise<Cut> {
+  return Promise.all(
+    shardSpecs(row).map((shard) => (shard.index === index ? own : call(caller, 'shards.head', { shard }))),
+  );
+}
+
+/** The proof of the shard in which the path ends: mostly the record's own, else the one whose only record stands in its way; null where that one has moved on. */
+async function endOfPath(
+  caller: Caller,
+  row: CollectionRow,
+  cut: Cut,
+  index: number,
+  own: ShardProof,
+  id: string,
+): Promise<ShardProof | null> {
+  const ending = terminalShard(cut, index);
+  if (ending === index) return own;
+  const proof = await call(caller, 'shards.prove', { shard: shardSpec(row, ending), id });
+  return isSame(proof.head, cut[ending]) ? proof : null;
+}

@@ -1,0 +1,86 @@
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
+import type { Config } from '../../lib/config.ts';
+import { isAnchored } from '../../lib/is-anchored.ts';
+import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { committedCut } from '../../lib/shard/committed-cut.ts';
+import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { ShardLog } from '../../lib/store/log.ts';
+
+const LISTED_AT_ONCE = 64;
+
+const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({
+  status: 'none',
+  version: null,
+  merkleRoot: null,
+  ledgerTx: null,
+  ledgerAddress: null,
+  ledgerExplorerUrl: null,
+  confirmedAt: null,
+});
+
+/** A collection as clients see it, holding `vectorCount` records. */
+export function collectionView(row: CollectionRow, vectorCount: number): CollectionView {
+  return {
+    id: row.id,
+    name: row.name,
+    dimensions: row.dimensions,
+    metric: row.metric,
+    vector_count: vectorCount,
+    created_at: row.createdAt,
+    shards: row.shards,
+    replicas: row.replicas,
+    quantization: row.quantization,
+    deletionProtection: row.deletionProtection,
+  };
+}
+
+/** The views of `rows`, in their order, with counts as committed; opens no shard. */
+export async function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<CollectionView[]> {
+  const views: CollectionView[] = [];
+  for (let at = 0; at < rows.length; at += LISTED_AT_ONCE) {
+    const slice = rows.slice(at, at + LISTED_AT_ONCE);
+    const heads = await Promise.all(slice.map((row) => log.heads(row.id)));
+    slice.forEach((row, index) => {
+      const count = [...heads[index].values()].reduce((sum, head) => sum + head.count, 0);
+      views.push(collectionView(row, count));
+    });
+  }
+  return views;
+}
+
+/** A collection with its root as committed and what is known of its anchor; opens no shard. */
+export async function collectionDetail(
+  caller: Caller,
+  config: Config,
+  log: ShardLog,
+  row: CollectionRow,
+): Promise<CollectionDetail> {
+  const cut = await committedCut(log, row);
+  const { merkleRoot, version, vectorCount } = collectionRoot(cut);
+  const anchored = await isAnchored(caller, config, row.accountId);
+  const anchor = anchored ? await anchorOf(caller, row.id, cut) : NO_ANCHOR;
+  return { ...collectionView(row, vectorCount), merkleRoot, version, anchor };
+}
+
+async function anchorOf(caller: Caller, collectionId: string, cut: Cut): Promise<CollectionDetail['anchor']> {
+  const [state, ledger] = await Promise.all([
+    call(caller, 'anchoring.state', { collectionId }),
+    call(caller, 'anchoring.address', { collectionId }),
+  ]);
+  const ledgerAddress = ledger?.address ?? null;
+  const isWritten = cut.some((head) => head.seq > 0);
+  if (!state?.confirmed) return { ...NO_ANCHOR, status: isWritten ? 'pending' : 'none', ledgerAddress };
+  const { confirmed } = state;
+  const { signature } = confirmed;
+  return {
+    status: cut.every((head, index) => confirmed.cut[index].seq >= head.seq) ? 'confirmed' : 'pending',
+    version: confirmed.version,
+    merkleRoot: confirmed.merkleRoot,
+    ledgerTx: signature,
+    ledgerAddress,
+    ledgerExplorerUrl: await call(caller, 'anchoring.explorerUrl', { signature }),
+    confirmedAt: confirmed.confirmedAt,
+  };
+}

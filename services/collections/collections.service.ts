@@ -1,0 +1,161 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Context, ServiceSchema } from 'moleculer';
+import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
+import type { CollectionsActions } from '../../lib/actions/collections.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import { isAnchored } from '../../lib/is-anchored.ts';
+import { isShared } from '../../lib/process/node-home.ts';
+import { decodeRecords } from '../../lib/records/decode.ts';
+import { decodeId, decodeIds } from '../../lib/records/ids.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { timedAction } from '../../mixins/timed-action.ts';
+import { anchorsPage } from './anchors-page.ts';
+import { CollectionCatalog } from './catalog.ts';
+import { proveRecord } from './collection-proof.ts';
+import { fetchRecords, queryCollection } from './collection-reader.ts';
+import { collectionDetail, collectionView, collectionViews } from './collection-view.ts';
+import { CollectionWriter } from './collection-writer.ts';
+import { readConsistency } from './query-request.ts';
+import { Removal } from './removal.ts';
+import { ShardReader } from './shard-reader.ts';
+import { WriteTime, writeTimeoutMs } from './write-time.ts';
+
+type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
+type Result<A extends keyof CollectionsActions> = Promise<Actions[A]['result']>;
+
+/** How long the answer to a removal waits for the data to be gone; the name is free before. */
+const REMOVAL_WAIT_MS = 10_000;
+
+/** Calls on behalf of a request that go on when its time is over. */
+function outliving(ctx: Context<object, object>): Caller {
+  return {
+    call: (action, params, options) => ctx.broker.call(action, params, { ...options, parentCtx: ctx }),
+  };
+}
+
+/** The catalog of collections, and the router that spreads operations over their shards. */
+export default function collectionsService({ config, store, clock, log }: Runtime): ServiceSchema {
+  const { limits } = config;
+  const catalog = new CollectionCatalog(store.catalog, limits, clock, !isShared(config));
+  const writer = new CollectionWriter(config, store.log, log);
+  const reader = new ShardReader((error) => log.error({ err: error }, 'a shard is left out of a partial answer'));
+  const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
+  let removal: Removal;
+
+  /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
+  function write<T>(
+    ctx: Context<{ accountId: string; name: string }, object>,
+    operation: (caller: Caller, row: CollectionRow, time: WriteTime) => Promise<T>,
+  ): Promise<T> {
+    const { accountId, name } = ctx.params;
+    const time = new WriteTime(clock, ctx.options.timeout || timeoutMs);
+    return time.answer(catalog.use(accountId, name, (row) => operation(outliving(ctx), row, time)));
+  }
+
+  return {
+    name: 'collections',
+
+    actions: {
+      async create(ctx: Params<'collections.create'>): Result<'collections.create'> {
+        const { accountId, ...request } = ctx.params;
+        const { collections } = await call(ctx, 'metering.limits', { accountId });
+        const creation = await catalog.create(accountId, request, collections);
+        if (creation.outcome === 'limit') return call(ctx, 'metering.refuse', { accountId, limit: 'collections' });
+        return collectionView(creation.row, 0);
+      },
+
+      async list({ params }: Params<'collections.list'>): Result<'collections.list'> {
+        return collectionViews(store.log, await store.catalog.listCollections(params.accountId));
+      },
+
+      resolve({ params }: Params<'collections.resolve'>): Result<'collections.resolve'> {
+        return catalog.resolve(params.accountId, params.name);
+      },
+
+      get(ctx: Params<'collections.get'>): Result<'collections.get'> {
+        const { accountId, name } = ctx.params;
+        return catalog.use(accountId, name, (row) => collectionDetail(ctx, config, store.log, row));
+      },
+
+      update(ctx: Params<'collections.update'>): Result<'collections.update'> {
+        const { accountId, name, deletionProtection } = ctx.params;
+        return catalog.use(accountId, name, async (row) =>
+          collectionDetail(ctx, config, store.log, await catalog.protect(row, deletionProtection)),
+        );
+      },
+
+      async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
+        const row = await catalog.dropUnprotected(ctx.params.accountId, ctx.params.name);
+        const answered = new AbortController();
+        const waited = delay(REMOVAL_WAIT_MS, undefined, { signal: answered.signal }).catch(() => undefined);
+        await Promise.race([removal.clear(row), waited]);
+        answered.abort();
+        return { deleted: true };
+      },
+
+      upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
+        const { batch, records } = ctx.params;
+        return write(ctx, async (caller, row, time) =>
+          writer.upsert(caller, row, batch ?? decodeRecords(records, row.dimensions, limits, row.metric), time),
+        );
+      }),
+
+      delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
+        const { ids } = ctx.params;
+        return write(ctx, async (caller, row, time) => writer.delete(caller, row, decodeIds(ids, 'ids', limits), time));
+      }),
+
+      query(ctx: Params<'collections.query'>): Result<'collections.query'> {
+        const { accountId, name, ...request } = ctx.params;
+        return catalog.use(accountId, name, (row) => queryCollection(ctx, this.broker, reader, row, request, limits));
+      },
+
+      fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
+        const { accountId, name, ids, consistency } = ctx.params;
+        return catalog.use(accountId, name, async (row) =>
+          fetchRecords(ctx, reader, row, decodeIds(ids, 'ids', limits), readConsistency(consistency)),
+        );
+      },
+
+      proof(ctx: Params<'collections.proof'>): Result<'collections.proof'> {
+        const { accountId, name, id } = ctx.params;
+        return catalog.use(accountId, name, async (row) => {
+          const checkedId = decodeId(id, 'id', limits);
+          return proveRecord(ctx, row, checkedId, await isAnchored(ctx, config, accountId));
+        });
+      },
+
+      anchors(ctx: Params<'collections.anchors'>): Result<'collections.anchors'> {
+        const { accountId, name, ...page } = ctx.params;
+        return catalog.use(accountId, name, (row) => anchorsPage(ctx, row.id, page, limits));
+      },
+
+      removeAll: timedAction(
+        0,
+        async ({ params }: Params<'collections.removeAll'>): Result<'collections.removeAll'> => {
+          const rows = await store.catalog.listCollections(params.accountId);
+          for (const row of rows) await catalog.drop(row, true);
+          if (!(await removal.clearAll(params.accountId))) {
+            throw new ProvecError('UNAVAILABLE', 'Not all collections could be cleared yet; try again.', {
+              retryAfterSeconds: 1,
+            });
+          }
+          return null;
+        },
+      ),
+    },
+
+    created() {
+      removal = new Removal(this.broker, store.catalog, log, (id) => catalog.idle(id));
+    },
+
+    async started() {
+      await removal.resume();
+    },
+
+    async stopped() {
+      await removal.stop();
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Clears what deleted collections leave behind: shards, stored data, the account on the ledger.
+ *
+ * Promises: the name is free before anything else happens; every step is idempotent and the catalog remembers the collection until the
+ * last one is done, so that what a crash interrupts is taken up by any process, at its start or within minutes; a step that fails is tried again until it succeeds.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { type Caller, call } from '../../lib/actions/call.ts';
+import { backoffMs } from '../../lib/backoff.ts';
+import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+
+const RETRY = { minMs: 250, maxMs: 30_000 };
+/** Dropping a large collection takes as long as its data. */
+const DROP_TIMEOUT_MS = 3_600_000;
+const LOOK_EVERY_MS = 300_000;
+
+export class Removal {
+  #caller: Caller;
+  #catalog: Catalog;
+  #log: Logger;
+  #idle: (id: string) => Promise<void>;
+  #running = new Map<string, { firstTry: Promise<boolean>; done: Promise<void> }>();
+  #stopped = new AbortController();
+
+  /** `idle` resolves when no operation runs on the collection any more. */
+  constructor(caller: Caller, catalog: Catalog, log: Logger, idle: (id: string) => Promise<void>) {
+    this.#caller = caller;
+    this.#catalog = catalog;
+    this.#log = log;
+    this.#idle = idle;
+  }
+
+  /** Takes up what earlier processes did not finish, now and, since others may end as well, every few minutes. */
+  async resume(): Promise<void> {
+    this.#takeUp(await this.#catalog.listDropped());
+    void this.#watch();
+  }
+
+  async #watch(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (;;) {
+      await delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        this.#takeUp(await this.#catalog.listDropped());
+      } catch (error) {
+        this.#log.warn({ err: error }, 'deleted collections could not be looked for');
+      }
+    }
+  }
+
+  #takeUp(rows: CollectionRow[]): void {
+    for (const row of rows) void this.clear(row);
+  }
+
+  /** Whether nothing is left of any dropped collection of an account. */
+  async clearAll(accountId: string): Promise<boolean> {
+    const dropped = (await this.#catalog.listDropped()).filter((row) => row.accountId === accountId);
+    return (await Promise.all(dropped.map((row) => this.clear(row)))).every((isCleared) => isCleared);
+  }
+
+  /** Resolves after the first try, with whether nothing is left; further tries go on in the background. Never rejects. */
+  clear(row: CollectionRow): Promise<boolean> {
+    const running = this.#running.get(row.id);
+    if (running) return running.firstTry;
+    const firstTry = this.#idle(row.id).then(() => this.#try(row.id));
+    const done = firstTry
+      .then((isCleared) => (isCleared ? undefined : this.#retry(row.id)))
+      .finally(() => this.#running.delete(row.id));
+    this.#running.set(row.id, { firstTry, done });
+    return firstTry;
+  }
+
+  /** Ends the waits between retries; steps in flight end by themselves. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await Promise.all([...this.#running.values()].map(({ done }) => done));
+  }
+
+  async #retry(id: string): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let failures = 0; !signal.aborted; failures++) {
+      await delay(backoffMs(failures, RETRY), undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted && (await this.#try(id))) return;
+    }
+  }
+
+  async #try(id: string): Promise<boolean> {
+    const params = { collectionId: id };
+    try {
+      await call(this.#caller, 'shards.drop', params, { timeout: DROP_TIMEOUT_MS });
+      await call(this.#caller, 'anchoring.close', params);
+      await this.#catalog.forgetDropped(id);
+      return true;
+    } catch (error) {
+      this.#log.warn({ err: error, collectionId: id }, 'a deleted collection could not be cleared yet');
+      return false;
+    }
+  }
+}

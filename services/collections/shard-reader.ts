@@ -1,0 +1,177 @@
+/**
+ * Reads records from shards page by page, since what comes in one piece is taken in within one turn of the event loop.
+ *
+ * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however long answers are and however many
+ * are on their way, a turn takes in no more than a few pages; of many shards' values and metadata hardly more cross than are told.
+ * How it fails: a shard that was closed or moved has forgotten what was read of it, and all begins anew; after a few times that is
+ * UNAVAILABLE. An answer that may be partial begins anew without the shard that was lost on the way.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { QueryResult } from '../../lib/actions/collections.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch, ShardSpec } from '../../lib/actions/shards.ts';
+import { isProvecError, ProvecError } from '../../lib/errors.ts';
+import { Lanes } from './lanes.ts';
+import { mergeMatches } from './merge-matches.ts';
+
+/** Taken in within two milliseconds or so. */
+const PAGE_MAX_BYTES = 2 * 1024 * 1024;
+/** What nearly every answer fits in: first pages do not wait for others. */
+const FIRST_PAGE_MAX_BYTES = 1024 * 1024;
+/** The first pages of all shards of one answer. */
+const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
+/** Further pages on their way to this process. */
+const PAGES_MAX = 4;
+const ATTEMPTS_MAX = 4;
+/** How long an answer that may be partial waits for a shard that cannot be reached. */
+export const PARTIAL_WAIT_MS = 3_000;
+
+/** Ids by the shard they belong to. */
+export type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
+
+/** The shard does not keep what was read of it any more. */
+class Forgotten extends Error {
+  override name = 'Forgotten';
+}
+
+/** A shard whose answer has begun is out of reach: what came of it must not be told. */
+class Lost extends Error {
+  override name = 'Lost';
+}
+
+export class ShardReader {
+  readonly #lanes = new Lanes(PAGES_MAX);
+  readonly #onFault: (error: unknown) => void;
+
+  /** `onFault` is told of errors that leave a shard out of a partial answer and should not be. */
+  constructor(onFault: (error: unknown) => void = () => undefined) {
+    this.#onFault = onFault;
+  }
+
+  /** The records that exist, by id. */
+  fetch(caller: Caller, parts: IdsByShard, eventual = false): Promise<Map<string, FetchedRecord>> {
+    return whileForgotten(async () => {
+      const pageMaxBytes = firstPageMaxBytes(parts.length);
+      const found = new Map<string, FetchedRecord>();
+      const rests: Rest<FetchedRecord>[] = [];
+      const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
+        const page = await call(caller, 'shards.fetch', { shard, ids, pageMaxBytes, eventual });
+        const rest = new Rest<FetchedRecord>(this.#lanes, caller, shard, page.rest);
+        rests.push(rest);
+        for (let { items } = page; items.length > 0; items = await rest.more()) {
+          for (const record of items) found.set(record.id, record);
+        }
+      };
+      try {
+        await Promise.all(parts.map(read));
+        return found;
+      } finally {
+        for (const rest of rests) rest.leave();
+      }
+    });
+  }
+
+  /** The best matches over all shards, best first. */
+  query(
+    caller: Caller,
+    shards: readonly ShardSpec[],
+    query: QueryOptions,
+    { eventual = false, partial = false }: { eventual?: boolean; partial?: boolean } = {},
+  ): Promise<QueryResult> {
+    // Their first page came and a later one did not, in time: they are not asked again.
+    const lost = new Set<ShardSpec>();
+    return whileForgotten(async () => {
+      const reached = shards.filter((shard) => !lost.has(shard));
+      const pageMaxBytes = firstPageMaxBytes(shards.length);
+      const rests: Rest<ShardMatch>[] = [];
+      const options = partial ? { timeout: PARTIAL_WAIT_MS } : {};
+      const ask = async (shard: ShardSpec) => {
+        const { items, rest } = await call(caller, 'shards.query', { shard, query, pageMaxBytes, eventual }, options);
+        const left = new Rest<ShardMatch>(this.#lanes, caller, shard, rest, options);
+        rests.push(left);
+        const more = async (): Promise<ShardMatch[]> => {
+          const page = partial ? await this.#unlessUnreachable(left.more()) : await left.more();
+          if (page !== null) return page;
+          lost.add(shard);
+          throw new Lost();
+        };
+        return { matches: items, more };
+      };
+      try {
+        if (!partial) return { matches: await mergeMatches(await Promise.all(shards.map(ask)), query.topK) };
+        const answers = await Promise.all(reached.map((shard) => this.#unlessUnreachable(ask(shard))));
+        const lists = answers.filter((list) => list !== null);
+        const counts = { total: shards.length, ok: lists.length, failed: shards.length - lists.length };
+        return { matches: await mergeMatches(lists, query.topK), shards: counts };
+      } finally {
+        for (const rest of rests) rest.leave();
+      }
+    });
+  }
+
+  /** Null where nobody answered for the shard in time; what the shard itself says is wrong with the request is thrown. */
+  async #unlessUnreachable<T>(answer: Promise<T>): Promise<T | null> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof Forgotten || (isProvecError(error) && error.code !== 'UNAVAILABLE')) throw error;
+      if (!isProvecError(error) && !(error instanceof Error && error.name === 'RequestTimeoutError'))
+        this.#onFault(error);
+      return null;
+    }
+  }
+}
+
+/** What is left of one shard's answer. */
+class Rest<T extends ShardMatch | FetchedRecord> {
+  readonly #lanes: Lanes;
+  readonly #caller: Caller;
+  readonly #shard: ShardSpec;
+  readonly #options: { timeout?: number };
+  #rest: string | null;
+
+  constructor(lanes: Lanes, caller: Caller, shard: ShardSpec, rest: string | null, options: { timeout?: number } = {}) {
+    this.#lanes = lanes;
+    this.#caller = caller;
+    this.#shard = shard;
+    this.#rest = rest;
+    this.#options = options;
+  }
+
+  /** The next page; empty at the end. Throws Forgotten. */
+  async more(): Promise<T[]> {
+    const rest = this.#rest;
+    if (rest === null) return [];
+    const params = { shard: this.#shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
+    const page = await this.#lanes.run(() => call(this.#caller, 'shards.next', params, this.#options));
+    if (page === null) throw new Forgotten();
+    this.#rest = page.rest;
+    return (page as Page<T>).items;
+  }
+
+  leave(): void {
+    if (this.#rest === null) return;
+    // It is forgotten after a while, too.
+    call(this.#caller, 'shards.leave', { shard: this.#shard, rest: this.#rest }).catch(() => undefined);
+    this.#rest = null;
+  }
+}
+
+function firstPageMaxBytes(shards: number): number {
+  return Math.min(FIRST_PAGE_MAX_BYTES, Math.ceil(FIRST_PAGES_MAX_BYTES / shards));
+}
+
+async function whileForgotten<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; ) {
+    try {
+      return await read();
+    } catch (error) {
+      // There are only so many shards to lose.
+      if (error instanceof Lost) continue;
+      if (!(error instanceof Forgotten)) throw error;
+      if (attempt++ === ATTEMPTS_MAX)
+        throw new ProvecError('UNAVAILABLE', 'The collection was moved about while it was read; try again.', {
+          cause: error,
+        });
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Room under a plan's limits for a write.
+ *
+ * Promises: nothing is written without room for all of it, and the room is held for as long as any of it may still be committed.
+ * How it fails: when the outcome never becomes known (the shard's node is gone, the store did not say), nothing is given back, and the
+ * reservation runs out by itself, after the time in which a shard could still have written it.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import { isProvecError } from '../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { StoreError } from '../../lib/store/port.ts';
+
+/** A write as the plan's limits see it; `countNew` counts the ids that no record has yet, and is asked only near a limit. */
+export interface MeteredWrite {
+  accountId: string;
+  records: number;
+  countNew(): Promise<number>;
+}
+
+/** What becomes of room that is held. Calls of a caller that outlives the request; what fails is for them to report. */
+export interface HeldRoom {
+  renew(reservation: string): void;
+  settle(reservation: string): void;
+}
+
+/** Runs `write`, which must end when its outcome is known and not before, with room reserved for it. Throws PLAN_LIMIT_REACHED, before anything is written. */
+export async function withinQuota<T>(
+  caller: Caller,
+  room: HeldRoom,
+  { accountId, records, countNew }: MeteredWrite,
+  write: () => Promise<T>,
+): Promise<T> {
+  const held = new Set<string>();
+  let renewal: NodeJS.Timeout | undefined;
+  let isOpen = false;
+  try {
+    const need = { accountId, writes: records };
+    let reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors: records });
+    // Asked again where deletes made the count uncertain; metering bounds how long that goes on.
+    while (reserved.outcome === 'count') {
+      const { ticket } = reserved;
+      held.add(ticket);
+      const vectors = await countNew();
+      reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors, ticket });
+    }
+    const { id } = reserved;
+    if (id !== null) {
+      held.add(id);
+      renewal = setInterval(() => room.renew(id), INTERNAL_LIMITS.writeReservationRenewMs).unref();
+    }
+    isOpen = true;
+    const result = await write();
+    isOpen = false;
+    return result;
+  } catch (error) {
+    if (isRefusal(error)) isOpen = false;
+    throw error;
+  } finally {
+    clearInterval(renewal);
+    if (!isOpen) for (const reservation of held) room.settle(reservation);
+  }
+}
+
+/** Whether an error of a shard's write says that nothing of it is, or will be, committed. */
+export function isRefusal(error: unknown): boolean {
+  return isProvecError(error) || (error instanceof StoreError && error.kind !== 'unknown');
+}

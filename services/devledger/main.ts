@@ -1,0 +1,72 @@
+/**
+ * The embedded ledger's process: `node main.ts <folder> <preferred port>`, forked with an IPC channel. It tells its parent the port, or
+ * why it cannot start, and ends when the channel closes, however its parent ended.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
+import { Journal } from './journal.ts';
+import { Ledger } from './ledger.ts';
+import { RpcServer } from './rpc-server.ts';
+
+const PREDECESSOR_WAIT_MS = 5_000;
+const PORT_FILE = 'port';
+
+function tellAndExit(message: string): void {
+  if (process.connected) process.send?.({ kind: 'failed', message }, () => process.exit(1));
+  else process.exit(1);
+}
+
+/** Waits for a predecessor whose parent was killed and that is about to end: two processes must not write one journal. */
+async function takeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, 'process.json');
+  const deadline = performance.now() + PREDECESSOR_WAIT_MS;
+  for (let alive = true; alive; alive = alive && performance.now() < deadline) {
+    alive = (await isAlive(await readIdentity(path))) === true;
+    if (alive) await delay(10);
+  }
+  await writeFile(path, JSON.stringify(await ownIdentity()));
+}
+
+/** Nobody's identity when there is none to read. */
+async function readIdentity(path: string): Promise<ProcessIdentity> {
+  try {
+    const { pid, startedAt, place } = JSON.parse(await readFile(path, 'utf8')) as ProcessIdentity;
+    if (Number.isSafeInteger(pid) && pid > 0) return { pid, startedAt, place };
+  } catch {}
+  return { pid: process.pid, startedAt: '', place: '' };
+}
+
+async function loadLiteSvm(): Promise<typeof import('litesvm')> {
+  try {
+    return await import('litesvm');
+  } catch (error) {
+    throw new Error(
+      'The embedded ledger needs the package litesvm, which cannot be loaded here: install it, set PROVEC_SOLANA_RPC_URLS to a ledger to use instead, or turn anchoring off with PROVEC_LEDGER=off.',
+      { cause: error },
+    );
+  }
+}
+
+async function run(folder: string, preferredPort: number): Promise<void> {
+  const [module] = await Promise.all([loadLiteSvm(), takeFolder(folder)]);
+  const { journal, lines } = Journal.open(folder);
+  const ledger = await Ledger.open(module, journal, lines);
+  const server = new RpcServer(ledger, (error) => tellAndExit(error.message));
+  const remembered = join(folder, PORT_FILE);
+  // Links that were handed out before name it.
+  const before = preferredPort || Number(await readFile(remembered, 'utf8').catch(() => 0));
+  const port = await server.listen(Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0);
+  await writeFile(remembered, String(port));
+  process.send?.({ kind: 'listening', port });
+}
+
+process.on('disconnect', () => process.exit(0));
+// The parent decides when to stop, and needs the ledger until then: Ctrl-C in a terminal, and most supervisors, signal the whole group.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+if (!process.connected) process.exit(1);
+run(process.argv[2] ?? '', Number(process.argv[3] ?? 0)).catch((error: unknown) => {
+  tellAndExit(error instanceof Error ? error.message : String(error));
+});

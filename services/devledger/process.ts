@@ -1,0 +1,120 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Logger } from 'pino';
+import { backoffMs } from '../../lib/backoff.ts';
+
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 2_000;
+const RESTART = { minMs: 50, maxMs: 5_000 };
+const COMPLAINT_MAX_CHARS = 2_000;
+/** A process that lived this long did not die of its start. */
+const HEALTHY_AFTER_MS = 30_000;
+
+export interface DevLedger {
+  /** `http://127.0.0.1:<port>`; may change when the process had to be restarted and its port was taken. */
+  readonly url: string;
+  /** Of the process that runs now. */
+  readonly pid: number;
+  /** Ends the process; nothing acknowledged is lost. Idempotent. */
+  stop(): Promise<void>;
+  /** Resolves when the ledger has ended for good: after `stop`. */
+  readonly exited: Promise<void>;
+}
+
+interface Running {
+  child: ChildProcess;
+  port: number;
+  ended: Promise<void>;
+  /** The end of what it wrote to stderr. */
+  complaint(): string;
+}
+
+/**
+ * Starts the embedded ledger as a process of its own that ends with this one, keeps its state in `<dataDir>/ledger`, and starts it anew
+ * with growing pauses when it dies. Rejects with a one-line error when it cannot be started at all.
+ */
+export async function startDevLedger({ dataDir, log }: { dataDir: string; log: Logger }): Promise<DevLedger> {
+  const folder = join(dataDir, 'ledger');
+  const stopping = new AbortController();
+  let running = await startProcess(folder, 0);
+
+  const supervise = async (): Promise<void> => {
+    let starts = 0;
+    while (true) {
+      const startedMs = performance.now();
+      await running.ended;
+      if (stopping.signal.aborted) return;
+      if (performance.now() - startedMs > HEALTHY_AFTER_MS) starts = 0;
+      log.warn({ stderr: running.complaint() }, 'The embedded ledger ended and is started again.');
+      for (let started = false; !started; starts++) {
+        await delay(backoffMs(starts, RESTART), undefined, { signal: stopping.signal }).catch(() => {});
+        if (stopping.signal.aborted) return;
+        try {
+          running = await startProcess(folder, running.port);
+          started = true;
+          if (stopping.signal.aborted) endProcess(running);
+        } catch (error) {
+          log.error({ reason: (error as Error).message }, 'The embedded ledger cannot be started again; trying on.');
+        }
+      }
+    }
+  };
+  const exited = supervise();
+
+  return {
+    get url() {
+      return `http://127.0.0.1:${running.port}`;
+    },
+    get pid() {
+      return running.child.pid!;
+    },
+    exited,
+    async stop() {
+      stopping.abort();
+      endProcess(running);
+      await exited;
+    },
+  };
+}
+
+function startProcess(folder: string, preferredPort: number): Promise<Running> {
+  const child = fork(MAIN, [folder, String(preferredPort)], {
+    execArgv: [],
+    env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-COMPLAINT_MAX_CHARS);
+  });
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new Error(`The embedded ledger did not start within ${START_TIMEOUT_MS} ms.`));
+    }, START_TIMEOUT_MS);
+    const fail = (message: string): void => {
+      clearTimeout(timer);
+      reject(new Error(message));
+    };
+    child.once('message', (message: { kind: 'listening'; port: number } | { kind: 'failed'; message: string }) => {
+      if (message.kind === 'failed') return fail(message.message);
+      clearTimeout(timer);
+      resolve({ child, port: message.port, ended, complaint: () => complaint });
+    });
+    ended.then(() => fail('The embedded ledger ended while it was starting.'));
+  });
+}
+
+function endProcess({ child }: Running): void {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (child.connected) child.disconnect();
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  child.once('exit', () => clearTimeout(timer));
+}

@@ -1,0 +1,39 @@
+import type { Logger } from 'pino';
+import type { Metrics } from '../../mixins/metrics.ts';
+import type { Exchange } from './exchange.ts';
+
+/** As nginx has it: the client closed the connection before it had the answer. */
+const CLIENT_CLOSED = 499;
+
+/** Asked every few seconds: that a process is not ready yet is an answer, not a fault. */
+const PROBES = new Set(['/livez', '/readyz', '/metrics']);
+
+/**
+ * One line and one observation per finished request: method, route pattern, status, time, request id, account. Never a path, query string,
+ * body or header. At `debug`; answers of 500 and above at `warn`, of probes those of 500 alone.
+ */
+export function watch(exchange: Exchange, log: Logger, metrics: Metrics, nowMs: () => number): void {
+  metrics.requestStarted();
+  exchange.res.once('close', () => {
+    const { res, methodLabel: method, pattern: route } = exchange;
+    const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
+    const ms = nowMs() - exchange.startedMs;
+    metrics.requestEnded();
+    metrics.observeRequest({ route, method, status, seconds: ms / 1000 });
+    const isFailure = PROBES.has(route) ? status === 500 : status >= 500;
+    const level = isFailure ? 'warn' : 'debug';
+    if (!log.isLevelEnabled(level)) return;
+    const account = exchange.identity?.accountId;
+    log[level](
+      {
+        method,
+        route,
+        status,
+        ms: Math.round(ms * 100) / 100,
+        requestId: exchange.id,
+        ...(account === undefined ? {} : { account }),
+      },
+      'request',
+    );
+  });
+}

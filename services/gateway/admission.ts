@@ -1,0 +1,169 @@
+/**
+ * What happens between routing and the action, in this order: authentication, rate limit, scope, path parameter, collection, query string,
+ * bytes of the body, the request's turn among all others, the body's content, memory for the answer. The first check that fails decides
+ * the answer, so that nobody learns what they may not know (whether a collection exists), nor sends a body for nothing; and nothing is
+ * done for a request that is refused because there are too many but to find out whose it is.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import { isCollectionName } from '../../lib/collection-name.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
+import type { Limits } from '../../lib/limits.ts';
+import type { RecordBatch } from '../../lib/records/batch.ts';
+import type { Metric } from '../../lib/store/catalog.ts';
+import { authenticate, authenticateOperator, requireScope } from './authentication.ts';
+import type { BodyPool } from './bodies/body-pool.ts';
+import { readBody } from './bodies/body-reader.ts';
+import type { BodyKind } from './bodies/decoders.ts';
+import { ClientGoneError } from './client-gone.ts';
+import type { Exchange } from './exchange.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import type { Visitor } from './overload/fair-queue.ts';
+import type { OverloadMetrics } from './overload/overload-metrics.ts';
+import type { Queues } from './overload/queues.ts';
+import { parseQueryString } from './query-string.ts';
+import type { RateLimit } from './rate-limit.ts';
+import type { Route } from './routes.ts';
+
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export interface AdmissionParts {
+  limits: Limits;
+  adminToken: string | null;
+  rateLimit: RateLimit;
+  bodies: BodyPool;
+  /** For bodies and for answers. */
+  budget: MemoryBudget;
+  answers: MemoryBudget;
+  queues: Queues;
+  metrics: OverloadMetrics;
+  arrivalsMax: number;
+  /** Told how long a body took from when its turn had come until it was checked, waiting for a thread included. */
+  onParsed(seconds: number): void;
+}
+
+/** An action's name and parameters, ready to be called. */
+export interface Admitted {
+  route: Route;
+  params: unknown;
+}
+
+type Shape = { dimensions: number; metric: Metric; shards: number };
+
+export class Admission {
+  readonly #parts: AdmissionParts;
+  #arrivals = 0;
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Runs every check of a route, and gives the request its seat. `target` is the decoded path parameter. Throws the ProvecError for the
+   * client, or ClientGoneError; the caller then ends the exchange.
+   */
+  async admit(caller: Caller, exchange: Exchange, route: Route, target: string): Promise<Admitted> {
+    const { answers, limits, queues } = this.#parts;
+    const accountId = await this.#arrive(route, () => this.#identify(caller, exchange, route));
+    if (route.path.includes('{name}') && !isCollectionName(target, limits)) {
+      // A name that no collection can have: the same answer as for one that none has.
+      throw notFound('COLLECTION_NOT_FOUND');
+    }
+    if (route.path.includes('{id}') && !ID.test(target)) {
+      throw notFound(route.access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
+    }
+    const shape =
+      route.body !== null && route.path.includes('{name}') ? await resolve(caller, accountId, target) : null;
+    const query = parseQueryString(exchange.search, route.query);
+    const chosen = route.instead(query) ?? route;
+    const bytes = await readBody(exchange, this.#maxBytes(shape), this.#parts.budget);
+    if (exchange.res.destroyed) throw new ClientGoneError();
+    const visitor = visitorOf(exchange, chosen, shape);
+    exchange.seat = await queues.enter(chosen.queue, visitor);
+    // Fields where there should be no body are refused, too: they say that something else was meant.
+    const kind = route.body ?? (bytes.byteLength > 0 ? 'none' : null);
+    const body = kind === null ? null : await this.#decode(exchange, kind, bytes, shape, visitor);
+    const input = { accountId, target, query, body, limits };
+    const params = chosen.params(input);
+    if (shape !== null) exchange.hold = answers.take(accountId, chosen.expectedBytes(input, shape.dimensions));
+    return { route: chosen, params };
+  }
+
+  /** Bounds how many are asked about at once, whose bounds cannot be told yet. */
+  async #arrive<T>(route: Route, identify: () => Promise<T>): Promise<T> {
+    const { arrivalsMax, metrics } = this.#parts;
+    if (this.#arrivals >= arrivalsMax && route.queue !== 'unshared') {
+      metrics.refused('arrivals', 'all full');
+      throw new ProvecError('UNAVAILABLE', 'The service is overloaded; send the request again later.', {
+        retryAfterSeconds: 1,
+      });
+    }
+    this.#arrivals++;
+    try {
+      return await identify();
+    } finally {
+      this.#arrivals--;
+    }
+  }
+
+  async #identify(caller: Caller, exchange: Exchange, { access }: Route): Promise<string> {
+    const { authorization } = exchange.req.headers;
+    const { adminToken, rateLimit } = this.#parts;
+    if (access === 'operator') {
+      if (adminToken === null) throw new Error('an operator route without an operator');
+      authenticateOperator(adminToken, authorization);
+      return '';
+    }
+    const identity = await authenticate(caller, authorization);
+    exchange.identity = identity;
+    await rateLimit.take(identity.keyId);
+    requireScope(identity, access);
+    return identity.accountId;
+  }
+
+  /** Bodies without vectors or ids are a few fields: they never get so large that they would have to leave the main thread. */
+  #maxBytes(shape: Shape | null): number {
+    const { bodyMaxBytes, plainBodyMaxBytes } = this.#parts.limits;
+    return shape === null ? Math.min(bodyMaxBytes, plainBodyMaxBytes) : bodyMaxBytes;
+  }
+
+  async #decode(
+    exchange: Exchange,
+    kind: BodyKind,
+    bytes: Uint8Array<ArrayBuffer>,
+    shape: Shape | null,
+    visitor: Visitor,
+  ): Promise<unknown> {
+    const { bodies, limits, onParsed } = this.#parts;
+    const receivedBytes = bytes.byteLength;
+    const startedMs = performance.now();
+    try {
+      const body: unknown = await bodies.decode(kind, bytes, { limits, shape }, visitor);
+      // What is handed on is there until the action has ended. Small numbers are shorter as text, by half at most.
+      exchange.body?.resize(
+        kind === 'records' ? Math.min(receivedBytes, batchBytes(body as RecordBatch)) : receivedBytes,
+      );
+      return body;
+    } finally {
+      onParsed((performance.now() - startedMs) / 1000);
+    }
+  }
+}
+
+/** A query is a search in every shard of its collection. */
+function visitorOf(exchange: Exchange, { queue }: Route, shape: Shape | null): Visitor {
+  return {
+    account: exchange.accountId,
+    width: queue === 'query' && shape !== null ? shape.shards : 1,
+    whenGone: (leave) => exchange.whenGone(leave),
+  };
+}
+
+function batchBytes({ ids, metadata, vectors }: RecordBatch): number {
+  const characters = (texts: string[]) => texts.reduce((total, text) => total + text.length, 0);
+  return vectors.byteLength + characters(ids) + characters(metadata);
+}
+
+async function resolve(caller: Caller, accountId: string, name: string): Promise<Shape> {
+  const { dimensions, metric, shards } = await call(caller, 'collections.resolve', { accountId, name });
+  return { dimensions, metric, shards };
+}

@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http';
+import { ProvecError } from '../../../lib/errors.ts';
+import { ClientGoneError } from '../client-gone.ts';
+import type { Exchange } from '../exchange.ts';
+import type { MemoryBudget, MemoryHold } from '../memory-budget.ts';
+
+const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
+/** Not worth growing for. */
+const FIRST_BYTES = 64 * 1024;
+const GROWTH = 8;
+
+/** Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time on a header full of them. */
+function isJsonInUtf8(type: string): boolean {
+  const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
+  return (
+    essence === 'application/json' &&
+    parameters.every((parameter) => parameter === '' || UTF8_PARAMETER.test(parameter))
+  );
+}
+
+function refuseMediaType({ headers }: IncomingMessage): void {
+  const type = headers['content-type'];
+  // A body without a type is taken for JSON: nothing else is ever accepted.
+  if (type !== undefined && !isJsonInUtf8(type)) {
+    throw new ProvecError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'The body must be JSON in UTF-8; send it with "Content-Type: application/json".',
+    );
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
+    throw new ProvecError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      'Compressed bodies are not supported; send it without Content-Encoding.',
+    );
+  }
+}
+
+const tooLarge = (maxBytes: number) =>
+  new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
+
+/**
+ * The body's bytes, in an ArrayBuffer that is nobody else's. What came of them is held as `exchange.body`. Throws
+ * UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known, UNAVAILABLE when too much is on its way, ClientGoneError.
+ */
+export async function readBody(
+  exchange: Exchange,
+  maxBytes: number,
+  budget: MemoryBudget,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { accountId, req, res } = exchange;
+  if (!exchange.hasBody) return new Uint8Array(0);
+  refuseMediaType(req);
+  const declared = exchange.declaredBytes;
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  // What is only announced takes nothing from others.
+  budget.expect(accountId, declared);
+  if (exchange.awaitsContinue) {
+    exchange.awaitsContinue = false;
+    res.writeContinue();
+  }
+  const body = new GrowingBody(declared > 0 ? declared : maxBytes);
+  exchange.body = budget.take(accountId, 0);
+  await eachChunk(req, exchange.body, (chunk) => {
+    if (!body.add(chunk)) throw tooLarge(maxBytes);
+  });
+  return body.bytes;
+}
+
+/** What has come of a body of at most `mostBytes`. Memory is taken as it comes, so that a header alone costs nothing. */
+class GrowingBody {
+  readonly #mostBytes: number;
+  #buffer = new ArrayBuffer(0);
+  #length = 0;
+
+  constructor(mostBytes: number) {
+    this.#mostBytes = mostBytes;
+  }
+
+  get bytes(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#buffer, 0, this.#length);
+  }
+
+  /** False when it would be more than the most. */
+  add(chunk: Uint8Array): boolean {
+    const length = this.#length + chunk.byteLength;
+    if (length > this.#mostBytes) return false;
+    if (length > this.#buffer.byteLength) this.#buffer = this.#buffer.transfer(this.#capacityFor(length));
+    new Uint8Array(this.#buffer).set(chunk, this.#length);
+    this.#length = length;
+    return true;
+  }
+
+  /** The most, or an eighth of it, or an eighth of that: growing never copies more than an eighth, which bounds how long it holds the event loop. */
+  #capacityFor(length: number): number {
+    let capacity = this.#mostBytes;
+    while (capacity > FIRST_BYTES && capacity / GROWTH >= length) capacity = Math.ceil(capacity / GROWTH);
+    return capacity;
+  }
+}
+
+/** Hands every chunk to `take` and has `hold` hold all that came; when either throws, reading stops and nothing is held. */
+function eachChunk(req: IncomingMessage, hold: MemoryHold, take: (chunk: Uint8Array) => void): Promise<void> {
+  let heldBytes = 0;
+  return new Promise((resolve, reject) => {
+    const settle = (finish: () => void) => {
+      req.off('data', onData).off('end', onEnd).off('close', onGone).off('error', onGone);
+      finish();
+    };
+    const fail = (error: unknown) => {
+      req.pause();
+      hold.release();
+      settle(() => reject(error));
+    };
+    const onData = (chunk: Buffer) => {
+      try {
+        heldBytes += chunk.byteLength;
+        hold.resize(heldBytes);
+        take(chunk);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    const onEnd = () => settle(resolve);
+    const onGone = () => fail(new ClientGoneError());
+    req.on('data', onData).on('end', onEnd).on('close', onGone).on('error', onGone);
+    if (req.destroyed) onGone();
+  });
+}

@@ -1,0 +1,162 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Config } from '../../lib/config.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
+import type { Metrics } from '../../mixins/metrics.ts';
+import { watch } from './access-log.ts';
+import { ClientGoneError } from './client-gone.ts';
+import { Cors } from './cors.ts';
+import { errorResponse, toFailure } from './error-response.ts';
+import { Exchange } from './exchange.ts';
+import type { Operations } from './operations.ts';
+import type { Sender } from './responses/sender.ts';
+import type { Pieces } from './responses/splice.ts';
+import { decodablePath, type RouteTable } from './route-table.ts';
+import type { Answer, Route } from './routes.ts';
+
+const JSON_HEADERS = Object.freeze({
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+});
+const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
+
+export interface EdgeParts {
+  config: Pick<Config, 'corsOrigins' | 'pricingUrl' | 'statusUrl'>;
+  log: Logger;
+  metrics: Metrics;
+  operations: Operations;
+  table: RouteTable;
+  sender: Sender;
+  nowMs(): number;
+  /** Finds the route and calls its action; answers through `Edge`. */
+  router(req: IncomingMessage, res: ServerResponse): void;
+}
+
+/** The first and the last to touch a request: request id, CORS, what is not routed; and every answer. */
+export class Edge {
+  readonly #parts: EdgeParts;
+  readonly #cors: Cors;
+  readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
+
+  constructor(parts: EdgeParts) {
+    this.#parts = parts;
+    this.#cors = new Cors(parts.config.corsOrigins);
+  }
+
+  /** The exchange of a request that came in through `handle`. */
+  of(req: IncomingMessage): Exchange {
+    const exchange = this.#exchanges.get(req);
+    if (exchange === undefined) throw new Error('a request that did not come through the edge');
+    return exchange;
+  }
+
+  handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+    const { log, metrics, nowMs, operations, router, table } = this.#parts;
+    const exchange = new Exchange(req, res, nowMs(), awaitsContinue);
+    this.#exchanges.set(req, exchange);
+    res.on('error', () => {});
+    watch(exchange, log, metrics, nowMs);
+    const page = operations.pageOf(exchange.path);
+    if (page !== null) exchange.pattern = exchange.path;
+    const methods =
+      page === null && req.method !== 'OPTIONS' ? null : page === null ? table.methodsOf(exchange.path) : PAGE_METHODS;
+    this.#cors.apply(exchange, methods);
+    const refusal = refusalOf(req);
+    if (refusal !== null) {
+      this.fail(req, refusal);
+      return;
+    }
+    if (req.method === 'OPTIONS') {
+      if (methods === null) this.fail(req, notFound('ROUTE_NOT_FOUND'));
+      else this.#reply(exchange, 204, { Allow: methods.join(', ') }, '');
+      return;
+    }
+    if (req.method === 'HEAD') req.method = 'GET';
+    if (page !== null) {
+      if (req.method === 'GET') void this.#page(exchange, page);
+      else this.fail(req, methodNotAllowed(exchange.method, PAGE_METHODS));
+      return;
+    }
+    // What the router sees has no query string (it is parsed later, strictly) and can be decoded.
+    req.url = decodablePath(exchange.path);
+    router(req, res);
+  }
+
+  /** No route has that path and method. */
+  unrouted(req: IncomingMessage): void {
+    const exchange = this.of(req);
+    const methods = this.#parts.table.methodsOf(exchange.path);
+    this.fail(req, methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(exchange.method, methods));
+  }
+
+  /** Answers with what a route's action gave. Throws UNAVAILABLE when that takes more memory than there is for answers. */
+  succeed(req: IncomingMessage, route: Route, result: unknown): void {
+    const exchange = this.of(req);
+    exchange.hold?.resize(route.heldBytes(result));
+    const location = route.location(result);
+    const headers = location === null ? JSON_HEADERS : { ...JSON_HEADERS, Location: location };
+    this.#reply(exchange, route.status, headers, contentOf(route.answer(result)));
+  }
+
+  /** Answers with an error, whatever was thrown. */
+  fail(req: IncomingMessage, thrown: unknown): void {
+    const exchange = this.of(req);
+    exchange.ended();
+    if (thrown instanceof ClientGoneError) {
+      exchange.res.destroy();
+      return;
+    }
+    const { error, isFault } = toFailure(thrown);
+    if (isFault) this.#logFault(exchange, thrown);
+    if (exchange.res.headersSent) {
+      exchange.res.destroy();
+      return;
+    }
+    const { body, headers, status } = errorResponse(error, exchange.id, this.#parts.config);
+    this.#reply(exchange, status, { ...JSON_HEADERS, ...headers }, JSON.stringify(body));
+  }
+
+  async #page(exchange: Exchange, page: NonNullable<ReturnType<Operations['pageOf']>>): Promise<void> {
+    try {
+      const { status, text, type } = await page();
+      this.#reply(exchange, status, { 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
+    } catch (error) {
+      this.fail(exchange.req, error);
+    }
+  }
+
+  #reply(
+    exchange: Exchange,
+    status: number,
+    headers: Readonly<Record<string, string>>,
+    content: string | Pieces,
+  ): void {
+    this.#parts.sender
+      .send(exchange, status, headers, content)
+      .catch((error: unknown) => this.fail(exchange.req, error))
+      .finally(() => exchange.hold?.release());
+  }
+
+  #logFault(exchange: Exchange, thrown: unknown): void {
+    const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
+    this.#parts.log.error({ err: cause, requestId: exchange.id, route: exchange.pattern }, 'request failed');
+  }
+}
+
+function contentOf(answer: Answer): string | Pieces {
+  return typeof answer === 'function' ? (answer as Pieces) : JSON.stringify(answer);
+}
+
+/** What is wrong with a request whatever it asks for. */
+function refusalOf({ headers, httpVersion }: IncomingMessage): ProvecError | null {
+  if (headers.host === undefined && httpVersion === '1.1') {
+    return new ProvecError('INVALID_ARGUMENT', 'The request has no Host header.');
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    return new ProvecError('INVALID_ARGUMENT', 'Of Expect only 100-continue is met; leave the header out.');
+  }
+  return null;
+}
+
+const methodNotAllowed = (method: string, allow: string[]) =>
+  new ProvecError('METHOD_NOT_ALLOWED', `This path does not take ${method}; it takes ${allow.join(', ')}.`, { allow });

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '../../lib/actions/keys.ts';
+import type { MemoryHold } from './memory-budget.ts';
+import type { Seat } from './overload/fair-queue.ts';
+import type { Route } from './routes.ts';
+
+const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
+
+/** One request and its response on their way through the edge. */
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** In every answer, every error and the log. */
+  readonly id: string;
+  /** As sent; `req.method` says GET for HEAD once routing has begun. */
+  readonly method: string;
+  /** Path without the query string. */
+  readonly path: string;
+  /** What follows the `?`, undecoded. */
+  readonly search: string;
+  readonly startedMs: number;
+  /** The client waits for `100 Continue` before it sends the body. */
+  awaitsContinue: boolean;
+  /** Route pattern for logs and metrics. */
+  pattern = 'unmatched';
+  route: Route | null = null;
+  identity: Identity | null = null;
+  /** The memory that the body takes, until the action has ended. */
+  body: MemoryHold | null = null;
+  /** The place among the requests that are under way, until the action has ended. */
+  seat: Seat | null = null;
+  /** The memory that the answer may take, from before it is fetched until it is sent. */
+  hold: MemoryHold | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse, startedMs: number, awaitsContinue: boolean) {
+    this.req = req;
+    this.res = res;
+    this.startedMs = startedMs;
+    this.awaitsContinue = awaitsContinue;
+    this.method = req.method ?? 'GET';
+    this.id = requestIdOf(req);
+    const target = originForm(req.url ?? '/');
+    const mark = target.indexOf('?');
+    this.path = mark < 0 ? target : target.slice(0, mark);
+    this.search = mark < 0 ? '' : target.slice(mark + 1);
+  }
+
+  /** Whose request it is; empty for an operator's, and before that is known. */
+  get accountId(): string {
+    return this.identity?.accountId ?? '';
+  }
+
+  /** Calls `leave` once when the client is gone, also when it is by now; what it returns ends that. */
+  whenGone(leave: () => void): () => void {
+    if (this.res.closed) {
+      const leaving = setImmediate(leave);
+      return () => clearImmediate(leaving);
+    }
+    this.res.once('close', leave);
+    return () => this.res.off('close', leave);
+  }
+
+  /** The action has ended, or will not be called: others may be under way. */
+  actionEnded(): void {
+    this.seat?.release();
+    this.body?.release();
+  }
+
+  /** Lets go of all that is held for it. */
+  ended(): void {
+    this.actionEnded();
+    this.hold?.release();
+  }
+
+  /** The method as a label with few values. */
+  get methodLabel(): string {
+    return CONTROL_METHODS.has(this.method) ? this.method : 'other';
+  }
+
+  /** Whether the request announced a body. */
+  get hasBody(): boolean {
+    return this.req.headers['transfer-encoding'] !== undefined || this.declaredBytes > 0;
+  }
+
+  /** Content-Length; 0 when there is none. */
+  get declaredBytes(): number {
+    const length = Number(this.req.headers['content-length'] ?? 0);
+    return Number.isSafeInteger(length) && length > 0 ? length : 0;
+  }
+}
+
+/** The client's X-Request-Id when it is sane, else a new UUID. */
+export function requestIdOf({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** A request target as path and query; proxies may send the absolute form. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const url = URL.canParse(target) ? new URL(target) : null;
+  return url === null ? target : url.pathname + url.search;
+}

@@ -1,0 +1,293 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Context, ServiceSchema, ServiceSettingSchema } from 'moleculer';
+import ApiGateway from 'moleculer-web';
+import type { Caller } from '../../lib/actions/call.ts';
+import { call } from '../../lib/actions/call.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { monthOf } from '../../lib/month.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import { SYSTEM_TIMERS } from '../../lib/timers.ts';
+import { Metrics } from '../../mixins/metrics.ts';
+import { ServiceGauges } from '../../mixins/metrics-gauges.ts';
+import { Admission } from './admission.ts';
+import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
+import { Edge } from './edge.ts';
+import type { Exchange } from './exchange.ts';
+import { HttpServer, type HttpTimeouts } from './http-server.ts';
+import { type MemoryBounds, MemoryBudget } from './memory-budget.ts';
+import { openApiDocument } from './openapi/document.ts';
+import { Operations, type Readiness } from './operations.ts';
+import { OverloadMetrics } from './overload/overload-metrics.ts';
+import { type QueueChanges, Queues } from './overload/queues.ts';
+import { RateLimit } from './rate-limit.ts';
+import type { MinimumPace } from './responses/reading-pace.ts';
+import { ResponseTurns } from './responses/response-turns.ts';
+import { Sender } from './responses/sender.ts';
+import { aliasOf, RouteTable } from './route-table.ts';
+import { BASE_PATH, type Route, routesOf } from './routes.ts';
+
+const DRAIN_MAX_MS = 20_000;
+/** What waits when the gateway stops may still begin for so long. */
+const DRAIN_WAIT_MAX_MS = 10_000;
+const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this one again.';
+const TOO_LARGE_ANSWERS = 'Too many large answers are on their way; send the request again, or ask for less.';
+
+export interface GatewayOptions {
+  /** Default: ready as soon as the gateway listens. */
+  readiness?: () => Promise<Readiness>;
+  /** The process's metrics, when its broker also counts actions with `metrics.middleware`. */
+  metrics?: Metrics;
+  timeouts?: HttpTimeouts;
+  /** At which clients must read large answers. */
+  minimumPace?: MinimumPace;
+  /** Of overload; default: `INTERNAL_LIMITS`. */
+  bounds?: OverloadBounds;
+}
+
+export interface OverloadBounds {
+  queues?: QueueChanges;
+  bodies?: MemoryBounds;
+  arrivalsMax?: number;
+  drainWaitMaxMs?: number;
+}
+
+/** The part of moleculer-web that the gateway uses. */
+interface Router extends Caller {
+  httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
+}
+
+/** What moleculer-web hands to its method that calls an action. */
+type CalledRoute = { callOptions?: object };
+type Alias = { method: string; path: string };
+type RoutedRequest = IncomingMessage & {
+  $params?: unknown;
+  $endpoint?: unknown;
+  $alias?: Alias;
+  $ctx?: { call(endpoint: unknown, params: unknown, options: object): Promise<unknown> };
+};
+type RootCallOptions = { requestID?: string; tracking?: boolean };
+
+const BODIES: MemoryBounds = {
+  maxBytes: INTERNAL_LIMITS.bodiesInFlightMaxBytes,
+  smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
+  smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
+};
+const ANSWERS: MemoryBounds = {
+  maxBytes: INTERNAL_LIMITS.answersMaxBytes,
+  smallReserveBytes: INTERNAL_LIMITS.answersSmallReserveBytes,
+  smallMaxBytes: INTERNAL_LIMITS.answerSmallMaxBytes,
+};
+
+/** The HTTP edge: moleculer-web routes into actions, everything before and after is `Edge` and `Admission`. */
+export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
+  const { clock, config, log } = runtime;
+  const metrics = options.metrics ?? new Metrics();
+  const table = new RouteTable(routesOf(config.adminToken !== null));
+  const { bounds = {} } = options;
+  const overload = new OverloadMetrics(metrics.registry);
+  const parsers = bodyWorkers();
+  const queues = new Queues({
+    querySeats: config.queryConcurrency,
+    parseSeats: parsers.workers,
+    changes: bounds.queues ?? {},
+    timers: SYSTEM_TIMERS,
+    nowMs: () => clock.monotonicMs(),
+    metrics: overload,
+  });
+  const budget = new MemoryBudget(
+    bounds.bodies ?? BODIES,
+    TOO_LARGE_BODIES,
+    overload.memoryObserverOf('bodies', (bytes) => metrics.setBodyBytes(bytes)),
+  );
+  const answers = new MemoryBudget(
+    ANSWERS,
+    TOO_LARGE_ANSWERS,
+    overload.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)),
+  );
+  const minimumPace = options.minimumPace ?? {
+    bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
+    windowMs: INTERNAL_LIMITS.answerReadWindowMs,
+  };
+  const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (visitor) =>
+    queues.enter('parse', visitor),
+  );
+  const rateLimit = new RateLimit(config.rateLimitPerSecond);
+  const admission = new Admission({
+    limits: config.limits,
+    adminToken: config.adminToken,
+    rateLimit,
+    bodies,
+    budget,
+    answers,
+    queues,
+    metrics: overload,
+    arrivalsMax: bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests,
+    onParsed: (seconds) => metrics.observeParse(seconds),
+  });
+  let router: Router | null = null;
+  const caller: Caller = { call: (...args) => router!.call(...args) };
+  const stats = <T>(asked: Promise<T>) => asked.catch(() => null);
+  const operations = new Operations({
+    readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
+    isStopping: () => server.draining,
+    metrics,
+    gauges: new ServiceGauges(metrics.registry, {
+      shards: () => stats(call(caller, 'shards.stats', {})),
+      anchoring: () => stats(call(caller, 'anchoring.stats', {})),
+    }),
+    openApi: JSON.stringify(openApiDocument(config)),
+  });
+  const edge = new Edge({
+    config,
+    log,
+    metrics,
+    operations,
+    table,
+    sender: new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), minimumPace),
+    nowMs: () => clock.monotonicMs(),
+    router: (req, res) => void router!.httpHandler(req, res),
+  });
+  const timeouts = options.timeouts ?? {
+    headerMs: INTERNAL_LIMITS.requestHeaderTimeoutMs,
+    requestMs: INTERNAL_LIMITS.requestHeaderTimeoutMs + INTERNAL_LIMITS.requestBodyTimeoutMs,
+  };
+  const server = new HttpServer(timeouts, (req, res, awaitsContinue) => edge.handle(req, res, awaitsContinue));
+
+  /** Also of a request that fails before it comes to its action, such as one to a service that is not there. */
+  function routeBehind(exchange: Exchange, { method, path }: Alias): Route {
+    const found = table.byAlias(`${method} ${path}`);
+    exchange.pattern = BASE_PATH + found.path;
+    return found;
+  }
+
+  /** For a query that was counted and then could not be answered, in the month in which it came: given back in the next, it would make room for one too many. */
+  function giveBackQuery({ accountId, startedMs }: Exchange): void {
+    const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
+    call(caller, 'metering.giveBackQuery', { accountId, month }).catch(() => {});
+  }
+
+  async function beforeCall(ctx: Context, _: unknown, req: RoutedRequest, __: unknown, alias: Alias): Promise<void> {
+    const exchange = edge.of(req);
+    const found = routeBehind(exchange, alias);
+    const pathParams = (req.$params as { params: Record<string, string> }).params;
+    const target = pathParams.name ?? pathParams.id ?? '';
+    try {
+      const { params, route } = await admission.admit(ctx as unknown as Caller, exchange, found, target);
+      exchange.route = route;
+      req.$params = params;
+      if (route !== found) req.$endpoint = endpointOf(ctx, route);
+    } catch (error) {
+      // Where the client is gone, moleculer-web tells nobody.
+      exchange.ended();
+      throw error;
+    }
+  }
+
+  function answered(req: IncomingMessage, data: unknown): void {
+    const exchange = edge.of(req);
+    const { route } = exchange;
+    if (route === null) throw new Error('an answer without a route');
+    try {
+      edge.succeed(req, route, data);
+    } catch (error) {
+      if (route.action === 'collections.query') giveBackQuery(exchange);
+      throw error;
+    }
+  }
+
+  const settings: ServiceSettingSchema & Record<string, unknown> = {
+    $secureSettings: ['routes', 'rootCallOptions'],
+    server: false,
+    optimizeOrder: false,
+    logRequest: null,
+    logRequestParams: null,
+    logResponse: null,
+    logRouteRegistration: null,
+    rootCallOptions: (callOptions: RootCallOptions, req: IncomingMessage) => {
+      callOptions.requestID = edge.of(req).id;
+      // `stopped` waits for requests itself.
+      callOptions.tracking = false;
+    },
+    routes: routerRoutes(table.routes, beforeCall),
+  };
+
+  return {
+    name: 'gateway',
+    // Its events only serve automatic aliases, which there are none of.
+    mixins: [{ ...ApiGateway, events: {} }],
+    settings,
+    actions: {
+      listAliases: false,
+      addRoute: false,
+      removeRoute: false,
+      /** Begins to listen, and tells where: not when the service starts, since what it calls may not have started yet. */
+      listen: { visibility: 'protected', handler: () => server.listen(config.port, config.host) },
+    },
+    methods: {
+      /**
+       * In place of moleculer-web's, which forgets a request whose client is gone when its action fails: what it holds must be let go of
+       * whenever the action ends.
+       */
+      callAction: async ({ callOptions }: CalledRoute, _action: string, req: RoutedRequest) => {
+        const exchange = edge.of(req);
+        try {
+          const answer = await req.$ctx!.call(req.$endpoint, req.$params, { ...callOptions });
+          exchange.actionEnded();
+          answered(req, answer);
+        } catch (error) {
+          edge.fail(req, error);
+        }
+        return true;
+      },
+      /** Strict, and only after authentication: see `Admission`. */
+      parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
+      errorHandler: (req: RoutedRequest, _res: ServerResponse, error: unknown) => {
+        if (req.$alias !== undefined) routeBehind(edge.of(req), req.$alias);
+        edge.fail(req, error);
+      },
+      sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => edge.fail(req, error),
+      send404: (req: IncomingMessage) => edge.unrouted(req),
+    },
+    created() {
+      const service = this as unknown as { httpHandler: Router['httpHandler']; broker: Caller };
+      router = {
+        httpHandler: service.httpHandler.bind(this),
+        call: (action, params, callOptions) => service.broker.call(action, params, callOptions),
+      };
+    },
+    async stopped() {
+      const refuseWaiting = setTimeout(() => queues.close(), bounds.drainWaitMaxMs ?? DRAIN_WAIT_MAX_MS);
+      await server.close(DRAIN_MAX_MS);
+      clearTimeout(refuseWaiting);
+      queues.close();
+      await bodies.close();
+    },
+  };
+}
+
+/** An action's endpoint as moleculer-web calls it; throws what the broker says when there is none. */
+function endpointOf(ctx: Context, route: Route): unknown {
+  const endpoint: unknown = ctx.broker.findNextActionEndpoint(route.action, {}, ctx);
+  if (endpoint instanceof Error) throw endpoint;
+  return endpoint;
+}
+
+/**
+ * moleculer-web's routes: one per time-out, the aliases in order of the table (the first match wins). Where a route has none, the
+ * action's own holds or else the broker's: one set here would cut a write short that answers in its own time.
+ */
+function routerRoutes(routes: readonly Route[], onBeforeCall: unknown): object[] {
+  const groups = Map.groupBy(routes, (route) => route.timeoutMs);
+  return [...groups].map(([timeout, group]) => ({
+    name: timeout === null ? 'within the time of the action' : `within ${timeout} ms`,
+    path: BASE_PATH,
+    bodyParsers: false,
+    mergeParams: false,
+    mappingPolicy: 'restrict',
+    logging: false,
+    pathToRegexpOptions: { sensitive: true },
+    callOptions: timeout === null ? {} : { timeout },
+    onBeforeCall,
+    aliases: Object.fromEntries(group.map((route) => [aliasOf(route), route.action])),
+  }));
+}

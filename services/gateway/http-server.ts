@@ -1,0 +1,161 @@
+/**
+ * The node:http server around the edge: time-outs against slow senders, answers to what is not HTTP, and an end that lets requests in
+ * flight finish. Every connection that cannot be used further is closed.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { ProvecError } from '../../lib/errors.ts';
+import type { ErrorBody } from './error-response.ts';
+import { requestIdOf } from './exchange.ts';
+
+const HEADERS_MAX_BYTES = 16 * 1024;
+const KEEP_ALIVE_MS = 65_000;
+const CONNECTIONS_MAX = 16_384;
+const CHECKS_PER_TIMEOUT = 10;
+
+export interface HttpTimeouts {
+  /** For the whole request header. */
+  headerMs: number;
+  /** For the whole request, header and body. */
+  requestMs: number;
+}
+
+export type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
+
+export class HttpServer {
+  readonly #server: Server;
+  readonly #inFlight = new Set<ServerResponse>();
+  #draining = false;
+  #idle: (() => void) | null = null;
+
+  constructor(timeouts: HttpTimeouts, handler: RequestHandler) {
+    const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
+      this.#inFlight.add(res);
+      res.once('close', () => this.#left(res));
+      if (this.#draining) res.shouldKeepAlive = false;
+      handler(req, res, awaitsContinue);
+    };
+    this.#server = createServer(
+      {
+        maxHeaderSize: HEADERS_MAX_BYTES,
+        headersTimeout: timeouts.headerMs,
+        requestTimeout: timeouts.requestMs,
+        connectionsCheckingInterval: Math.max(50, Math.floor(timeouts.headerMs / CHECKS_PER_TIMEOUT)),
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        noDelay: true,
+        // Refused by the handler instead, with a body and an id.
+        requireHostHeader: false,
+      },
+      accept(false),
+    );
+    this.#server.maxConnections = CONNECTIONS_MAX;
+    this.#server.on('checkContinue', accept(true));
+    this.#server.on('checkExpectation', accept(true));
+    this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#refuse(error, socket));
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Rejects with a sentence that names the address when it cannot be had. */
+  async listen(port: number, host: string): Promise<{ port: number; host: string }> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => reject(cannotListen(error, port, host)));
+      this.#server.listen(port, host, resolve);
+    });
+    const address = this.#server.address() as AddressInfo;
+    return { port: address.port, host: address.address };
+  }
+
+  /** Accepts nothing more, lets requests in flight end (at most `maxMs`), then closes every connection. */
+  async close(maxMs: number): Promise<void> {
+    this.#draining = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const res of this.#inFlight) res.shouldKeepAlive = false;
+    this.#server.closeIdleConnections();
+    if (this.#inFlight.size > 0) {
+      const done = Promise.withResolvers<void>();
+      this.#idle = done.resolve;
+      const timer = setTimeout(done.resolve, maxMs);
+      await done.promise;
+      clearTimeout(timer);
+    }
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Whether an earlier request on the connection came whole, or its answer has begun. */
+  #owesAnswer(socket: Socket): boolean {
+    for (const { req, headersSent } of this.#inFlight)
+      if (req.socket === socket && (req.complete || headersSent)) return true;
+    return false;
+  }
+
+  #left(res: ServerResponse): void {
+    this.#inFlight.delete(res);
+    if (this.#inFlight.size === 0) this.#idle?.();
+  }
+
+  /** Cuts the connection instead when an earlier request on it is still to be answered. */
+  #refuseTunnel(req: IncomingMessage, socket: Socket): void {
+    if (this.#owesAnswer(socket)) socket.destroy();
+    else end(socket, NO_PROXY, requestIdOf(req));
+  }
+
+  /** Answers a connection whose bytes are not a request, unless the answer could be taken for that of an earlier request, which may well have been done. */
+  #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (!socket.writable || this.#owesAnswer(socket) || error.code === 'ECONNRESET') {
+      socket.destroy();
+      return;
+    }
+    end(socket, refusalOf(error), randomUUID());
+  }
+}
+
+function cannotListen(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  const why =
+    error.code === 'EADDRINUSE'
+      ? 'another program listens there; set PROVEC_PORT to another port (0 = any free one)'
+      : error.code === 'EACCES'
+        ? 'this user may not use that port; set PROVEC_PORT to one above 1023'
+        : error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND'
+          ? 'this machine does not have that address; set PROVEC_HOST'
+          : (error.code ?? error.message);
+  return new Error(`Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
+}
+
+const NO_PROXY = new ProvecError('METHOD_NOT_ALLOWED', 'CONNECT is not taken: this service is no proxy.', {
+  allow: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
+});
+
+function refusalOf(error: NodeJS.ErrnoException): ProvecError {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new ProvecError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+  }
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEADERS_MAX_BYTES} bytes.`);
+  }
+  return new ProvecError('INVALID_ARGUMENT', 'The request is not valid HTTP/1.1.');
+}
+
+/** Ends a connection with a whole response as text, where there is no request to answer through. */
+function end(socket: Socket, { allow, code, message, status }: ProvecError, requestId: string): void {
+  socket.on('error', () => {});
+  const body: ErrorBody = { error: message, code, status, requestId };
+  const text = JSON.stringify(body);
+  const response = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Cache-Control: no-store',
+    `X-Request-Id: ${requestId}`,
+    ...(allow === undefined ? [] : [`Allow: ${allow.join(', ')}`]),
+    'Connection: close',
+    '',
+    text,
+  ].join('\r\n');
+  socket.end(response, () => socket.destroy());
+}

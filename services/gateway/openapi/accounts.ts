@@ -1,0 +1,142 @@
+import type { Limits } from '../../../lib/limits.ts';
+import { PLAN_NAMES } from '../../../lib/plans.ts';
+import { SCOPES } from '../../../lib/store/keys.ts';
+import type { RouteText } from './operation.ts';
+import {
+  flag,
+  integer,
+  list,
+  nullable,
+  object,
+  ref,
+  request,
+  type Schema,
+  type Schemas,
+  text,
+  time,
+} from './schema.ts';
+
+const PLAN: Schema = { type: 'string', enum: [...PLAN_NAMES] };
+const SCOPE_LIST = list({ type: 'string', enum: [...SCOPES] }, { minItems: 1, uniqueItems: true });
+
+const COUNTS = {
+  write_count: 'Records upserted this month.',
+  query_count: 'Queries this month.',
+  vector_count: 'Stored vectors.',
+  collection_count: 'Collections.',
+  key_count: 'API keys that are not revoked.',
+};
+const counts = (of: (description: string) => Schema): Schema =>
+  object(Object.fromEntries(Object.entries(COUNTS).map(([name, description]) => [name, of(description)])));
+
+export function accountSchemas(limits: Limits): Schemas {
+  const key: Schemas = {
+    id: text('For revoking.'),
+    name: text('As given.'),
+    key_prefix: text('First 12 characters of the secret.'),
+    scopes: SCOPE_LIST,
+    created_at: time('ISO 8601 UTC.'),
+    expires_at: nullable(time('ISO 8601 UTC.')),
+    last_used_at: nullable(time('To the minute.')),
+    revoked: flag('Always false in lists.'),
+  };
+  return {
+    Usage: object({
+      month: text('UTC month.', { pattern: '^\\d{4}-\\d{2}$' }),
+      plan: PLAN,
+      usage: counts((description) => integer(description, { minimum: 0 })),
+      limits: counts((description) => nullable(integer(`${description} Null: no limit.`, { minimum: 0 }))),
+      resets_at: time('When the monthly counts start anew.'),
+      pricing_url: text('Plans and prices.', { format: 'uri' }),
+    }),
+    ApiKey: object(key),
+    NewApiKey: object({ ...key, secret: text('Shown this once.') }),
+    CreateKey: request(
+      {
+        name: text('For people.', { minLength: 1, maxLength: limits.keyNameMaxChars }),
+        scopes: { ...SCOPE_LIST, default: [...SCOPES] },
+        expires_at: nullable(time('Null or absent: never.')),
+      },
+      ['scopes', 'expires_at'],
+    ),
+    Account: object({ id: text('UUID.'), name: text('As given.'), plan: PLAN, created_at: time('ISO 8601 UTC.') }),
+    CreateAccount: request({
+      name: text('For people.', { minLength: 1, maxLength: limits.accountNameMaxChars }),
+      plan: PLAN,
+    }),
+    ChangePlan: request({ plan: PLAN }),
+  };
+}
+
+export const ACCOUNT_TEXTS: readonly RouteText[] = [
+  {
+    route: 'GET /usage',
+    id: 'getUsage',
+    summary: "This month's usage and the plan's limits",
+    tag: 'Usage',
+    response: ref('Usage'),
+    errors: [],
+  },
+  {
+    route: 'GET /keys',
+    id: 'listKeys',
+    summary: 'List keys, without their secrets',
+    tag: 'Keys',
+    response: object({ keys: list(ref('ApiKey')) }),
+    errors: [],
+  },
+  {
+    route: 'POST /keys',
+    id: 'createKey',
+    summary: 'Create a key; its secret is in this answer only',
+    tag: 'Keys',
+    request: ref('CreateKey'),
+    response: object({ key: ref('NewApiKey') }),
+    errors: ['PLAN_LIMIT_REACHED'],
+  },
+  {
+    route: 'DELETE /keys/{id}',
+    id: 'revokeKey',
+    summary: 'Revoke a key',
+    tag: 'Keys',
+    response: object({ revoked: { type: 'boolean', const: true } }),
+    errors: ['KEY_NOT_FOUND', 'LAST_KEY'],
+  },
+];
+
+export const OPERATOR_TEXTS: readonly RouteText[] = [
+  {
+    route: 'POST /admin/accounts',
+    id: 'createAccount',
+    summary: 'Create an account with its first key',
+    tag: 'Operator',
+    request: ref('CreateAccount'),
+    response: object({ account: ref('Account'), key: ref('NewApiKey') }),
+    errors: [],
+  },
+  {
+    route: 'GET /admin/accounts',
+    id: 'listAccounts',
+    summary: 'List accounts',
+    tag: 'Operator',
+    response: object({ accounts: list(ref('Account')) }),
+    errors: [],
+  },
+  {
+    route: 'PATCH /admin/accounts/{id}',
+    id: 'changePlan',
+    summary: "Change an account's plan",
+    tag: 'Operator',
+    request: ref('ChangePlan'),
+    response: object({ account: ref('Account') }),
+    errors: ['ACCOUNT_NOT_FOUND'],
+  },
+  {
+    route: 'DELETE /admin/accounts/{id}',
+    id: 'deleteAccount',
+    summary: 'Delete an account with everything it owns',
+    tag: 'Operator',
+    response: object({ deleted: { type: 'boolean', const: true } }),
+    errors: ['ACCOUNT_NOT_FOUND'],
+  },
+];

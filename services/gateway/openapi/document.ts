@@ -1,0 +1,94 @@
+import type { Config } from '../../../lib/config.ts';
+import { ERROR_TABLE } from '../../../lib/errors.ts';
+import { BASE_PATH, routesOf } from '../routes.ts';
+import { ACCOUNT_TEXTS, accountSchemas, OPERATOR_TEXTS } from './accounts.ts';
+import { COLLECTION_TEXTS, collectionSchemas } from './collections.ts';
+import { documentPath, operationOf, type RouteText } from './operation.ts';
+import { OPERATION_PATHS } from './operations.ts';
+import { integer, list, object, ref, type Schema, text } from './schema.ts';
+import { VECTOR_TEXTS, vectorSchemas } from './vectors.ts';
+import { verificationSchemas, verificationTexts } from './verification.ts';
+
+const ERROR: Schema = object(
+  {
+    error: text('A sentence a person can act on.'),
+    code: text('For programs.', { enum: Object.keys(ERROR_TABLE) }),
+    status: integer('As in the status line.'),
+    requestId: text('As in X-Request-Id; name it when asking for help.'),
+    details: list(
+      object({
+        path: text('Such as `records[3].values[17]`.'),
+        expected: text('What it must be.'),
+        got: text('What it is.'),
+      }),
+    ),
+    pricingUrl: text('With PLAN_LIMIT_REACHED.'),
+    statusUrl: text('With INTERNAL.'),
+    retryAfterSeconds: integer('As in Retry-After.'),
+  },
+  ['details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'],
+);
+
+/** The OpenAPI 3.1 document of this configuration: its limits, and the operator's routes only where they exist. Throws for a route that nothing describes. */
+export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
+  const { adminToken, limits } = config;
+  const texts = [
+    ...COLLECTION_TEXTS,
+    ...VECTOR_TEXTS,
+    ...verificationTexts(limits),
+    ...ACCOUNT_TEXTS,
+    ...OPERATOR_TEXTS,
+  ];
+  const byRoute = new Map<string, RouteText>(texts.map((words) => [words.route, words]));
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const route of routesOf(adminToken !== null)) {
+    const words = byRoute.get(`${route.method} ${route.path}`);
+    if (words === undefined) throw new Error(`no description of ${route.method} ${route.path}`);
+    const path = documentPath(route);
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route, words);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Provec',
+      version: BASE_PATH.slice(BASE_PATH.lastIndexOf('/') + 1),
+      summary: 'A vector database that can prove what it stores.',
+      description: [
+        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; a body without a Content-Type is taken for JSON.`,
+        'Unknown fields and query parameters are refused. Reads reflect every write acknowledged before.',
+        'Every path also takes OPTIONS, every GET path also HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
+      ].join(' '),
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }],
+    paths: { ...paths, ...OPERATION_PATHS },
+    components: {
+      schemas: {
+        Error: ERROR,
+        ...collectionSchemas(limits),
+        ...vectorSchemas(limits),
+        ...verificationSchemas(),
+        ...accountSchemas(limits),
+      },
+      parameters: {
+        CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
+        Id: { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+      },
+      headers: {
+        RequestId: {
+          description: "The request's X-Request-Id when it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
+          schema: { type: 'string' },
+        },
+        RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
+      },
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' },
+        ...(adminToken === null
+          ? {}
+          : { operatorToken: { type: 'http', scheme: 'bearer', description: 'PROVEC_ADMIN_TOKEN of the service.' } }),
+      },
+    },
+  };
+}

@@ -1,0 +1,25 @@
+/** A JSON Schema (2020-12) as OpenAPI 3.1 uses it. */
+export type Schema = Readonly<Record<string, unknown>>;
+export type Schemas = Readonly<Record<string, Schema>>;
+
+export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
+export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
+export const integer = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more });
+export const flag = (description: string, more: Schema = {}): Schema => ({ type: 'boolean', description, ...more });
+export const time = (description: string): Schema => text(description, { format: 'date-time' });
+export const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
+
+/** The same schema, or null. */
+export const nullable = (schema: Schema): Schema => ({ ...schema, type: [schema.type, 'null'] });
+
+/** An object of which all properties are present except the `optional` ones. */
+export function object(properties: Schemas, optional: readonly string[] = []): Schema {
+  return { type: 'object', properties, required: Object.keys(properties).filter((name) => !optional.includes(name)) };
+}
+
+/** A request body: like `object`, and unknown fields are refused. */
+export function request(properties: Schemas, optional: readonly string[] = []): Schema {
+  return { ...object(properties, optional), additionalProperties: false };
+}
+
+export const MERKLE_ROOT = text('Root over all records: 64 hex digits.', { pattern: '^[0-9a-f]{64}$' });

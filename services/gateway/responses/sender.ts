@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import type { Exchange } from '../exchange.ts';
+import { JsonBuffer } from './json-buffer.ts';
+import { type MinimumPace, ReadingPace } from './reading-pace.ts';
+import type { ResponseTurns } from './response-turns.ts';
+import type { Pieces } from './splice.ts';
+
+/** Answers up to this size are sent in one piece with a Content-Length. */
+const PIECE_MIN_BYTES = 64 * 1024;
+/** An unread rest of a body up to this size is read and thrown away, and the connection kept. */
+const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
+/** A client that is still sending gets this long to notice the answer before the connection is closed. */
+const LINGER_MS = 2_000;
+
+/** Whether so much of the request's body is still to come that the connection is better closed. */
+function hasMuchUnread(exchange: Exchange): boolean {
+  if (exchange.req.complete || !exchange.hasBody) return false;
+  return exchange.awaitsContinue || exchange.declaredBytes === 0 || exchange.declaredBytes > UNREAD_KEPT_MAX_BYTES;
+}
+
+/** Throws away what the client still sends, so that closing the connection does not cut off the answer on its way. */
+async function linger({ req }: Exchange): Promise<void> {
+  req.resume();
+  const signal = AbortSignal.timeout(LINGER_MS);
+  await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => {});
+}
+
+/** Sends answers: large ones piece by piece, in turns with all others, and no faster than their clients read. */
+export class Sender {
+  readonly #turns: ResponseTurns;
+  readonly #minimumPace: MinimumPace;
+
+  constructor(turns: ResponseTurns, minimumPace: MinimumPace) {
+    this.#turns = turns;
+    this.#minimumPace = minimumPace;
+  }
+
+  /**
+   * Sends a whole answer: text, or pieces that are written as they are sent. A client that reads too slowly is cut off. Rejects when a piece
+   * cannot be made; the client gone is no error.
+   */
+  async send(
+    exchange: Exchange,
+    status: number,
+    headers: Readonly<Record<string, string>>,
+    content: string | Pieces,
+  ): Promise<void> {
+    const { res } = exchange;
+    if (res.headersSent || res.destroyed) return;
+    if (typeof content === 'string') return finish(exchange, status, headers, Buffer.from(content));
+    const json = new JsonBuffer();
+    const pieces = content(json);
+    const isWhole = await this.#turns.run(() => fill(json, pieces));
+    if (res.destroyed) return;
+    if (isWhole) return finish(exchange, status, headers, json.take());
+    start(exchange, status, headers);
+    await this.#stream(exchange, json, pieces);
+  }
+
+  async #stream({ res }: Exchange, json: JsonBuffer, pieces: Iterator<void>): Promise<void> {
+    const pace = new ReadingPace(this.#minimumPace);
+    for (let isWhole = false; !isWhole; ) {
+      const piece = json.take();
+      res.write(piece);
+      if (!(await pace.keeps(res, piece.byteLength))) {
+        res.destroy();
+        return;
+      }
+      isWhole = await this.#turns.run(() => fill(json, pieces));
+    }
+    // What is left is not waited for.
+    res.setTimeout(this.#minimumPace.windowMs);
+    res.end(json.take());
+  }
+}
+
+/** Makes one piece; true when it is the last. */
+function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
+  while (json.length < PIECE_MIN_BYTES) if (pieces.next().done) return true;
+  return false;
+}
+
+function start(exchange: Exchange, status: number, headers: Readonly<Record<string, string>>): boolean {
+  const { res } = exchange;
+  const close = hasMuchUnread(exchange);
+  res.statusCode = status;
+  // Here, as the router sets one of another spelling.
+  res.setHeader('X-Request-Id', exchange.id);
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  if (close) res.setHeader('Connection', 'close');
+  return close;
+}
+
+async function finish(
+  exchange: Exchange,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+): Promise<void> {
+  const { res } = exchange;
+  const isSending = !exchange.awaitsContinue;
+  const close = start(exchange, status, headers);
+  if (status !== 204) res.setHeader('Content-Length', body.byteLength);
+  if (!close || !isSending) {
+    res.end(body);
+    return;
+  }
+  res.write(body);
+  await linger(exchange);
+  res.end();
+}

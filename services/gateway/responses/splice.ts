@@ -1,0 +1,46 @@
+import type { QueryResult } from '../../../lib/actions/collections.ts';
+import type { FetchedRecord } from '../../../lib/actions/shards.ts';
+import type { JsonBuffer } from './json-buffer.ts';
+
+/** Writes an answer bit by bit: each step is one record, and may be the last of a turn of the event loop. */
+export type Pieces = (json: JsonBuffer) => Iterator<void>;
+
+/**
+ * Bodies of query and fetch: metadata goes in as the text it is stored as, unparsed, and nothing is ever a key of a JavaScript object, so
+ * any id is safe.
+ */
+export function matchesJson({ matches, shards }: QueryResult): Pieces {
+  return function* write(json) {
+    json.text('{"matches":[');
+    let separator = '';
+    for (const match of matches) {
+      json.text(`${separator}{"id":${JSON.stringify(match.id)},"score":${JSON.stringify(match.score)}`);
+      if (match.metadata !== undefined) json.text(`,"metadata":${match.metadata}`);
+      if (match.values !== undefined) {
+        json.text(',"values":');
+        json.numbers(match.values);
+      }
+      json.text(match.distance === undefined ? '}' : `,"distance":${JSON.stringify(match.distance)}}`);
+      separator = ',';
+      yield;
+    }
+    json.text(shards === undefined ? ']}' : `],"shards":${JSON.stringify(shards)}}`);
+  };
+}
+
+/** `{"vectors": {<id>: {id, values, metadata}}}`. */
+export function vectorsJson(records: readonly FetchedRecord[]): Pieces {
+  return function* write(json) {
+    json.text('{"vectors":{');
+    let separator = '';
+    for (const { id, metadata, values } of records) {
+      const name = JSON.stringify(id);
+      json.text(`${separator}${name}:{"id":${name},"values":`);
+      json.numbers(values);
+      json.text(`,"metadata":${metadata}}`);
+      separator = ',';
+      yield;
+    }
+    json.text('}}');
+  };
+}

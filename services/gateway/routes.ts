@@ -1,0 +1,324 @@
+import type { ActionName, Actions } from '../../lib/actions/call.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { invalid } from '../../lib/records/fields.ts';
+import { decodeId } from '../../lib/records/ids.ts';
+import type { Scope } from '../../lib/store/keys.ts';
+import type { Bodies, BodyKind } from './bodies/decoders.ts';
+import type { QueueName } from './overload/queues.ts';
+import { describeParameter } from './query-string.ts';
+import { recordBytes, vectorBytes } from './responses/answer-size.ts';
+import { matchesJson, type Pieces, vectorsJson } from './responses/splice.ts';
+
+export const BASE_PATH = '/api/v1';
+const CURSOR_MAX_CHARS = 512;
+/** Verify reads everything that is stored. */
+const VERIFY_TIMEOUT_MS = 600_000;
+
+/** What a route's action gets its parameters from, after every check of the edge. */
+export interface RouteInput {
+  /** Empty on operator routes. */
+  accountId: string;
+  /** The path parameter `{name}` or `{id}`; empty when the path has none. */
+  target: string;
+  query: ReadonlyMap<string, string>;
+  body: unknown;
+  limits: Limits;
+}
+
+/** Sent as JSON: an object, or what writes it piece by piece. */
+export type Answer = object | Pieces;
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below `/api/v1`, with `{name}` or `{id}` for a parameter. */
+  path: string;
+  action: ActionName;
+  /** Who may: keys with that scope, or only the operator. */
+  access: Scope | 'operator';
+  body: BodyKind | null;
+  query: readonly string[];
+  /** Where it waits for its turn. */
+  queue: QueueName;
+  /** Of the answer. */
+  status: 200 | 201;
+  /** Null: the action's own. */
+  timeoutMs: number | null;
+  params(input: RouteInput): unknown;
+  answer(result: unknown): Answer;
+  /** Bytes of vectors that the answer will hold at most, as the request has it. */
+  expectedBytes(input: RouteInput, dimensions: number): number;
+  /** Bytes of records that the answer holds. */
+  heldBytes(result: unknown): number;
+  /** Path of what a 201 created. */
+  location(result: unknown): string | null;
+  /** Another route in this one's place, by its query. */
+  instead(query: ReadonlyMap<string, string>): Route | null;
+}
+
+interface Definition<N extends ActionName, K extends BodyKind | null> {
+  method: Route['method'];
+  path: string;
+  action: N;
+  access: Route['access'];
+  body?: K;
+  query?: readonly string[];
+  /** Default: `other`. */
+  queue?: QueueName;
+  status?: 201;
+  timeoutMs?: number;
+  params(input: RouteInput & { body: K extends BodyKind ? Bodies[K] : null }): Actions[N]['params'];
+  answer(result: Actions[N]['result']): Answer;
+  expectedBytes?(input: RouteInput & { body: K extends BodyKind ? Bodies[K] : null }, dimensions: number): number;
+  heldBytes?(result: Actions[N]['result']): number;
+  location?(result: Actions[N]['result']): string;
+  instead?(query: ReadonlyMap<string, string>): Route | null;
+}
+
+/** Checks a route's parameters and answer against its action's types, and forgets them. */
+function route<N extends ActionName, K extends BodyKind | null = null>(definition: Definition<N, K>): Route {
+  return {
+    body: null,
+    query: [],
+    queue: 'other',
+    status: 200,
+    timeoutMs: null,
+    expectedBytes: () => 0,
+    heldBytes: () => 0,
+    location: () => null,
+    instead: () => null,
+    ...definition,
+  } as Route;
+}
+
+const same = (result: object): Answer => result;
+const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
+
+function pageLimit(text: string | undefined, limits: Limits): number {
+  if (text === undefined) return limits.anchorsPageDefault;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= limits.anchorsPageMax) return limit;
+  throw invalid('limit', `a whole number from 1 to ${limits.anchorsPageMax}`, describeParameter(text));
+}
+
+function pageCursor(text: string | undefined): { cursor?: string } {
+  if (text === undefined) return {};
+  if (text.length >= 1 && text.length <= CURSOR_MAX_CHARS) return { cursor: text };
+  throw invalid('cursor', 'the nextCursor of the page before', describeParameter(text));
+}
+
+const PROOF = route({
+  method: 'GET',
+  path: '/collections/{name}/proof',
+  action: 'collections.proof',
+  access: 'read',
+  query: ['id'],
+  params: (input) => ({ ...named(input), id: decodeId(input.query.get('id'), 'id', input.limits) }),
+  answer: same,
+});
+
+const VECTOR_ROUTES = [
+  route({
+    method: 'POST',
+    path: '/collections/{name}/query',
+    action: 'collections.query',
+    queue: 'query',
+    access: 'read',
+    body: 'query',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: matchesJson,
+    expectedBytes: ({ body, limits }, dimensions) =>
+      body.includeValues ? vectorBytes(body.topK ?? limits.topKDefault, dimensions) : 0,
+    heldBytes: ({ matches }) => recordBytes(matches),
+  }),
+  route({
+    method: 'POST',
+    path: '/collections/{name}/upsert',
+    action: 'collections.upsert',
+    queue: 'write',
+    access: 'write',
+    body: 'records',
+    params: (input) => ({ ...named(input), batch: input.body }),
+    answer: same,
+  }),
+  route({
+    method: 'POST',
+    path: '/collections/{name}/fetch',
+    action: 'collections.fetch',
+    access: 'read',
+    body: 'fetch',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: vectorsJson,
+    expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
+    heldBytes: recordBytes,
+  }),
+  route({
+    method: 'POST',
+    path: '/collections/{name}/delete',
+    action: 'collections.delete',
+    queue: 'unshared',
+    access: 'write',
+    body: 'ids',
+    params: (input) => ({ ...named(input), ids: input.body }),
+    answer: same,
+  }),
+];
+
+const COLLECTION_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/collections/{name}',
+    action: 'collections.get',
+    access: 'read',
+    params: named,
+    answer: (collection) => ({ collection }),
+  }),
+  route({
+    method: 'GET',
+    path: '/collections',
+    action: 'collections.list',
+    access: 'read',
+    params: ({ accountId }) => ({ accountId }),
+    answer: (collections) => ({ collections }),
+  }),
+  route({
+    method: 'POST',
+    path: '/collections',
+    action: 'collections.create',
+    access: 'manage',
+    body: 'collection',
+    status: 201,
+    params: ({ accountId, body }) => ({ ...body, accountId }),
+    answer: (collection) => ({ collection }),
+    location: (collection) => `${BASE_PATH}/collections/${encodeURIComponent(collection.name)}`,
+  }),
+  route({
+    method: 'PATCH',
+    path: '/collections/{name}',
+    action: 'collections.update',
+    access: 'manage',
+    body: 'collectionChange',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: (collection) => ({ collection }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/collections/{name}',
+    action: 'collections.remove',
+    queue: 'unshared',
+    access: 'manage',
+    params: named,
+    answer: same,
+  }),
+  route({
+    method: 'GET',
+    path: '/collections/{name}/verify',
+    action: 'verification.verify',
+    queue: 'verify',
+    access: 'read',
+    query: ['id'],
+    timeoutMs: VERIFY_TIMEOUT_MS,
+    params: named,
+    answer: same,
+    instead: (query) => (query.has('id') ? PROOF : null),
+  }),
+  PROOF,
+  route({
+    method: 'GET',
+    path: '/collections/{name}/anchors',
+    action: 'collections.anchors',
+    access: 'read',
+    query: ['limit', 'cursor'],
+    params: (input) => ({
+      ...named(input),
+      limit: pageLimit(input.query.get('limit'), input.limits),
+      ...pageCursor(input.query.get('cursor')),
+    }),
+    answer: same,
+  }),
+];
+
+const ACCOUNT_ROUTES = [
+  route({
+    method: 'GET',
+    path: '/usage',
+    action: 'metering.usage',
+    access: 'read',
+    params: ({ accountId }) => ({ accountId }),
+    answer: same,
+  }),
+  route({
+    method: 'GET',
+    path: '/keys',
+    action: 'keys.list',
+    access: 'manage',
+    params: ({ accountId }) => ({ accountId }),
+    answer: (keys) => ({ keys }),
+  }),
+  route({
+    method: 'POST',
+    path: '/keys',
+    action: 'keys.create',
+    access: 'manage',
+    body: 'key',
+    status: 201,
+    params: ({ accountId, body }) => ({ ...body, accountId }),
+    answer: (key) => ({ key }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/keys/{id}',
+    action: 'keys.revoke',
+    queue: 'unshared',
+    access: 'manage',
+    params: ({ accountId, target }) => ({ accountId, id: target }),
+    answer: same,
+  }),
+];
+
+const OPERATOR_ROUTES = [
+  route({
+    method: 'POST',
+    path: '/admin/accounts',
+    action: 'keys.createAccount',
+    queue: 'unshared',
+    access: 'operator',
+    body: 'account',
+    status: 201,
+    params: ({ body }) => body,
+    answer: same,
+  }),
+  route({
+    method: 'GET',
+    path: '/admin/accounts',
+    action: 'keys.listAccounts',
+    queue: 'unshared',
+    access: 'operator',
+    params: () => ({}),
+    answer: (accounts) => ({ accounts }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/admin/accounts/{id}',
+    action: 'keys.setPlan',
+    queue: 'unshared',
+    access: 'operator',
+    body: 'plan',
+    params: ({ body, target }) => ({ ...body, id: target }),
+    answer: (account) => ({ account }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/admin/accounts/{id}',
+    action: 'keys.deleteAccount',
+    queue: 'unshared',
+    access: 'operator',
+    params: ({ target }) => ({ id: target }),
+    answer: same,
+  }),
+];
+
+/** Every route below `/api/v1`, those that are called most first; operator routes exist only where there is an operator. */
+export function routesOf(withOperator: boolean): readonly Route[] {
+  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ACCOUNT_ROUTES];
+  return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;
+}

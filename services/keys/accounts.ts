@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
+import { notFound } from '../../lib/errors.ts';
+import type { PlanName } from '../../lib/plans.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { AccountRow } from '../../lib/store/catalog.ts';
+import { SCOPES } from '../../lib/store/keys.ts';
+import type { Store } from '../../lib/store/port.ts';
+import type { ApiKeys } from './api-keys.ts';
+import type { KeyArguments } from './arguments.ts';
+import { ReadCache } from './read-cache.ts';
+
+/** Id of the account of the first start: fixed, so that two processes that start at once mean the same row. */
+export const FIRST_ACCOUNT_ID = '00000000-0000-4000-8000-000000000001';
+
+const FIRST_KEY: KeyArguments = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
+
+/** Requests that are still under way can make collections while those of an account are being dropped. */
+const DROP_ROUNDS_MAX = 5;
+
+/** Accounts and their plans. */
+export class Accounts {
+  readonly #store: Pick<Store, 'catalog' | 'keys'>;
+  readonly #keys: ApiKeys;
+  readonly #clock: Clock;
+  readonly #cache: ReadCache<AccountRow>;
+
+  constructor(store: Pick<Store, 'catalog' | 'keys'>, keys: ApiKeys, clock: Clock) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#cache = new ReadCache(clock);
+  }
+
+  /** A new account with its first key, which has every scope. */
+  async create(name: string, plan: PlanName): Promise<{ account: AccountView; key: KeyView }> {
+    const row = this.#newRow(randomUUID(), name, plan);
+    await this.#store.catalog.createAccount(row);
+    const key = await this.#keys.create(row.id, FIRST_KEY, null);
+    assert(key !== null);
+    return { account: viewOf(row), key };
+  }
+
+  /** Oldest first. */
+  async list(): Promise<AccountView[]> {
+    return (await this.#store.catalog.listAccounts()).map(viewOf);
+  }
+
+  /** The account's plan, from the cache. Throws ACCOUNT_NOT_FOUND. */
+  async plan(id: string): Promise<PlanName> {
+    const row = await this.#cache.get(id, () => this.#store.catalog.getAccount(id));
+    if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
+    return row.plan;
+  }
+
+  /** Throws ACCOUNT_NOT_FOUND. */
+  async setPlan(id: string, plan: PlanName): Promise<AccountView> {
+    const row = await this.#store.catalog.setPlan(id, plan);
+    if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
+    return viewOf(row);
+  }
+
+  /** Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND. */
+  async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
+    if ((await this.#store.catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
+    for (let round = 0; round < DROP_ROUNDS_MAX; round++) {
+      await dropCollections();
+      if ((await this.#store.catalog.countCollections(id)) === 0) break;
+    }
+    await this.#store.catalog.deleteAccount(id);
+  }
+
+  /**
+   * On a store without accounts makes the account `default` and its first key and returns the secret; else null. Of several processes
+   * that start at once one makes the key: the store takes one key for the account and no second. A start that was cut off between
+   * account and key is taken up by the next one.
+   */
+  async bootstrap(plan: PlanName, chosenSecret: string | null): Promise<string | null> {
+    const accounts = await this.#store.catalog.listAccounts();
+    if (accounts.some((account) => account.id !== FIRST_ACCOUNT_ID)) return null;
+    if (accounts.length === 0) {
+      await this.#createFirst(plan);
+    } else if ((await this.#store.keys.count(FIRST_ACCOUNT_ID)) > 0) {
+      return null;
+    }
+    const key = await this.#keys.create(FIRST_ACCOUNT_ID, FIRST_KEY, 1, chosenSecret ?? undefined);
+    return key?.secret ?? null;
+  }
+
+  async #createFirst(plan: PlanName): Promise<void> {
+    try {
+      await this.#store.catalog.createAccount(this.#newRow(FIRST_ACCOUNT_ID, 'default', plan));
+    } catch (error) {
+      // Another process was faster; which of the two makes the key is decided next.
+      if ((await this.#store.catalog.getAccount(FIRST_ACCOUNT_ID)) === null) throw error;
+    }
+  }
+
+  clear(): void {
+    this.#cache.clear();
+  }
+
+  #newRow(id: string, name: string, plan: PlanName): AccountRow {
+    return { id, name, plan, createdAt: new Date(this.#clock.wallMs()).toISOString() };
+  }
+}
+
+function viewOf(row: AccountRow): AccountView {
+  return { id: row.id, name: row.name, plan: row.plan, created_at: row.createdAt };
+}

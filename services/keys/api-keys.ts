@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import type { KeyView } from '../../lib/actions/keys.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
+import type { KeyArguments } from './arguments.ts';
+import { newSecret, secretHash, secretPrefix } from './secret.ts';
+
+/** The API keys of accounts: made, listed, revoked. A secret leaves here once, in the answer to its creation. */
+export class ApiKeys {
+  readonly #store: KeyStore;
+  readonly #clock: Clock;
+
+  constructor(store: KeyStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /** Newest first. */
+  async list(accountId: string): Promise<KeyView[]> {
+    return (await this.#store.list(accountId)).map(viewOf);
+  }
+
+  /** The new key with its secret (`secret`: one that an operator chose); null when the account already has `maxKeys`. */
+  async create(
+    accountId: string,
+    { name, scopes, expiresAt }: KeyArguments,
+    maxKeys: number | null,
+    secret: string = newSecret(),
+  ): Promise<(KeyView & { secret: string }) | null> {
+    const row: KeyRow = {
+      id: randomUUID(),
+      accountId,
+      name,
+      hash: secretHash(secret),
+      prefix: secretPrefix(secret),
+      scopes,
+      createdAt: new Date(this.#clock.wallMs()).toISOString(),
+      expiresAt,
+      lastUsedAt: null,
+    };
+    const outcome = await this.#store.create(row, maxKeys);
+    return outcome === 'limit' ? null : { ...viewOf(row), secret };
+  }
+
+  /** Throws KEY_NOT_FOUND for a key that the account does not have, LAST_KEY for its last one with the manage scope. */
+  async revoke(accountId: string, id: string): Promise<void> {
+    const outcome = await this.#store.revoke(accountId, id, new Date(this.#clock.wallMs()).toISOString());
+    if (outcome === 'absent') throw notFound('KEY_NOT_FOUND');
+    if (outcome === 'last') {
+      throw new ProvecError(
+        'LAST_KEY',
+        'This is the last key of the account with the manage scope: create another one first, then revoke this one.',
+      );
+    }
+  }
+}
+
+function viewOf(row: KeyRow): KeyView {
+  return {
+    id: row.id,
+    name: row.name,
+    key_prefix: row.prefix,
+    scopes: row.scopes,
+    created_at: row.createdAt,
+    expires_at: row.expiresAt,
+    last_used_at: row.lastUsedAt,
+    revoked: false,
+  };
+}

@@ -1,0 +1,59 @@
+import type { Identity } from '../../lib/actions/keys.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { KeyRow } from '../../lib/store/keys.ts';
+import type { Store } from '../../lib/store/port.ts';
+import type { LastUse } from './last-use.ts';
+import { ReadCache } from './read-cache.ts';
+import { isPossibleSecret, secretHash } from './secret.ts';
+
+/**
+ * Tells whose secret it is. Every failure is the same UNAUTHENTICATED: nothing says whether a key is unknown, revoked or expired.
+ * A key is remembered by its hash for half a second from before it was read (see read-cache.ts), and forgotten at once by `clear`; absence is never remembered, so a
+ * new key works at once. A key and its account are read together: a deleted account's keys open nothing from the same moment on.
+ * Throws UNAVAILABLE or StoreError when the store does not say in time.
+ */
+export class Authenticator {
+  readonly #store: Pick<Store, 'keys' | 'catalog'>;
+  readonly #clock: Clock;
+  readonly #lastUse: LastUse;
+  readonly #cache: ReadCache<KeyRow>;
+
+  constructor(store: Pick<Store, 'keys' | 'catalog'>, clock: Clock, lastUse: LastUse) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#lastUse = lastUse;
+    this.#cache = new ReadCache(clock);
+  }
+
+  async authenticate(secret: unknown): Promise<Identity> {
+    if (!isPossibleSecret(secret)) throw unauthenticated();
+    const hash = secretHash(secret);
+    const key = await this.#cache.get(hash, () => this.#read(hash));
+    if (key === null || this.#isExpired(key)) throw unauthenticated();
+    this.#lastUse.note(key);
+    return { accountId: key.accountId, keyId: key.id, scopes: [...key.scopes] };
+  }
+
+  clear(): void {
+    this.#cache.clear();
+  }
+
+  async #read(hash: string): Promise<KeyRow | null> {
+    const key = await this.#store.keys.findByHash(hash);
+    if (key === null) return null;
+    // A key made while its account was being deleted outlives it as a row, but opens nothing.
+    return (await this.#store.catalog.getAccount(key.accountId)) === null ? null : key;
+  }
+
+  #isExpired(key: KeyRow): boolean {
+    return key.expiresAt !== null && Date.parse(key.expiresAt) <= this.#clock.wallMs();
+  }
+}
+
+function unauthenticated(): ProvecError {
+  return new ProvecError(
+    'UNAUTHENTICATED',
+    'No valid API key was sent: it is missing, unknown, revoked or expired. Send the header "Authorization: Bearer <API key>".',
+  );
+}

@@ -1,0 +1,114 @@
+import type { Context, ServiceSchema } from 'moleculer';
+import { type Actions, call } from '../../lib/actions/call.ts';
+import type { KeysActions, KeysChanged } from '../../lib/actions/keys.ts';
+import { isProvecError } from '../../lib/errors.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import { Accounts } from './accounts.ts';
+import { ApiKeys } from './api-keys.ts';
+import { readAccountArguments, readKeyArguments, readPlanArgument } from './arguments.ts';
+import { Authenticator } from './authenticator.ts';
+import { LastUse } from './last-use.ts';
+
+type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
+
+/** Fields that clients send: their checks, whose errors name the field, lie in arguments.ts. */
+const sent = { type: 'any', optional: true };
+
+/** Accounts, API keys and authentication. */
+export default function keysService({ config, store, clock, log }: Runtime): ServiceSchema {
+  const apiKeys = new ApiKeys(store.keys, clock);
+  const accounts = new Accounts(store, apiKeys, clock);
+  const lastUse = new LastUse(store.keys, clock);
+  const authenticator = new Authenticator(store, clock, lastUse);
+
+  const clearCaches = (): void => {
+    authenticator.clear();
+    accounts.clear();
+  };
+  /** Nobody waits for the others to hear it: their caches run out by themselves. */
+  const announce = (ctx: Context<unknown>, change: KeysChanged): void => {
+    clearCaches();
+    ctx.broker.broadcast('keys.changed', change).catch((error: unknown) => {
+      log.warn({ err: error }, 'keys.changed could not be announced');
+    });
+  };
+
+  return {
+    name: 'keys',
+    actions: {
+      authenticate: {
+        params: { secret: sent },
+        handler: (ctx: Call<'keys.authenticate'>) => authenticator.authenticate(ctx.params.secret),
+      },
+      list: {
+        params: { accountId: 'string' },
+        handler: (ctx: Call<'keys.list'>) => apiKeys.list(ctx.params.accountId),
+      },
+      create: {
+        params: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
+        async handler(ctx: Call<'keys.create'>) {
+          const { accountId } = ctx.params;
+          const bounds = { nameMaxChars: config.limits.keyNameMaxChars, nowMs: clock.wallMs() };
+          const key = readKeyArguments(ctx.params, bounds);
+          const { keys: maxKeys } = await call(ctx, 'metering.limits', { accountId });
+          return (
+            (await apiKeys.create(accountId, key, maxKeys)) ??
+            call(ctx, 'metering.refuse', { accountId, limit: 'keys' })
+          );
+        },
+      },
+      revoke: {
+        params: { accountId: 'string', id: 'string' },
+        async handler(ctx: Call<'keys.revoke'>) {
+          const { accountId, id } = ctx.params;
+          try {
+            await apiKeys.revoke(accountId, id);
+          } catch (error) {
+            // It may have been revoked all the same.
+            if (!isProvecError(error)) announce(ctx, { accountId, accountDeleted: false });
+            throw error;
+          }
+          announce(ctx, { accountId, accountDeleted: false });
+          return { revoked: true };
+        },
+      },
+      plan: {
+        params: { accountId: 'string' },
+        handler: (ctx: Call<'keys.plan'>) => accounts.plan(ctx.params.accountId),
+      },
+      createAccount: {
+        params: { name: sent, plan: sent },
+        handler(ctx: Call<'keys.createAccount'>) {
+          const bounds = { nameMaxChars: config.limits.accountNameMaxChars };
+          const { name, plan } = readAccountArguments(ctx.params, bounds);
+          return accounts.create(name, plan);
+        },
+      },
+      listAccounts: { handler: () => accounts.list() },
+      setPlan: {
+        params: { id: 'string', plan: sent },
+        async handler(ctx: Call<'keys.setPlan'>) {
+          const account = await accounts.setPlan(ctx.params.id, readPlanArgument(ctx.params.plan));
+          announce(ctx, { accountId: account.id, accountDeleted: false });
+          return account;
+        },
+      },
+      deleteAccount: {
+        params: { id: 'string' },
+        async handler(ctx: Call<'keys.deleteAccount'>) {
+          const { id } = ctx.params;
+          const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
+          await accounts.delete(id, dropCollections);
+          announce(ctx, { accountId: id, accountDeleted: true });
+          // A request that was let in before the keys were gone may have made another collection meanwhile.
+          await dropCollections();
+          return { deleted: true };
+        },
+      },
+    },
+    events: {
+      'keys.changed': clearCaches,
+    },
+    stopped: () => lastUse.settled(),
+  };
+}

@@ -1,0 +1,42 @@
+import { LRUCache } from 'lru-cache';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
+
+/** Notes in the background when a key was last used, at most once a minute per key; a note that fails is dropped. */
+export class LastUse {
+  readonly #store: KeyStore;
+  readonly #clock: Clock;
+  readonly #noted: LRUCache<string, true>;
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(store: KeyStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#noted = new LRUCache({
+      max: INTERNAL_LIMITS.keyCacheMaxEntries,
+      ttl: INTERNAL_LIMITS.keyLastUsedMinIntervalMs,
+      ttlResolution: 0,
+      perf: { now: () => clock.monotonicMs() },
+    });
+  }
+
+  note(key: KeyRow): void {
+    if (this.#noted.has(key.id)) return;
+    this.#noted.set(key.id, true);
+    const nowMs = this.#clock.wallMs();
+    // Another node may have noted it, or this one before a restart.
+    const sinceMs = key.lastUsedAt === null ? Number.POSITIVE_INFINITY : nowMs - Date.parse(key.lastUsedAt);
+    if (sinceMs < INTERNAL_LIMITS.keyLastUsedMinIntervalMs) return;
+    const noting = this.#store
+      .touch(key.id, new Date(nowMs).toISOString())
+      .catch(() => undefined)
+      .finally(() => this.#underWay.delete(noting));
+    this.#underWay.add(noting);
+  }
+
+  /** Resolves when nothing is being noted any more. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Remembers what was read from the store.
+ *
+ * Promises: no answer rests on a reading that was sent more than `keyCacheMaxAgeMs` ago, counted from before it was sent and on this process's own clock, unless the
+ * store itself took longer to answer it; one that takes longer than `keyReadMaxMs` is refused. So what is revoked or changed is told nowhere later than that after it was
+ * acknowledged, whether this node hears events or not: nothing has to reach it, and a node that is cut off from the store trusts what it knows for half a second and
+ * then answers UNAVAILABLE. It costs each instance two readings a second for each key in use, whatever the number of requests: those that come while a reading is
+ * under way share it.
+ * `clear` forgets at once: a reading under way then is neither remembered nor shared with later requests, since it may have seen what is no longer so.
+ */
+import { LRUCache } from 'lru-cache';
+import { ProvecError } from '../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../lib/runtime.ts';
+
+interface Reading<T> {
+  sentAtMs: number;
+  value: Promise<T | null>;
+}
+
+export class ReadCache<T extends object> {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #entries: LRUCache<string, T>;
+  #underWay = new Map<string, Reading<T>>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+    this.#entries = new LRUCache({
+      max: INTERNAL_LIMITS.keyCacheMaxEntries,
+      ttl: INTERNAL_LIMITS.keyCacheMaxAgeMs,
+      ttlResolution: 0,
+      perf: { now: () => clock.monotonicMs() },
+    });
+  }
+
+  /** The remembered value, else the one that `read` gives; null is passed on and not remembered. Throws UNAVAILABLE when it does not come in time. */
+  async get(key: string, read: () => Promise<T | null>): Promise<T | null> {
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const underWay = this.#underWay.get(key);
+    const isShared = underWay !== undefined && this.#ageMs(underWay) < INTERNAL_LIMITS.keyCacheMaxAgeMs;
+    const reading = isShared ? underWay : this.#send(key, read);
+    const value = await inTime(reading.value);
+    if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) throw late();
+    return value;
+  }
+
+  clear(): void {
+    this.#underWay = new Map();
+    this.#entries.clear();
+  }
+
+  #send(key: string, read: () => Promise<T | null>): Reading<T> {
+    const underWay = this.#underWay;
+    const reading: Reading<T> = { sentAtMs: this.#clock.monotonicMs(), value: read() };
+    underWay.set(key, reading);
+    const ended = (value: T | null): void => {
+      // Cleared, or overtaken by a later one.
+      if (underWay !== this.#underWay || underWay.get(key) !== reading) return;
+      underWay.delete(key);
+      const ttl = INTERNAL_LIMITS.keyCacheMaxAgeMs - this.#ageMs(reading);
+      if (value !== null && ttl > 0) this.#entries.set(key, value, { ttl });
+    };
+    reading.value.then(ended, () => ended(null));
+    return reading;
+  }
+
+  #ageMs({ sentAtMs }: Reading<T>): number {
+    return this.#clock.monotonicMs() - sentAtMs;
+  }
+}
+
+function inTime<T>(value: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), INTERNAL_LIMITS.keyReadMaxMs);
+    value.finally(() => clearTimeout(timer)).then(resolve, reject);
+  });
+}
+
+function late(): ProvecError {
+  return new ProvecError('UNAVAILABLE', 'It cannot be known in time whether the API key is still valid: try again.', {
+    retryAfterSeconds: 1,
+  });
+}

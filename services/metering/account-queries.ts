@@ -1,0 +1,78 @@
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { QueryBlock } from '../../lib/store/usage.ts';
+import type { Allowance } from './allowance.ts';
+import { Sightings } from './sightings.ts';
+import type { UnwrittenQueries } from './unwritten-queries.ts';
+
+/** Queries taken beforehand. */
+export interface Block {
+  id: string;
+  /** A block belongs to its month: what is left of it is worth nothing in the next one. */
+  month: string;
+  /** The limit it was granted under. */
+  limit: number;
+  granted: number;
+  used: number;
+}
+
+/** A query that waits for a block. */
+export interface QueryWaiter {
+  allowance: Allowance & { limits: { queries: number } };
+  resolve(taken: { month: string }): void;
+  reject(error: unknown): void;
+}
+
+/** What one instance knows of an account's queries. */
+export interface AccountQueries {
+  block: Block | null;
+  /** Blocks that the store is still to close. */
+  closing: Map<string, Pick<Block, 'id' | 'month' | 'used'>>;
+  unwritten: UnwrittenQueries;
+  waiting: QueryWaiter[];
+  refilling: boolean;
+  /** Open blocks of others that were found where nothing was left. */
+  foreign: Sightings;
+  /** Settles when the last store operation asked for has ended. */
+  tail: Promise<unknown>;
+  operations: number;
+  lastTakenMs: number;
+  /** Taken since the last tick, and in the second before it. */
+  taken: number;
+  takenBefore: number;
+  isLimited: boolean;
+}
+
+export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, unwritten: UnwrittenQueries): AccountQueries {
+  return {
+    block: null,
+    closing: new Map(),
+    unwritten,
+    waiting: [],
+    refilling: false,
+    foreign: new Sightings(() => clock.monotonicMs()),
+    tail: Promise.resolve(),
+    operations: 0,
+    lastTakenMs: clock.monotonicMs(),
+    taken: 0,
+    takenBefore: 0,
+    isLimited: false,
+  };
+}
+
+/** As many more as were taken lately, and of what is left a sixteenth, so that many instances near a limit do not hold back from each other what one needs. */
+export function spare({ taken, takenBefore }: AccountQueries, remaining: number): number {
+  return Math.max(0, Math.min(INTERNAL_LIMITS.queryBlockMax, taken + takenBefore, Math.floor(remaining / 16)));
+}
+
+/** Whether all that was found has been called back already, in vain. */
+export function isAsked(open: QueryBlock[], asked: ReadonlySet<string>): boolean {
+  return open.length > 0 && open.every(({ id }) => asked.has(id));
+}
+
+/** Uses no more of the block; the store is still to close it. */
+export function dissolve(account: AccountQueries): void {
+  const { block } = account;
+  account.block = null;
+  if (block !== null) account.closing.set(block.id, block);
+}

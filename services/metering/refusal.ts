@@ -1,0 +1,44 @@
+import { ProvecError } from '../../lib/errors.ts';
+import { monthEnd, monthOf } from '../../lib/month.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import type { Allowance } from './allowance.ts';
+
+export type LimitedThing = 'writes' | 'queries' | 'vectors' | 'collections' | 'keys';
+
+/** How the sentence names each: per month, or as stock that can be made room for. */
+const WORDS = {
+  writes: { monthly: true, noun: 'writes per month' },
+  queries: { monthly: true, noun: 'queries per month' },
+  vectors: { monthly: false, noun: 'stored vectors' },
+  collections: { monthly: false, noun: 'collections' },
+  keys: { monthly: false, noun: 'API keys' },
+} as const satisfies Record<LimitedThing, { monthly: boolean; noun: string }>;
+
+export interface Refused {
+  limit: LimitedThing;
+  used: number;
+  /** How much the request would have added. */
+  requested: number;
+}
+
+/** Makes the PLAN_LIMIT_REACHED of a refused request; monthly limits say when they start again, in the sentence and in `retryAfterSeconds`. */
+export function planLimitReached(
+  { limit, used, requested }: Refused,
+  { plan, limits }: Allowance,
+  clock: Clock,
+  pricingUrl: string,
+): ProvecError {
+  const { monthly, noun } = WORDS[limit];
+  const nowMs = clock.wallMs();
+  const resetsAt = monthEnd(monthOf(nowMs));
+  const maximum = limits[limit] ?? used;
+  const count = new Intl.NumberFormat('en-US');
+  const message =
+    `The plan "${plan}" allows ${count.format(maximum)} ${noun}; ${count.format(used)} are used and this request needs ` +
+    `${count.format(requested)} more. ` +
+    (monthly ? `The count starts again at ${resetsAt}. ` : 'Delete some to make room. ') +
+    `Larger plans: ${pricingUrl}`;
+  if (!monthly) return new ProvecError('PLAN_LIMIT_REACHED', message);
+  const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(resetsAt) - nowMs) / 1_000));
+  return new ProvecError('PLAN_LIMIT_REACHED', message, { retryAfterSeconds });
+}

@@ -1,0 +1,40 @@
+import type { UsageReport } from '../../lib/actions/metering.ts';
+import { monthEnd } from '../../lib/month.ts';
+import type { UsageRow } from '../../lib/store/usage.ts';
+import type { Allowance } from './allowance.ts';
+
+/** What an account uses, as counted. */
+export interface Counted {
+  month: string;
+  row: UsageRow;
+  collections: number;
+  keys: number;
+}
+
+/** Lays an account's usage out beside the limits of its plan. */
+export function usageReport(
+  { month, row, collections, keys }: Counted,
+  { plan, limits }: Allowance,
+  pricingUrl: string,
+): UsageReport {
+  return {
+    month,
+    plan,
+    usage: {
+      write_count: row.writes,
+      query_count: row.queries,
+      vector_count: row.vectors,
+      collection_count: collections,
+      key_count: keys,
+    },
+    limits: {
+      write_count: limits.writes,
+      query_count: limits.queries,
+      vector_count: limits.vectors,
+      collection_count: limits.collections,
+      key_count: limits.keys,
+    },
+    resets_at: monthEnd(month),
+    pricing_url: pricingUrl,
+  };
+}

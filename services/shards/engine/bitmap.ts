@@ -1,0 +1,64 @@
+/** A growing set of small integers, one bit each. */
+export class Bitmap {
+  #words = new Uint32Array(0);
+
+  get bytes(): number {
+    return this.#words.byteLength;
+  }
+
+  /** The bits of 32 neighbours a word; read-only, and replaced when the set grows. */
+  get words(): Uint32Array {
+    return this.#words;
+  }
+
+  has(i: number): boolean {
+    return (this.#words[i >>> 5] & (1 << (i & 31))) !== 0;
+  }
+
+  add(i: number): void {
+    const word = i >>> 5;
+    if (word >= this.#words.length) this.#resize(Math.max(word + 1, this.#words.length * 2));
+    this.#words[word] |= 1 << (i & 31);
+  }
+
+  delete(i: number): void {
+    const word = i >>> 5;
+    if (word < this.#words.length) this.#words[word] &= ~(1 << (i & 31));
+  }
+
+  /** Gives back the memory for integers at or above `end`, all of which must be absent. */
+  trim(end: number): void {
+    const words = (end + 31) >>> 5;
+    if (words * 2 < this.#words.length) this.#resize(words);
+  }
+
+  #resize(words: number): void {
+    const resized = new Uint32Array(words);
+    resized.set(this.#words.subarray(0, words));
+    this.#words = resized;
+  }
+}
+
+/** Number of bits set in `words`. */
+export function countBits(words: Uint32Array): number {
+  let count = 0;
+  for (let i = 0; i < words.length; i++) {
+    let v = words[i];
+    v -= (v >>> 1) & 0x55555555;
+    v = (v & 0x33333333) + ((v >>> 2) & 0x33333333);
+    count += Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+  }
+  return count;
+}
+
+/** Calls `visit` for every bit set, in ascending order. */
+export function forEachBit(words: Uint32Array, visit: (i: number) => void): void {
+  for (let word = 0; word < words.length; word++) {
+    let bits = words[word];
+    while (bits !== 0) {
+      const bit = 31 - Math.clz32(bits & -bits);
+      visit(word * 32 + bit);
+      bits &= bits - 1;
+    }
+  }
+}

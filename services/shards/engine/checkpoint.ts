@@ -1,0 +1,211 @@
+/**
+ * A shard's checkpoint: `records.bin`, and `graph.usearch` where there is a graph.
+ *
+ * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON); then groups of records, each u32
+ * records, u32 bytes of ids and metadata, then for all of the group f64 seqs, f32 vectors, u32 graph keys (NO_KEY: none),
+ * u32 metadata bytes, u16 id bytes, and ids and metadata one after the other.
+ *
+ * Promises: neither leaves nor root are taken from the file on trust, the reader computes them from the records. Reading
+ * fails with an Error, and never with a wrong shard, when files are cut short, of another shard, or do not fit together.
+ */
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import { forEachBit } from './bitmap.ts';
+import type { Graph } from './graph.ts';
+import type { SpaceFit } from './index-space.ts';
+import type { Slots } from './slots.ts';
+
+const VERSION = 1;
+const GROUP_VECTOR_BYTES = 1024 * 1024;
+const HEADER_MAX_BYTES = 1024 * 1024;
+const RECORD_BYTES = 8 + 4 + 4 + 2;
+
+export const NO_KEY = 0xffffffff;
+export const GRAPH_FILE = 'graph.usearch';
+const RECORDS_FILE = 'records.bin';
+
+/** What stands before the records. */
+export interface CheckpointHeader {
+  spec: Pick<ShardSpec, 'collectionId' | 'index' | 'of' | 'dimensions' | 'metric' | 'quantization'>;
+  head: ShardHead;
+  graph: { nodes: number; fit: SpaceFit } | null;
+}
+
+/** One record of a checkpoint; vector, id and metadata are views that hold until the next one is read. */
+export interface CheckpointRecord {
+  id: string;
+  seq: number;
+  vector: Float32Array;
+  metadata: Buffer;
+  /** In the graph, or NO_KEY. */
+  key: number;
+}
+
+/** Writes a checkpoint into an empty folder. */
+export function writeCheckpoint(
+  folder: string,
+  spec: ShardSpec,
+  head: ShardHead,
+  slots: Slots,
+  graph: Graph | null,
+): void {
+  const { collectionId, index, of, dimensions, metric, quantization } = spec;
+  const header: CheckpointHeader = {
+    spec: { collectionId, index, of, dimensions, metric, quantization },
+    head,
+    graph: graph === null || graph.nodes === 0 ? null : { nodes: graph.nodes, fit: graph.space.fit },
+  };
+  const file = openSync(join(folder, RECORDS_FILE), 'wx');
+  try {
+    const text = Buffer.from(JSON.stringify(header, replaceBytes));
+    writeWhole(file, Buffer.from(Uint32Array.of(VERSION, text.length).buffer));
+    writeWhole(file, text);
+    const groupRecords = groupSize(dimensions);
+    let group: number[] = [];
+    forEachBit(slots.live.words, (slot) => {
+      group.push(slot);
+      if (group.length < groupRecords) return;
+      writeWhole(file, encodeGroup(group, slots, graph));
+      group = [];
+    });
+    if (group.length > 0) writeWhole(file, encodeGroup(group, slots, graph));
+  } finally {
+    closeSync(file);
+  }
+  if (graph !== null && header.graph !== null) graph.save(join(folder, GRAPH_FILE));
+}
+
+/** Reads a checkpoint's header, then calls `onHeader` with it and `onRecord` with each of its records. */
+export function readCheckpoint(
+  folder: string,
+  onHeader: (header: CheckpointHeader) => void,
+  onRecord: (record: CheckpointRecord) => void,
+): void {
+  const file = openSync(join(folder, RECORDS_FILE), 'r');
+  try {
+    const size = fstatSync(file).size;
+    const [version, headerBytes] = new Uint32Array(readWhole(file, 8));
+    if (version !== VERSION) throw new Error(`The checkpoint is of unknown version ${version}.`);
+    if (headerBytes > HEADER_MAX_BYTES) throw new Error('The checkpoint has a damaged header.');
+    const text = Buffer.from(readWhole(file, headerBytes)).toString();
+    const header = JSON.parse(text, restoreBytes) as CheckpointHeader;
+    onHeader(header);
+    const { dimensions } = header.spec;
+    for (let at = 8 + headerBytes; at < size; ) {
+      const [records, textBytes] = new Uint32Array(readWhole(file, 8));
+      const bytes = records * (RECORD_BYTES + dimensions * 4) + textBytes;
+      if (records === 0 || at + 8 + bytes > size) throw new Error('The checkpoint is cut short.');
+      decodeGroup(readWhole(file, bytes), records, dimensions, onRecord);
+      at += 8 + bytes;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+interface GroupLayout {
+  seqs: Float64Array;
+  vectors: Float32Array;
+  keys: Uint32Array;
+  metadataBytes: Uint32Array;
+  idBytes: Uint16Array;
+  text: Buffer;
+}
+
+function layOut(buffer: ArrayBuffer, start: number, records: number, dimensions: number): GroupLayout {
+  const vectorsAt = start + records * 8;
+  const keysAt = vectorsAt + records * dimensions * 4;
+  return {
+    seqs: new Float64Array(buffer, start, records),
+    vectors: new Float32Array(buffer, vectorsAt, records * dimensions),
+    keys: new Uint32Array(buffer, keysAt, records),
+    metadataBytes: new Uint32Array(buffer, keysAt + records * 4, records),
+    idBytes: new Uint16Array(buffer, keysAt + records * 8, records),
+    text: Buffer.from(buffer, keysAt + records * 10),
+  };
+}
+
+function encodeGroup(group: number[], slots: Slots, graph: Graph | null): Buffer {
+  const dimensions = slots.dimensions;
+  let textBytes = 0;
+  for (const slot of group) textBytes += slots.idBytes(slot).length + slots.metadata(slot).length;
+  const bytes = Buffer.from(new ArrayBuffer(8 + group.length * (RECORD_BYTES + dimensions * 4) + textBytes));
+  bytes.writeUInt32LE(group.length, 0);
+  bytes.writeUInt32LE(textBytes, 4);
+  const layout = layOut(bytes.buffer as ArrayBuffer, 8, group.length, dimensions);
+  let at = 0;
+  for (let i = 0; i < group.length; i++) {
+    const slot = group[i];
+    const id = slots.idBytes(slot);
+    const metadata = slots.metadata(slot);
+    const key = graph?.keyOf(slot) ?? -1;
+    layout.seqs[i] = slots.seq(slot);
+    layout.vectors.set(slots.vector(slot), i * dimensions);
+    layout.keys[i] = key < 0 ? NO_KEY : key;
+    layout.metadataBytes[i] = metadata.length;
+    layout.idBytes[i] = id.length;
+    layout.text.set(id, at);
+    layout.text.set(metadata, at + id.length);
+    at += id.length + metadata.length;
+  }
+  return bytes;
+}
+
+function decodeGroup(
+  buffer: ArrayBuffer,
+  records: number,
+  dimensions: number,
+  onRecord: (record: CheckpointRecord) => void,
+): void {
+  const layout = layOut(buffer, 0, records, dimensions);
+  let at = 0;
+  for (let i = 0; i < records; i++) {
+    const metadataAt = at + layout.idBytes[i];
+    const end = metadataAt + layout.metadataBytes[i];
+    if (end > layout.text.length) throw new Error('The checkpoint has a damaged group.');
+    onRecord({
+      id: layout.text.toString('utf8', at, metadataAt),
+      seq: layout.seqs[i],
+      vector: layout.vectors.subarray(i * dimensions, (i + 1) * dimensions),
+      metadata: layout.text.subarray(metadataAt, end),
+      key: layout.keys[i],
+    });
+    at = end;
+  }
+  if (at !== layout.text.length) throw new Error('The checkpoint has a damaged group.');
+}
+
+/** Records of a group: about 1 MiB of vectors, and at least one. */
+function groupSize(dimensions: number): number {
+  return Math.max(1, Math.floor(GROUP_VECTOR_BYTES / (dimensions * 4)));
+}
+
+function writeWhole(file: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+}
+
+function readWhole(file: number, bytes: number): ArrayBuffer {
+  const buffer = new ArrayBuffer(bytes);
+  const view = new Uint8Array(buffer);
+  for (let at = 0; at < bytes; ) {
+    const read = readSync(file, view, at, bytes - at, null);
+    if (read === 0) throw new Error('The checkpoint is cut short.');
+    at += read;
+  }
+  return buffer;
+}
+
+function replaceBytes(_name: string, value: unknown): unknown {
+  if (value instanceof Uint8Array) return { bytes: Buffer.from(value).toString('base64') };
+  if (!(value instanceof Float32Array)) return value;
+  return { floats: Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') };
+}
+
+function restoreBytes(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if ('bytes' in value) return new Uint8Array(Buffer.from(String(value.bytes), 'base64'));
+  if ('floats' in value) return new Float32Array(new Uint8Array(Buffer.from(String(value.floats), 'base64')).buffer);
+  return value;
+}

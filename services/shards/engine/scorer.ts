@@ -1,0 +1,69 @@
+import type { Metric } from '../../../lib/store/catalog.ts';
+import { rowsAtATime, similarityKernel } from './kernel/similarity-kernel.ts';
+import { norm } from './norm.ts';
+import type { Slots } from './slots.ts';
+
+/**
+ * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order of additions, so that a record's score
+ * does not depend on how it was found. Higher is better: the cosine similarity in [-1, 1] (0 beside a zero vector), the dot product, or
+ * 1 / (1 + distance).
+ */
+export class Scorer {
+  /** As many slots as `scores` takes. */
+  readonly batchMax: number;
+  readonly #metric: Metric;
+  readonly #slots: Slots;
+  readonly #query: Float64Array;
+  /** Of the query. */
+  readonly length: number;
+  readonly #scores: Float64Array;
+
+  constructor(metric: Metric, slots: Slots, vector: Float32Array) {
+    this.#metric = metric;
+    this.#slots = slots;
+    this.#query = Float64Array.from(vector);
+    this.length = norm(vector, 0, vector.length);
+    this.batchMax = rowsAtATime(vector.length);
+    this.#scores = new Float64Array(this.batchMax);
+  }
+
+  /** The scores of the first `count` of `batch`, in its order; they hold until the next call. */
+  scores(batch: Uint32Array, count: number): Float64Array {
+    const scores = this.#scores;
+    const sums = this.#sums(batch, count);
+    switch (this.#metric) {
+      case 'cosine':
+        for (let i = 0; i < count; i++) {
+          const lengths = this.length * this.#slots.norm(batch[i]);
+          scores[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
+        }
+        break;
+      case 'dot':
+        for (let i = 0; i < count; i++) scores[i] = sums[i];
+        break;
+      case 'euclidean':
+        for (let i = 0; i < count; i++) scores[i] = 1 / (1 + Math.sqrt(sums[i]));
+    }
+    return scores;
+  }
+
+  /** euclidean: the distance of one slot. */
+  distance(slot: number): number {
+    return Math.sqrt(this.#sums(Uint32Array.of(slot), 1)[0]);
+  }
+
+  #sums(batch: Uint32Array, count: number): Float64Array {
+    const { chunks, shift, mask, dimensions } = this.#slots;
+    const { rows } = similarityKernel;
+    for (let i = 0; i < count; ) {
+      const first = batch[i];
+      // Slots that lie side by side are copied as one.
+      let run = 1;
+      while (i + run < count && batch[i + run] === first + run && ((first + run) & mask) !== 0) run++;
+      const from = (first & mask) * dimensions;
+      rows.set(chunks[first >>> shift].vectors.subarray(from, from + run * dimensions), i * dimensions);
+      i += run;
+    }
+    return similarityKernel.sums(this.#metric === 'euclidean' ? 'squaredDistance' : 'dot', this.#query, count);
+  }
+}

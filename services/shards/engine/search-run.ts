@@ -1,0 +1,185 @@
+import type { QueryOptions } from '../../../lib/actions/shards.ts';
+import type { Selection } from './filter/selection.ts';
+import type { Found, Graph } from './graph.ts';
+import type { IndexVector } from './index-space.ts';
+import type { Scorer } from './scorer.ts';
+import type { Slots } from './slots.ts';
+import type { StepMeter, Steps } from './steps.ts';
+import { TopK } from './top-k.ts';
+
+/** A graph search asks for this many candidates, whatever is wanted ... */
+const CANDIDATES_MIN = 70;
+/** ... for more where they cost less, as those of few dimensions do, and lie in clusters that a short search does not get out of: for as many as take this long ... */
+const CANDIDATES_MIN_NS = 28_000;
+const CANDIDATES_NARROW_MAX = 200;
+/** ... and this many more per match wanted: recall falls off towards the last of what a search returns. */
+const CANDIDATES_PER_MATCH = 5;
+/** A search of the graph cannot be interrupted: a longer one is made only ... */
+const GRAPH_SEARCH_MAX_US = 12_000;
+/** ... where a scan would be so many times dearer. */
+const DEAR_SCAN = 8;
+/** Estimate of what it takes to compare the ids of two records. */
+const TIE_NS = 600;
+
+/** One query over the live slots, or over those of a selection. The shard must not change from its first step to its last. */
+export class SearchRun {
+  readonly #slots: Slots;
+  readonly #query: QueryOptions;
+  readonly #selection: Selection | null;
+  readonly #scorer: Scorer;
+  readonly #batch: Uint32Array;
+  readonly #scanCostFactor: number;
+  readonly #meter: StepMeter;
+  readonly #rowNs: number;
+
+  constructor(
+    slots: Slots,
+    query: QueryOptions,
+    selection: Selection | null,
+    scorer: Scorer,
+    scanCostFactor: number,
+    meter: StepMeter,
+  ) {
+    this.#slots = slots;
+    this.#query = query;
+    this.#selection = selection;
+    this.#scorer = scorer;
+    this.#batch = new Uint32Array(scorer.batchMax);
+    this.#scanCostFactor = scanCostFactor;
+    this.#meter = meter;
+    this.#rowNs = Math.ceil(50 + 0.9 * slots.dimensions);
+  }
+
+  *scan(): Steps<TopK> {
+    const words = this.#selection?.words ?? this.#slots.live.words;
+    const best = this.#topK();
+    const end = this.#matching === 0 ? 0 : Math.min(words.length * 32, this.#slots.end);
+    for (let slot = 0; slot < end; ) {
+      slot = this.#scanSome(words, slot, end, best);
+      if (this.#meter.due()) yield 'reading';
+    }
+    return best;
+  }
+
+  *search(graph: Graph): Steps<TopK> {
+    const queryVector = graph.space.query(this.#query.vector, this.#scorer.length);
+    if (queryVector === null) return yield* this.scan();
+    const matches = (slot: number) => this.#matches(slot);
+    const tail = graph.tail.filter(matches);
+    const reachable = this.#matching - tail.length;
+    const wanted = Math.min(this.#query.topK, reachable);
+    const yielded = reachable / Math.max(1, graph.nodes);
+    let candidates = Math.ceil(
+      graph.space.candidateFactor * (this.#candidatesMin + (wanted / yielded) * CANDIDATES_PER_MATCH),
+    );
+    while (wanted > 0 && this.#prefersGraph(graph, candidates, reachable)) {
+      if (this.#meter.due()) yield 'reading';
+      const found = graph.search(queryVector, candidates, matches);
+      this.#meter.spentNs += Math.ceil(this.#graphCost(candidates, graph) * 1_000);
+      if (found.slots.length >= wanted) return yield* this.#rank(nearest(found, wanted, graph, queryVector), tail);
+      candidates *= 2;
+    }
+    return yield* this.scan();
+  }
+
+  get #candidatesMin(): number {
+    return Math.min(CANDIDATES_NARROW_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_MIN_NS / this.#rowNs));
+  }
+
+  get #matching(): number {
+    return this.#selection?.count ?? this.#slots.liveCount;
+  }
+
+  /** Scans slots from `from` on until a step is full; returns where to go on. */
+  #scanSome(words: Uint32Array, from: number, end: number, best: TopK): number {
+    const batch = this.#batch;
+    let slot = from;
+    do {
+      let count = 0;
+      const most = this.#batchMax;
+      while (slot < end && count < most) {
+        const bits = words[slot >>> 5] >>> (slot & 31);
+        if (bits === 0) {
+          slot = (slot | 31) + 1;
+          continue;
+        }
+        slot += 31 - Math.clz32(bits & -bits);
+        if (slot < end) batch[count++] = slot++;
+      }
+      this.#offer(count, best);
+    } while (slot < end && this.#meter.spentNs < this.#meter.stepNs);
+    return slot;
+  }
+
+  /** As many as end the step, at least one. */
+  get #batchMax(): number {
+    const { stepNs, spentNs } = this.#meter;
+    return Math.min(this.#batch.length, Math.max(1, Math.ceil((stepNs - spentNs) / this.#rowNs)));
+  }
+
+  /** Ties are noted in the meter as they come. */
+  #offer(count: number, best: TopK): void {
+    const scores = this.#scorer.scores(this.#batch, count);
+    for (let i = 0; i < count; i++) best.offer(this.#batch[i], scores[i]);
+    this.#meter.spentNs += count * this.#rowNs;
+  }
+
+  *#rank(found: Uint32Array, tail: readonly number[]): Steps<TopK> {
+    const best = this.#topK();
+    for (const slots of [tail, found]) {
+      for (let at = 0; at < slots.length; ) {
+        at = this.#rankSome(slots, at, best);
+        if (this.#meter.due()) yield 'reading';
+      }
+    }
+    return best;
+  }
+
+  #rankSome(slots: ArrayLike<number>, from: number, best: TopK): number {
+    const batch = this.#batch;
+    let at = from;
+    do {
+      let count = 0;
+      const most = this.#batchMax;
+      while (at < slots.length && count < most) batch[count++] = slots[at++];
+      this.#offer(count, best);
+    } while (at < slots.length && this.#meter.spentNs < this.#meter.stepNs);
+    return at;
+  }
+
+  #matches(slot: number): boolean {
+    return this.#selection === null || (this.#selection.words[slot >>> 5] & (1 << (slot & 31))) !== 0;
+  }
+
+  #prefersGraph(graph: Graph, candidates: number, reachable: number): boolean {
+    const ofGraph = this.#graphCost(candidates, graph);
+    const ofScan = this.#scanCost(reachable);
+    return ofGraph < ofScan && (ofGraph <= GRAPH_SEARCH_MAX_US || ofGraph * DEAR_SCAN < ofScan);
+  }
+
+  /** Microseconds, roughly, as measured: scans read memory in order, graph searches jump and look at several vectors per candidate. */
+  #scanCost(slots: number): number {
+    return this.#scanCostFactor * slots * (0.05 + 0.0009 * this.#slots.dimensions);
+  }
+
+  #graphCost(candidates: number, graph: Graph): number {
+    if (candidates >= graph.nodes) return Number.POSITIVE_INFINITY;
+    return candidates * (1.5 + 0.009 * this.#slots.dimensions);
+  }
+
+  #topK(): TopK {
+    const k = Math.min(this.#query.topK, this.#matching);
+    return new TopK(k, this.#query.scoreThreshold, (slot) => {
+      this.#meter.spentNs += TIE_NS;
+      return this.#slots.id(slot);
+    });
+  }
+}
+
+/** Those of `found` that may be among the `wanted` best, as far as the index' precision leaves it open. */
+function nearest({ slots, distances }: Found, wanted: number, graph: Graph, query: IndexVector): Uint32Array {
+  const reach = graph.space.reach(distances[wanted - 1], query);
+  let count = wanted;
+  while (count < slots.length && distances[count] <= reach) count++;
+  return slots.subarray(0, count);
+}

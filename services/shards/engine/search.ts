@@ -1,0 +1,106 @@
+/**
+ * Finds the records of a shard that are most similar to a vector.
+ *
+ * Promises: scores are exact however a record was found; a query returns min(topK, matching records) matches, less only
+ * those below `scoreThreshold`; best first, ties by id in UTF-16 code unit order. Records that the graph does not hold yet
+ * are always scanned. Without a graph, with `exact`, or where a scan is cheaper, the matching records are scanned; else
+ * the graph is asked for more and more candidates until enough of them match, and a scan ends it if that grows dearer.
+ *
+ * All of it is done in steps of about `stepNs`. Only a search of the graph is in one piece: one that would take longer than
+ * others should wait gives way to a scan, unless that is dearer by far.
+ */
+import type { QueryOptions, ShardMatch, ShardSpec } from '../../../lib/actions/shards.ts';
+import { parseFilter } from '../../../lib/filter/parse.ts';
+import { LIMITS, type Limits } from '../../../lib/limits.ts';
+import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
+import { Selector } from './filter/selection.ts';
+import { Scorer } from './scorer.ts';
+import { SearchRun } from './search-run.ts';
+import type { Slots } from './slots.ts';
+import { STEP_NS, StepMeter, type Steps } from './steps.ts';
+import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
+
+/** Estimate of what it takes to take the worst out of the best. */
+const RANK_NS = 300;
+
+export interface SearchOptions extends VectorIndexOptions {
+  /** How many times dearer a scan is taken to be than measured; raised, it sends searches of small shards to the graph. */
+  scanCostFactor?: number;
+  limits?: Limits;
+  /** Work of one step, by estimate. */
+  stepNs?: number;
+  /** What the columns of filters may take however little the records take. */
+  columnsMinBytes?: number;
+}
+
+/** The best records of a query, best first: where they lie, and their scores. */
+export interface Ranking {
+  slots: Uint32Array;
+  scores: Float64Array;
+  scorer: Scorer;
+}
+
+export class Search {
+  readonly index: VectorIndex;
+  readonly #spec: ShardSpec;
+  readonly #slots: Slots;
+  readonly #limits: Limits;
+  readonly #selector: Selector;
+  readonly #scanCostFactor: number;
+  readonly #stepNs: number;
+
+  constructor(spec: ShardSpec, slots: Slots, options: SearchOptions) {
+    this.index = new VectorIndex(spec.metric, spec.quantization, slots, options);
+    this.#spec = spec;
+    this.#slots = slots;
+    this.#limits = options.limits ?? LIMITS;
+    this.#selector = new Selector(slots, options.columnsMinBytes ?? COLUMNS_MIN_BYTES);
+    this.#scanCostFactor = options.scanCostFactor ?? 1;
+    this.#stepNs = options.stepNs ?? STEP_NS;
+  }
+
+  get bytes(): number {
+    return this.index.bytes + this.#selector.bytes;
+  }
+
+  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. Both must still be readable. */
+  changed(oldSlot: number, newSlot: number): void {
+    this.index.changed(oldSlot, newSlot);
+    this.#selector.changed(oldSlot, newSlot);
+  }
+
+  moved(from: number, to: number): void {
+    this.index.moved(from, to);
+    this.#selector.moved(from, to);
+  }
+
+  *rank(query: QueryOptions): Steps<Ranking> {
+    const meter = new StepMeter(this.#stepNs);
+    const filter = query.filter === null ? null : parseFilter(query.filter, this.#limits);
+    const selection = filter === null ? null : yield* this.#selector.select(filter, meter);
+    const scorer = new Scorer(this.#spec.metric, this.#slots, query.vector);
+    const run = new SearchRun(this.#slots, query, selection, scorer, this.#scanCostFactor, meter);
+    const graph = query.exact ? null : this.index.graph;
+    const best = yield* graph === null ? run.scan() : run.search(graph);
+    const slots = new Uint32Array(best.size);
+    const scores = new Float64Array(best.size);
+    for (let rank = best.size - 1; rank >= 0; rank--) {
+      const { slot, score } = best.takeWorst();
+      slots[rank] = slot;
+      scores[rank] = score;
+      meter.spentNs += RANK_NS;
+      if (meter.due()) yield 'reading';
+    }
+    return { slots, scores, scorer };
+  }
+
+  /** What a query is told of one that was ranked. */
+  matchAt(rank: number, { slots, scores, scorer }: Ranking, query: QueryOptions): ShardMatch {
+    const slot = slots[rank];
+    const match: ShardMatch = { id: this.#slots.id(slot), score: scores[rank] };
+    if (this.#spec.metric === 'euclidean') match.distance = scorer.distance(slot);
+    if (query.includeMetadata) match.metadata = this.#slots.metadata(slot).toString();
+    if (query.includeValues) match.values = this.#slots.vector(slot).slice();
+    return match;
+  }
+}

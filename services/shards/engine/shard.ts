@@ -1,0 +1,370 @@
+/**
+ * One shard as a deterministic state machine: synchronous, no I/O but checkpoint files.
+ *
+ * Promises: state changes only through `commit`, `replay`, `restore` and `seal`; the same log gives the same root; every
+ * answer is of committed state. While a group is staged the Merkle map is ahead of what is committed, so `fetch`,
+ * `countNew`, `prove`, `save` and another `stage` throw until `commit` or `abort`; `query`, `head`, `maintain` and what
+ * reads pinned records work.
+ * A write that throws in `stage` (RangeError: ill-formed id or vector, no memory) leaves no trace.
+ */
+
+import { join } from 'node:path';
+import type { FetchedRecord, QueryOptions, ShardMatch, ShardProof, ShardSpec } from '../../../lib/actions/shards.ts';
+import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
+import { MerkleMap } from '../../../lib/merkle/map.ts';
+import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { LogEntry } from '../../../lib/store/log.ts';
+import type { StoredRecord } from '../../../lib/store/records.ts';
+import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
+import { decodeEntry, encodeEntry } from './entry.ts';
+import type { Graph } from './graph.ts';
+import { type Ranking, Search, type SearchOptions } from './search.ts';
+import { Slots } from './slots.ts';
+import { assertMetadata, hashRecord, Staging } from './staging.ts';
+import { runThrough, type Steps } from './steps.ts';
+import { UnreadableBytes } from './unreadable-bytes.ts';
+import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
+
+const COMPACTION_SLICE_RECORDS = 64;
+
+export type EngineOptions = SearchOptions;
+
+export class Shard {
+  readonly spec: ShardSpec;
+  readonly #map: MerkleMap;
+  readonly #slots: Slots;
+  readonly #search: Search;
+  readonly #monotonicMs: () => number;
+  #head: ShardHead = EMPTY_HEAD;
+  #staged: { staging: Staging; head: ShardHead } | null = null;
+
+  constructor(spec: ShardSpec, options: EngineOptions = {}) {
+    this.spec = spec;
+    this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
+    this.#slots = new Slots(spec.dimensions);
+    this.#search = new Search(spec, this.#slots, options);
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+  }
+
+  /** The committed state in brief. */
+  get head(): ShardHead {
+    return this.#head;
+  }
+
+  get records(): number {
+    return this.#slots.liveCount;
+  }
+
+  /** Memory held, of the index by estimate. */
+  get bytes(): number {
+    return this.#slots.bytes + this.#map.bytes + this.#search.bytes;
+  }
+
+  /** Records that `maintain` has still to put into an index. */
+  get unindexed(): number {
+    return this.#search.index.waiting;
+  }
+
+  /** Works out what a group of writes does, without showing any of it. */
+  stage(writes: ShardWrite[]): Staged {
+    this.#assertNothingStaged();
+    const staging = new Staging(this.spec, this.#map, this.#slots, this.#head.seq + 1);
+    try {
+      const outcomes = writes.map((write) => this.#apply(staging, write));
+      if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) return { outcomes, commit: null };
+      const head = this.#headAt(this.#head.seq + 1);
+      const body = encodeEntry(staging.entry());
+      this.#staged = { staging, head };
+      return { outcomes, commit: { head, body } };
+    } catch (error) {
+      staging.undo();
+      throw error;
+    }
+  }
+
+  /** Shows the staged group. */
+  commit(): void {
+    if (this.#staged === null) throw new Error('Nothing is staged.');
+    const { staging, head } = this.#staged;
+    this.#staged = null;
+    this.#show(staging);
+    this.#head = head;
+  }
+
+  /** Forgets the staged group, if there is one. */
+  abort(): void {
+    this.#staged?.staging.undo();
+    this.#staged = null;
+  }
+
+  /**
+   * Applies a log entry. False when the root it gives, computed from the entry's vectors and metadata, is not the one the
+   * entry recorded; the state advances all the same, by nothing where the entry does not decode or cannot be one of this
+   * shard. Throws on an entry out of order, changing nothing.
+   */
+  replay(entry: Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>): boolean {
+    this.#assertNothingStaged();
+    if (entry.seq !== this.#head.seq + 1) throw new Error(`Entry ${entry.seq} does not follow ${this.#head.seq}.`);
+    const staging = new Staging(this.spec, this.#map, this.#slots, entry.seq);
+    let readable = entry.kind !== 'damaged';
+    try {
+      const { upserts, deletes } = decodeEntry(entry.body);
+      for (const { id, vector, metadata } of upserts) {
+        assertMetadata(metadata);
+        this.#upsert(staging, id, vector, metadata);
+      }
+      for (const id of deletes) staging.delete(id);
+      this.#show(staging);
+    } catch (error) {
+      staging.undo();
+      if (!(error instanceof UnreadableBytes)) throw error;
+      readable = false;
+    }
+    this.#head = this.#headAt(entry.seq);
+    return readable && isSameState(this.#head, entry.head);
+  }
+
+  /**
+   * Loads stored records into a new shard; `seal` must follow. Leaves are computed from the bytes, those given are not
+   * looked at. Returns how many were left out because they cannot be records of this shard.
+   */
+  restore(records: StoredRecord[]): number {
+    this.#assertNothingStaged();
+    if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
+    let leftOut = 0;
+    for (const record of records) {
+      try {
+        this.#restoreOne(record);
+      } catch (error) {
+        if (!(error instanceof UnreadableBytes)) throw error;
+        leftOut++;
+      }
+    }
+    return leftOut;
+  }
+
+  /** Ends `restore`: the records are the state at `throughSeq`. */
+  seal(throughSeq: number): ShardHead {
+    this.#assertNothingStaged();
+    if (this.#head.seq !== 0) throw new Error('Only a new shard is sealed.');
+    this.#head = this.#headAt(throughSeq);
+    return this.#head;
+  }
+
+  /** The best matches, best first. Throws ProvecError INVALID_FILTER, and RangeError for a vector of another length. */
+  query(query: QueryOptions): ShardMatch[] {
+    const ranking = runThrough(this.rankSteps(query));
+    return Array.from(ranking.slots, (_, rank) => this.matchAt(rank, ranking, query));
+  }
+
+  /** Finds what `query` gives, in steps; what they yield says whether the state may change before the next. */
+  *rankSteps(query: QueryOptions): Steps<Ranking> {
+    this.#assertDimensions(query.vector);
+    return yield* this.#search.rank(query);
+  }
+
+  /** One match of a ranking, of the state in which it was ranked: that of now, or any since if its slots were pinned. */
+  matchAt(rank: number, ranking: Ranking, query: QueryOptions): ShardMatch {
+    return this.#search.matchAt(rank, ranking, query);
+  }
+
+  /** Has records stay readable where they lie, whatever is committed, until they are unpinned. */
+  pin(slots: Uint32Array): void {
+    this.#slots.pin(slots);
+  }
+
+  unpin(slots: Uint32Array): void {
+    this.#slots.unpin(slots);
+  }
+
+  /** The records that exist, in the order of `ids`. */
+  fetch(ids: string[]): FetchedRecord[] {
+    return Array.from(this.slotsOf(ids), (slot) => this.recordAt(slot));
+  }
+
+  /** Where the records that exist lie, in the order of `ids`. */
+  slotsOf(ids: string[]): Uint32Array {
+    this.#assertNothingStaged();
+    return Uint32Array.from(ids.map((id) => this.#map.find(keyHashOf(id))).filter((slot) => slot >= 0));
+  }
+
+  recordAt(slot: number): FetchedRecord {
+    const slots = this.#slots;
+    return { id: slots.id(slot), values: slots.vector(slot).slice(), metadata: slots.metadata(slot).toString() };
+  }
+
+  /** How many of `ids` (none twice) do not exist. */
+  countNew(ids: string[]): number {
+    this.#assertNothingStaged();
+    let count = 0;
+    for (const id of ids) if (this.#map.find(keyHashOf(id)) < 0) count++;
+    return count;
+  }
+
+  /** The record's leaf, and the seq of the commit that wrote it. */
+  leafOf(id: string): { leaf: Buffer; seq: number } | null {
+    this.#assertNothingStaged();
+    const key = keyHashOf(id);
+    const leaf = this.#map.leafAt(key);
+    return leaf === null ? null : { leaf, seq: this.#slots.seq(this.#map.find(key)) };
+  }
+
+  /** The hashes that the record's leaf is made of. */
+  partsOf(id: string): { vecHash: Buffer; metaHash: Buffer } | null {
+    this.#assertNothingStaged();
+    const slot = this.#map.find(keyHashOf(id));
+    return slot < 0 ? null : this.#partsAt(slot);
+  }
+
+  /** Every record's id and the seq of the commit that wrote it, in no particular order. Nothing may be written meanwhile. */
+  *ids(): Iterable<{ id: string; seq: number }> {
+    this.#assertNothingStaged();
+    for (const { slot } of this.#map.entries()) yield { id: this.#slots.id(slot), seq: this.#slots.seq(slot) };
+  }
+
+  /** What proves a record's presence or absence under `head`. */
+  prove(id: string): ShardProof {
+    this.#assertNothingStaged();
+    const key = keyHashOf(id);
+    const { siblings, terminal } = this.#map.prove(key);
+    if (terminal === null) return { head: this.#head, siblings, terminal: null, present: false };
+    const { vecHash, metaHash } = this.#partsAt(terminal.slot);
+    return {
+      head: this.#head,
+      siblings,
+      terminal: {
+        key: terminal.key.toString('hex'),
+        vecHash: vecHash.toString('hex'),
+        metaHash: metaHash.toString('hex'),
+      },
+      present: terminal.key.equals(key),
+    };
+  }
+
+  /** Works on index and memory for about `budgetMs`; true while there is more to do. Throws IndexFailure, after which all else works on. */
+  maintain(budgetMs: number): boolean {
+    const until = this.#monotonicMs() + budgetMs;
+    let more = true;
+    while (more && this.#monotonicMs() < until) more = this.#compactSlice() || this.#search.index.buildSlice();
+    return more;
+  }
+
+  /** Writes a checkpoint of the committed state into an empty folder. */
+  save(folder: string): void {
+    this.#assertNothingStaged();
+    writeCheckpoint(folder, this.spec, this.#head, this.#slots, this.#search.index.graph);
+  }
+
+  /**
+   * Reads a checkpoint. Throws Error when it is damaged, of another shard, or when its records do not give the root it
+   * was written with.
+   */
+  static load(folder: string, spec: ShardSpec, options: EngineOptions = {}): Shard {
+    const shard = new Shard(spec, options);
+    shard.#load(folder);
+    return shard;
+  }
+
+  #load(folder: string): void {
+    let head: ShardHead = EMPTY_HEAD;
+    let graph: Graph | null = null;
+    const readHeader = (header: CheckpointHeader): void => {
+      for (const [name, value] of Object.entries(header.spec)) {
+        if (this.spec[name as keyof ShardSpec] !== value)
+          throw new Error(`The checkpoint's shard has another ${name}.`);
+      }
+      head = header.head;
+      if (header.graph === null) return;
+      graph = this.#search.index.emptyGraph(header.graph.fit);
+      graph.load(join(folder, GRAPH_FILE), header.graph.nodes);
+    };
+    readCheckpoint(folder, readHeader, (record) => {
+      const slot = this.#restoreOne(record);
+      if (record.key !== NO_KEY && graph === null) throw new Error('The checkpoint has keys but no graph.');
+      if (record.key !== NO_KEY) graph?.attach(record.key, slot);
+      else graph?.insert(slot);
+    });
+    if (graph !== null) this.#search.index.adopt(graph);
+    this.#head = this.#headAt(head.seq);
+    if (!isSameState(this.#head, head)) throw new Error('The records of the checkpoint do not give its root.');
+  }
+
+  #compactSlice(): boolean {
+    if (this.#staged !== null) return false;
+    if (this.#slots.compactionDue) {
+      this.#slots.compactSlice(COMPACTION_SLICE_RECORDS, (from, to) => {
+        const key = keyHashOf(this.#slots.id(to));
+        const leaf = this.#map.leafAt(key);
+        if (leaf === null) throw new Error('A live record has no leaf.');
+        this.#map.set(key, leaf, to);
+        this.#search.moved(from, to);
+      });
+      return true;
+    }
+    return this.#slots.compactArenaSlice();
+  }
+
+  #apply(staging: Staging, write: ShardWrite): WriteOutcome {
+    const outcome = { upserted: 0, deleted: 0, created: 0 };
+    if (write.kind === 'delete') {
+      for (const id of write.ids) if (staging.delete(id)) outcome.deleted++;
+      outcome.created = 0 - outcome.deleted;
+      return outcome;
+    }
+    const { ids, vectors, metadata, dimensions } = write.batch;
+    for (let i = 0; i < ids.length; i++) {
+      const vector = vectors.subarray(i * dimensions, (i + 1) * dimensions);
+      if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
+      if (this.#upsert(staging, ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
+      outcome.upserted++;
+    }
+    return outcome;
+  }
+
+  #upsert(staging: Staging, id: string, vector: Float32Array, metadata: Uint8Array): boolean {
+    this.#assertDimensions(vector);
+    return staging.upsert(id, vector, metadata);
+  }
+
+  #restoreOne({ id, vector, metadata, seq }: Omit<StoredRecord, 'leaf'>): number {
+    this.#assertDimensions(vector);
+    assertMetadata(metadata);
+    const { key, leaf } = hashRecord(this.spec, id, vector, metadata);
+    if (this.#map.find(key) >= 0) throw new UnreadableBytes('A record to be restored occurs twice.');
+    const slot = this.#slots.take(Buffer.from(id), vector, metadata, seq);
+    this.#map.set(key, leaf, slot);
+    this.#slots.show(slot);
+    this.#search.changed(-1, slot);
+    return slot;
+  }
+
+  #show(staging: Staging): void {
+    for (const { oldSlot, newSlot } of staging.changes) {
+      if (newSlot === oldSlot) {
+        if (newSlot >= 0) this.#slots.setSeq(newSlot, staging.seq);
+        continue;
+      }
+      if (newSlot >= 0) this.#slots.show(newSlot);
+      this.#search.changed(oldSlot, newSlot);
+      if (oldSlot >= 0) this.#slots.free(oldSlot);
+    }
+  }
+
+  #partsAt(slot: number): { vecHash: Buffer; metaHash: Buffer } {
+    return { vecHash: vecHashOf(this.#slots.vector(slot)), metaHash: metaHashOf(this.#slots.metadata(slot)) };
+  }
+
+  #headAt(seq: number): ShardHead {
+    const { type, hash } = this.#map.root();
+    return { seq, type, hash: Uint8Array.from(hash), count: this.#map.size };
+  }
+
+  #assertNothingStaged(): void {
+    if (this.#staged !== null) throw new Error('A group of writes is staged.');
+  }
+
+  #assertDimensions(vector: Float32Array): void {
+    if (vector.length === this.spec.dimensions) return;
+    throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${this.spec.dimensions}.`);
+  }
+}

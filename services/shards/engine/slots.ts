@@ -1,0 +1,263 @@
+/**
+ * The records of a shard without an object per record: a slot holds a float32 vector, its norm, the seq of the commit
+ * that wrote it, and the address of its id and metadata. Slots lie in chunks of at most about 1 MiB of vectors, so that
+ * growing copies nothing and memory goes back chunk by chunk.
+ *
+ * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by searches. One that is freed while
+ * somebody reads it (`pin`) is *left*: nothing finds it, and it keeps its content until nobody does.
+ */
+import { Bitmap } from './bitmap.ts';
+import { norm } from './norm.ts';
+import { NO_ADDRESS, RecordArena } from './record-arena.ts';
+
+const CHUNK_VECTOR_BYTES = 1024 * 1024;
+const FIRST_CHUNK_MIN_SLOTS = 16;
+/** Fewer free slots than this are not worth moving records for. */
+const SLACK_SLOTS = 64;
+
+/** Parallel arrays of the slots of one chunk; row i of `vectors` belongs to slot i of the chunk. */
+export interface SlotChunk {
+  vectors: Float32Array;
+  norms: Float64Array;
+  seqs: Float64Array;
+  addresses: Uint32Array;
+}
+
+export class Slots {
+  readonly dimensions: number;
+  /** Slot s is row `s & mask` of chunk `s >>> shift`. */
+  readonly shift: number;
+  readonly mask: number;
+  readonly live = new Bitmap();
+  readonly arena = new RecordArena();
+  #chunks: SlotChunk[] = [];
+  #free: number[] = [];
+  #end = 0;
+  #liveCount = 0;
+  #compacting = false;
+  /** Slots that are read, and by how many. */
+  readonly #pins = new Map<number, number>();
+  readonly #left = new Set<number>();
+
+  constructor(dimensions: number) {
+    this.dimensions = dimensions;
+    this.shift = Math.max(4, Math.floor(Math.log2(CHUNK_VECTOR_BYTES / (dimensions * 4))));
+    this.mask = (1 << this.shift) - 1;
+  }
+
+  get liveCount(): number {
+    return this.#liveCount;
+  }
+
+  /** One more than the highest slot that is not free, or more. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Read-only for others. */
+  get chunks(): readonly SlotChunk[] {
+    return this.#chunks;
+  }
+
+  get bytes(): number {
+    let bytes = this.arena.bytes + this.live.bytes + this.#free.length * 8;
+    for (const chunk of this.#chunks) bytes += chunk.vectors.byteLength + chunk.norms.length * 20;
+    return bytes;
+  }
+
+  /** Takes a slot for a record; it is not live yet. Throws RangeError when memory or addresses run out, and then takes none. */
+  take(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
+    const slot = this.#free.pop() ?? this.#extend();
+    const chunk = this.#chunks[slot >>> this.shift];
+    const row = slot & this.mask;
+    try {
+      chunk.addresses[row] = this.arena.add(slot, id, metadata);
+    } catch (error) {
+      this.#free.push(slot);
+      throw error;
+    }
+    chunk.vectors.set(vector, row * this.dimensions);
+    chunk.norms[row] = norm(chunk.vectors, row * this.dimensions, this.dimensions);
+    chunk.seqs[row] = seq;
+    return slot;
+  }
+
+  show(slot: number): void {
+    this.live.add(slot);
+    this.#liveCount++;
+  }
+
+  free(slot: number): void {
+    if (this.live.has(slot)) {
+      this.live.delete(slot);
+      this.#liveCount--;
+    }
+    if (this.#pins.has(slot)) this.#left.add(slot);
+    else this.#giveBack(slot);
+  }
+
+  /** Has live slots keep their content, whatever becomes of their records, until they are unpinned. */
+  pin(slots: Uint32Array): void {
+    for (const slot of slots) this.#pins.set(slot, (this.#pins.get(slot) ?? 0) + 1);
+  }
+
+  unpin(slots: Uint32Array): void {
+    for (const slot of slots) {
+      const others = (this.#pins.get(slot) ?? 1) - 1;
+      if (others > 0) this.#pins.set(slot, others);
+      else {
+        this.#pins.delete(slot);
+        if (this.#left.delete(slot)) this.#giveBack(slot);
+      }
+    }
+  }
+
+  id(slot: number): string {
+    return this.arena.id(this.#address(slot));
+  }
+
+  idBytes(slot: number): Buffer {
+    return this.arena.idBytes(this.#address(slot));
+  }
+
+  metadata(slot: number): Buffer {
+    return this.arena.metadata(this.#address(slot));
+  }
+
+  seq(slot: number): number {
+    return this.#chunks[slot >>> this.shift].seqs[slot & this.mask];
+  }
+
+  setSeq(slot: number, seq: number): void {
+    this.#chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
+  }
+
+  norm(slot: number): number {
+    return this.#chunks[slot >>> this.shift].norms[slot & this.mask];
+  }
+
+  /** A view of the slot's vector, valid until the slot is freed. */
+  vector(slot: number): Float32Array {
+    const start = (slot & this.mask) * this.dimensions;
+    return this.#chunks[slot >>> this.shift].vectors.subarray(start, start + this.dimensions);
+  }
+
+  /**
+   * Becomes true when more than a quarter of the slots and at least a chunk of them is free (of a single chunk, more than
+   * half), and false when none is. While slots are pinned it is false: those must stay where they are.
+   */
+  get compactionDue(): boolean {
+    if (this.#pins.size > 0) return false;
+    const free = this.#free.length;
+    if (this.#end === this.#liveCount) this.#compacting = false;
+    else if (
+      this.#chunks.length > 1 ? free > this.mask && free * 4 > this.#end : free > SLACK_SLOTS && free * 2 > this.#end
+    ) {
+      this.#compacting = true;
+    }
+    return this.#compacting;
+  }
+
+  /**
+   * Moves up to `most` records from the highest slots into free ones and gives chunks back. `moved` is called after each
+   * move. Nothing may be taken but not live.
+   */
+  compactSlice(most: number, moved: (from: number, to: number) => void): void {
+    for (let steps = 0; steps < most && this.#end > this.#liveCount; steps++) {
+      const from = this.#end - 1;
+      if (this.live.has(from)) {
+        const to = this.#lowerFree(from);
+        this.#move(from, to);
+        moved(from, to);
+      }
+      this.#end--;
+    }
+    this.#free = this.#free.filter((slot) => slot < this.#end);
+    const chunks = (this.#end + this.mask) >>> this.shift;
+    if (chunks < this.#chunks.length) this.#chunks.length = chunks;
+    if (this.#chunks.length === 1) this.#shrinkOnlyChunk();
+    this.live.trim(this.#end);
+  }
+
+  /** Moves bytes of ids and metadata together; false when there is nothing to gain. Nothing may be taken but not live. */
+  compactArenaSlice(): boolean {
+    return this.arena.compactSlice(
+      (slot) => (this.live.has(slot) || this.#left.has(slot) ? this.#address(slot) : NO_ADDRESS),
+      (slot, address) => {
+        this.#chunks[slot >>> this.shift].addresses[slot & this.mask] = address;
+      },
+    );
+  }
+
+  #giveBack(slot: number): void {
+    const chunk = this.#chunks[slot >>> this.shift];
+    const row = slot & this.mask;
+    this.arena.release(chunk.addresses[row]);
+    chunk.addresses[row] = NO_ADDRESS;
+    this.#free.push(slot);
+  }
+
+  #address(slot: number): number {
+    return this.#chunks[slot >>> this.shift].addresses[slot & this.mask];
+  }
+
+  #lowerFree(than: number): number {
+    for (;;) {
+      const slot = this.#free.pop();
+      if (slot === undefined) throw new Error('A shard has no free slot although it has fewer records than slots.');
+      if (slot < than) return slot;
+    }
+  }
+
+  #move(from: number, to: number): void {
+    const source = this.#chunks[from >>> this.shift];
+    const target = this.#chunks[to >>> this.shift];
+    const fromRow = from & this.mask;
+    const toRow = to & this.mask;
+    target.vectors.set(this.vector(from), toRow * this.dimensions);
+    target.norms[toRow] = source.norms[fromRow];
+    target.seqs[toRow] = source.seqs[fromRow];
+    target.addresses[toRow] = source.addresses[fromRow];
+    this.arena.setSlot(target.addresses[toRow], to);
+    source.addresses[fromRow] = NO_ADDRESS;
+    this.live.delete(from);
+    this.live.add(to);
+  }
+
+  #extend(): number {
+    const slot = this.#end;
+    const index = slot >>> this.shift;
+    const row = slot & this.mask;
+    if (index === this.#chunks.length) {
+      this.#chunks.push(this.#makeChunk(index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1));
+    } else if (row === this.#chunks[index].norms.length) {
+      this.#chunks[index] = this.#resized(this.#chunks[index], Math.min(row * 2, this.mask + 1));
+    }
+    this.#end++;
+    return slot;
+  }
+
+  #makeChunk(slots: number): SlotChunk {
+    return {
+      vectors: new Float32Array(slots * this.dimensions),
+      norms: new Float64Array(slots),
+      seqs: new Float64Array(slots),
+      addresses: new Uint32Array(slots).fill(NO_ADDRESS),
+    };
+  }
+
+  #shrinkOnlyChunk(): void {
+    const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.#end * 2)));
+    if (slots < this.#chunks[0].norms.length) this.#chunks[0] = this.#resized(this.#chunks[0], slots);
+  }
+
+  #resized(chunk: SlotChunk, slots: number): SlotChunk {
+    const resized = this.#makeChunk(slots);
+    const kept = Math.min(slots, chunk.norms.length);
+    resized.vectors.set(chunk.vectors.subarray(0, kept * this.dimensions));
+    resized.norms.set(chunk.norms.subarray(0, kept));
+    resized.seqs.set(chunk.seqs.subarray(0, kept));
+    resized.addresses.set(chunk.addresses.subarray(0, kept));
+    return resized;
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A group of writes on its way into a shard. The Merkle map takes the changes at once (its root is wanted before the log
+ * entry is written); new records lie in slots that no search sees. `undo` puts the map and the slots back as they were.
+ */
+
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
+import type { MerkleMap } from '../../../lib/merkle/map.ts';
+import type { EntryBody } from './entry.ts';
+import type { Slots } from './slots.ts';
+import { UnreadableBytes } from './unreadable-bytes.ts';
+
+/** The net change of one record; -1 stands for absence. Equal slots: written again with the same content. */
+export interface Change {
+  id: string;
+  key: Buffer;
+  oldSlot: number;
+  oldLeaf: Buffer | null;
+  newSlot: number;
+  newLeaf: Buffer | null;
+}
+
+export class Staging {
+  readonly #spec: ShardSpec;
+  readonly #map: MerkleMap;
+  readonly #slots: Slots;
+  readonly seq: number;
+  readonly #changes = new Map<string, Change>();
+
+  /** `seq` is that of the commit being made. */
+  constructor(spec: ShardSpec, map: MerkleMap, slots: Slots, seq: number) {
+    this.#spec = spec;
+    this.#map = map;
+    this.#slots = slots;
+    this.seq = seq;
+  }
+
+  /** Net changes, some of which may be none at all (both slots -1). */
+  get changes(): Iterable<Change> {
+    return this.#changes.values();
+  }
+
+  /** Writes a record; false when it existed. Throws UnreadableBytes for an ill-formed id or vector, and then changes nothing. */
+  upsert(id: string, vector: Float32Array, metadata: Uint8Array): boolean {
+    const { key, leaf } = hashRecord(this.#spec, id, vector, metadata);
+    const change = this.#changeOf(id, key);
+    const existed = change.newSlot >= 0;
+    const slot =
+      change.oldLeaf !== null && leaf.equals(change.oldLeaf)
+        ? change.oldSlot
+        : this.#slots.take(Buffer.from(id), vector, metadata, this.seq);
+    this.#discard(change);
+    change.newSlot = slot;
+    change.newLeaf = leaf;
+    this.#map.set(key, leaf, slot);
+    return !existed;
+  }
+
+  /** Deletes a record; false when there is none. */
+  delete(id: string): boolean {
+    const key = keyHashOf(id);
+    if (this.#map.find(key) < 0) return false;
+    const change = this.#changeOf(id, key);
+    this.#map.delete(key);
+    this.#discard(change);
+    change.newSlot = -1;
+    change.newLeaf = null;
+    return true;
+  }
+
+  undo(): void {
+    for (const change of this.#changes.values()) {
+      if (change.oldLeaf !== null) this.#map.set(change.key, change.oldLeaf, change.oldSlot);
+      else if (change.newSlot >= 0) this.#map.delete(change.key);
+      this.#discard(change);
+    }
+    this.#changes.clear();
+  }
+
+  /** The net effect as a log entry; vectors and metadata are views into the slots. */
+  entry(): EntryBody {
+    const entry: EntryBody = { dimensions: this.#slots.dimensions, upserts: [], deletes: [] };
+    for (const { id, oldSlot, newSlot, newLeaf } of this.#changes.values()) {
+      if (newLeaf !== null) {
+        const [vector, metadata] = [this.#slots.vector(newSlot), this.#slots.metadata(newSlot)];
+        entry.upserts.push({ id, vector, metadata, leaf: newLeaf });
+      } else if (oldSlot >= 0) {
+        entry.deletes.push(id);
+      }
+    }
+    return entry;
+  }
+
+  #changeOf(id: string, key: Buffer): Change {
+    let change = this.#changes.get(id);
+    if (change === undefined) {
+      const oldSlot = this.#map.find(key);
+      const oldLeaf = oldSlot < 0 ? null : this.#map.leafAt(key);
+      change = { id, key, oldSlot, oldLeaf, newSlot: oldSlot, newLeaf: oldLeaf };
+      this.#changes.set(id, change);
+    }
+    return change;
+  }
+
+  #discard(change: Change): void {
+    if (change.newSlot >= 0 && change.newSlot !== change.oldSlot) this.#slots.free(change.newSlot);
+  }
+}
+
+/** Throws UnreadableBytes for stored metadata that is no JSON object: an answer in which it stood could be read by nobody. */
+export function assertMetadata(metadata: Uint8Array): void {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(metadata.buffer, metadata.byteOffset, metadata.byteLength).toString(),
+    );
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
+  } catch {}
+  throw new UnreadableBytes('Stored metadata is no JSON object.');
+}
+
+/** Key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or vector, or an id of another shard. */
+export function hashRecord(
+  { index, of }: ShardSpec,
+  id: string,
+  vector: Float32Array,
+  metadata: Uint8Array,
+): { key: Buffer; leaf: Buffer } {
+  try {
+    const key = keyHashOf(id);
+    if (key[0] >>> (8 - Math.log2(of)) !== index) throw new RangeError('A record belongs to another shard.');
+    return { key, leaf: leafHashOf(key, vecHashOf(vector), metaHashOf(metadata)) };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UnreadableBytes(error.message);
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * The graph index of a shard over time: none while the shard is small, then one that grows behind the writes, and beside
+ * it the next one while it is rebuilt. Searches see the current graph and its tail, which together hold every live slot.
+ *
+ * A graph that failed to grow is given up, since it may hold nodes that no key leads from; without one, searches scan. It is
+ * built anew after a pause that doubles from failure to failure.
+ */
+import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
+import { forEachBit } from './bitmap.ts';
+import { Graph } from './graph.ts';
+import { IndexFailure } from './index-failure.ts';
+import { fitSpace, IndexSpace, type SpaceFit } from './index-space.ts';
+import type { Slots } from './slots.ts';
+
+/** One call of usearch's `add` blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread, and queries wait for it. */
+const SLICE_VECTORS = 8;
+/** A tail shorter than this is left to be scanned: adding hot records one by one would only make stale nodes. */
+const TAIL_MIN_SLOTS = 128;
+const STALE_SHARE_MAX = 0.2;
+const STALE_SLACK_NODES = 32;
+const UNFIT_SHARE_MAX = 0.02;
+/** So much must the vectors that do not fit grow before it is looked again whether another space would suit them. */
+const UNFIT_GROWTH_MIN = 1.25;
+/** A space that leaves more than this of them out is not worth a new graph. */
+const UNFIT_LEFT_MAX = 0.5;
+const SAMPLE_MAX_SLOTS = 4096;
+const RETRY_MIN_MS = 1_000;
+const RETRY_MAX_MS = 3_600_000;
+
+export interface VectorIndexOptions {
+  /** Live records from which on a graph is kept; below, scans are as fast. */
+  graphMinRecords?: number;
+  /** Threads that usearch may build with. */
+  graphThreads?: number;
+  /** What budgets and pauses are kept by. */
+  monotonicMs?: () => number;
+}
+
+export class VectorIndex {
+  readonly #metric: Metric;
+  readonly #quantization: Quantization;
+  readonly #slots: Slots;
+  readonly #graphMinRecords: number;
+  readonly #threads: number;
+  readonly #monotonicMs: () => number;
+  #graph: Graph | null = null;
+  #next: Graph | null = null;
+  /** So many vectors were out of the graph when no other space would have suited them better. */
+  #unfitAccepted = 0;
+  /** Since a graph was last whole. */
+  #failures = 0;
+  #pausedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(metric: Metric, quantization: Quantization, slots: Slots, options: VectorIndexOptions) {
+    this.#metric = metric;
+    this.#quantization = quantization;
+    this.#slots = slots;
+    this.#graphMinRecords = options.graphMinRecords ?? 2_000;
+    this.#threads = options.graphThreads ?? 1;
+    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
+  }
+
+  /** Null while searches are to scan everything. */
+  get graph(): Graph | null {
+    return this.#graph;
+  }
+
+  get bytes(): number {
+    return (this.#graph?.bytes ?? 0) + (this.#next?.bytes ?? 0);
+  }
+
+  /** Records that `buildSlice` has still to add. */
+  get waiting(): number {
+    const live = this.#slots.liveCount;
+    if (this.#graph === null) return live < this.#graphMinRecords ? 0 : live;
+    if (this.#next === null && isStale(this.#graph)) return live;
+    const growing = this.#next ?? this.#graph;
+    const waiting = growing.tail.length - growing.unfit;
+    return growing === this.#graph && waiting < TAIL_MIN_SLOTS ? 0 : waiting;
+  }
+
+  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. */
+  changed(oldSlot: number, newSlot: number): void {
+    if (this.#graph === null) return;
+    const sameVector =
+      oldSlot >= 0 && newSlot >= 0 && sameBits(this.#slots.vector(oldSlot), this.#slots.vector(newSlot));
+    for (const graph of this.#graphs()) {
+      if (sameVector) graph.move(oldSlot, newSlot);
+      else {
+        if (oldSlot >= 0) graph.remove(oldSlot);
+        if (newSlot >= 0) graph.insert(newSlot);
+      }
+    }
+  }
+
+  moved(from: number, to: number): void {
+    for (const graph of this.#graphs()) graph.move(from, to);
+  }
+
+  /** Does one short piece of building; false when there is nothing to do for now. Throws IndexFailure. */
+  buildSlice(): boolean {
+    if (this.#monotonicMs() < this.#pausedUntilMs) return false;
+    try {
+      const more = this.#build();
+      if (!more) this.#failures = 0;
+      return more;
+    } catch (error) {
+      const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures++);
+      this.#pausedUntilMs = this.#monotonicMs() + pauseMs;
+      throw new IndexFailure(error, pauseMs, this.#failures === 1);
+    }
+  }
+
+  /** A graph of this shard's kind, with nothing in it. */
+  emptyGraph(fit: SpaceFit): Graph {
+    return new Graph(this.#spaceOf(fit));
+  }
+
+  /** Takes over a loaded graph; every live slot must be attached to it or inserted. */
+  adopt(graph: Graph): void {
+    this.#graph = graph;
+    this.#next = null;
+  }
+
+  #build(): boolean {
+    if (this.#slots.liveCount < this.#graphMinRecords / 2) {
+      this.#graph = null;
+      this.#next = null;
+      return false;
+    }
+    if (this.#graph === null) {
+      if (this.#slots.liveCount < this.#graphMinRecords) return false;
+      this.#graph = this.#newGraph();
+    }
+    if (this.#next === null && this.#isWorn(this.#graph)) this.#next = this.#newGraph();
+    if (this.#next !== null) {
+      if (!this.#grow(this.#next)) {
+        this.#graph = this.#next;
+        this.#next = null;
+      }
+      return true;
+    }
+    const waiting = this.#graph.tail.length - this.#graph.unfit;
+    if (waiting < TAIL_MIN_SLOTS) return false;
+    this.#grow(this.#graph);
+    return true;
+  }
+
+  /** False when the graph has all that fits. */
+  #grow(graph: Graph): boolean {
+    try {
+      return graph.addSlice(this.#slots, SLICE_VECTORS, this.#threads);
+    } catch (error) {
+      if (graph === this.#graph) this.#graph = null;
+      else this.#next = null;
+      throw error;
+    }
+  }
+
+  #newGraph(): Graph {
+    const graph = new Graph(this.#newSpace());
+    forEachBit(this.#slots.live.words, (slot) => graph.insert(slot));
+    return graph;
+  }
+
+  #newSpace(): IndexSpace {
+    return this.#spaceOf(fitSpace(this.#metric, this.#slots));
+  }
+
+  #spaceOf(fit: SpaceFit): IndexSpace {
+    return new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, fit);
+  }
+
+  #isWorn(graph: Graph): boolean {
+    return isStale(graph) || this.#isOutgrown(graph);
+  }
+
+  /** Whether many vectors do not fit into the graph's space that would fit into a new one. */
+  #isOutgrown({ unfit }: Graph): boolean {
+    const tolerated = Math.max(TAIL_MIN_SLOTS, this.#slots.liveCount * UNFIT_SHARE_MAX);
+    if (unfit <= Math.max(tolerated, this.#unfitAccepted * UNFIT_GROWTH_MIN)) return false;
+    if (this.#unfitShareOf(this.#newSpace()) * this.#slots.liveCount <= unfit * UNFIT_LEFT_MAX) return true;
+    this.#unfitAccepted = unfit;
+    return false;
+  }
+
+  /** The share of a sample of the live records that does not fit into `space`. */
+  #unfitShareOf(space: IndexSpace): number {
+    const out = space.allocate(1);
+    const stride = Math.max(1, Math.floor(this.#slots.end / SAMPLE_MAX_SLOTS));
+    let sampled = 0;
+    let unfit = 0;
+    for (let slot = 0; slot < this.#slots.end; slot += stride) {
+      if (!this.#slots.live.has(slot)) continue;
+      sampled++;
+      if (!space.put(this.#slots.vector(slot), this.#slots.norm(slot), out, 0)) unfit++;
+    }
+    return unfit / Math.max(1, sampled);
+  }
+
+  *#graphs(): Iterable<Graph> {
+    if (this.#graph !== null) yield this.#graph;
+    if (this.#next !== null) yield this.#next;
+  }
+}
+
+function isStale(graph: Graph): boolean {
+  return graph.nodes - graph.liveNodes > Math.max(STALE_SLACK_NODES, graph.nodes * STALE_SHARE_MAX);
+}
+
+function sameBits(a: Float32Array, b: Float32Array): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}

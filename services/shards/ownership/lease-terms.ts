@@ -1,0 +1,12 @@
+/** How long a lease is good for on its holder's clock, from before its renewal was sent. */
+export const LEASE_MS = 6_000;
+export const RENEW_EVERY_MS = 2_000;
+/** After a renewal that failed. */
+export const RENEW_AGAIN_MS = 500;
+/** Between two looks at the others' leases. */
+export const WATCH_EVERY_MS = 1_000;
+/**
+ * How long a lease must have stood unchanged on an observer's clock before it is dead: the lease time, with both clocks wrong by a tenth in the worst direction
+ * (6 s on a holder's slow clock are 6.67 s, which a fast clock counts as 7.34 s), rounded up.
+ */
+export const DEAD_AFTER_MS = 7_500;

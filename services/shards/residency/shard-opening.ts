@@ -1,0 +1,272 @@
+/**
+ * How a shard comes into memory: the newest sound checkpoint and the log after it, else the materialised records and the log after their mark.
+ *
+ * Whatever it was built from, the root at the end is held against the head that the log recorded. A difference means that stored bytes were changed behind the
+ * service's back (or rotted): the shard is served as it is, but the contradiction is kept in the store before the shard takes a write, and nothing of its
+ * collection is anchored until an operator decides. A contradiction that cannot be kept fails the opening: the first write would record a root that contains the
+ * changed bytes, and nothing would tell any more. Bytes that do not decode are left out, which is a contradiction like any other.
+ */
+import type { Logger } from 'pino';
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import { isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
+import { type ShardKey, shardKey } from '../../../lib/shard/shard-key.ts';
+import { ShardMoved } from '../../../lib/shard/shard-moved.ts';
+import { type Store, StoreError } from '../../../lib/store/port.ts';
+import { runAfter } from '../persistence/log-run.ts';
+import type { WorkerRequests } from '../worker/protocol.ts';
+
+/** How often an opening starts over because the log was trimmed under it. */
+const OVERTAKEN_MAX = 5;
+const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
+/**
+ * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph 200 more for its links, and a copy of its vector
+ * as the collection is quantized. Bytes of a record with 100 of metadata as measured, and as so estimated: with bf16 at 2 dimensions 521 (552), of 100,000 as
+ * of 20,000 records, at 16 dimensions 641 (636), at 384 dimensions 2,851 (2,844); with f32 525 (556), 672 (668) and 3,603 (3,612); of 1,000 records,
+ * which have no graph, 397 (348) at 2 dimensions. Without metadata at 2 dimensions 429 to 447, with 400 bytes of it 836.
+ */
+const RECORD_BYTES = 340;
+const GRAPH_RECORD_BYTES = 200;
+const GRAPH_MIN_RECORDS = 2_000;
+const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
+const QUANTIZED_BYTES = { f32: 4, f16: 2, bf16: 2, i8: 1 };
+
+export interface OpenedShard {
+  head: ShardHead;
+  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  checkpointSeq: number;
+  /** The head at the seq of the last confirmed anchor, when the way up passed it. */
+  anchored: ShardHead | null;
+  /** Bytes of log bodies on the way up. */
+  replayedBytes: number;
+  /** One sentence; null when all is as it was recorded. */
+  contradiction: string | null;
+  /** The log has entries that cannot be reached, or lacks some that there were: the shard can be read as far as they go, and nothing can be appended. */
+  isCutShort: boolean;
+}
+
+/** A shard that a worker has in memory already, at `head`. */
+export interface Warm {
+  head: ShardHead;
+  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  checkpointSeq: number;
+}
+
+interface Progress {
+  head: ShardHead;
+  anchored: ShardHead | null;
+  differs: number | null;
+  bytes: number;
+}
+
+interface ReplayTerms {
+  watchSeq: number | null;
+  exactFromSeq: number;
+  /** Where an entry differs the worker lets go of the shard. */
+  orClose: boolean;
+}
+
+/** About how many bytes a closed shard takes once it is open; throws StoreError. */
+export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<number> {
+  const { collectionId, index, dimensions, quantization } = spec;
+  const count = (await log.head(shardKey(collectionId, index)))?.count ?? 0;
+  const inGraph = count < GRAPH_MIN_RECORDS ? 0 : GRAPH_RECORD_BYTES + dimensions * QUANTIZED_BYTES[quantization];
+  return count * (RECORD_BYTES + dimensions * VALUE_BYTES + inGraph);
+}
+
+/**
+ * Brings a copy of a shard up to the head that its log recorded, from where it is (null: from nothing), without judging the store. 'differs' when its root is
+ * not the recorded one, 'behind' when the log does not reach back to it any more; it is out of the worker then. Throws StoreError or WorkerLost.
+ */
+export async function followShard(
+  spec: ShardSpec,
+  from: Warm | null,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<Warm | 'differs' | 'behind'> {
+  const key = shardKey(spec.collectionId, spec.index);
+  const base = await baseOf(spec, recorded, worker, store, log, from);
+  const { exactFromSeq } = base;
+  // The holder goes on: records that are read after the log was may be ahead of it, and have no root then.
+  const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
+  const terms = { watchSeq: null, exactFromSeq, orClose: true };
+  const end = await replay(spec, base.head, goal.seq, terms, worker, store);
+  const isThere = end.head.seq === goal.seq;
+  if (isThere && end.differs === null && isSameState(end.head, goal))
+    return { head: end.head, checkpointSeq: base.checkpointSeq };
+  await worker.request('close', { key });
+  return isThere || end.differs !== null ? 'differs' : 'behind';
+}
+
+/** Throws COLLECTION_NOT_FOUND where the shard's collection is not in the catalog. */
+export async function assertThere(spec: ShardSpec, store: Store): Promise<void> {
+  if ((await store.catalog.getCollection(spec.collectionId)) === null)
+    throw new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
+}
+
+/** Opens one shard into a worker, up to the head that its log recorded; `warm`: from what the worker has of it. Throws StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved when others have written to it since `recorded`, and then leaves nothing in the worker. */
+export async function openShard(
+  spec: ShardSpec,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  clock: Pick<Clock, 'wallMs'>,
+  log: Logger,
+  warm: Warm | null = null,
+): Promise<OpenedShard> {
+  const key = shardKey(spec.collectionId, spec.index);
+  // A late call must not bring a deleted collection's shard back.
+  await assertThere(spec, store);
+  try {
+    const confirmed = (await store.anchors.get(spec.collectionId))?.confirmed?.cut[spec.index] ?? null;
+    const watchSeq = confirmed?.seq ?? null;
+    let way = await wayUp(spec, recorded, watchSeq, worker, store, log, warm);
+    if (warm && contradictionOf(recorded, way.end, confirmed) !== null) {
+      // A copy is no witness against the store: what the shard is opened from must be.
+      await worker.request('close', { key });
+      way = await wayUp(spec, recorded, watchSeq, worker, store, log);
+    }
+    for (let tries = 1; await isOvertaken(key, way.end.head, recorded, store); tries++) {
+      if (tries === OVERTAKEN_MAX)
+        throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
+      await worker.request('close', { key });
+      way = await wayUp(spec, recorded, watchSeq, worker, store, log);
+    }
+    const { base, end } = way;
+    const contradiction = contradictionOf(recorded, end, confirmed);
+    if (contradiction !== null) {
+      // Somebody who claimed the shard meanwhile has written to it: what was read is of different states, and no witness against the store.
+      if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
+      const at = new Date(clock.wallMs()).toISOString();
+      await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
+    }
+    return {
+      head: end.head,
+      checkpointSeq: base.checkpointSeq,
+      anchored: end.anchored,
+      replayedBytes: end.bytes,
+      contradiction,
+      isCutShort: end.head.seq !== recorded.seq,
+    };
+  } catch (error) {
+    await worker.request('close', { key }).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function wayUp(
+  spec: ShardSpec,
+  recorded: ShardHead,
+  watchSeq: number | null,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+  warm: Warm | null = null,
+) {
+  const base = await baseOf(spec, recorded, worker, store, log, warm);
+  const terms = { watchSeq, exactFromSeq: base.exactFromSeq, orClose: false };
+  return { base, end: await replay(spec, base.head, recorded.seq, terms, worker, store) };
+}
+
+/** What the log is laid over. */
+async function baseOf(
+  spec: ShardSpec,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+  warm: Warm | null,
+): Promise<Warm & { exactFromSeq: number }> {
+  const key = shardKey(spec.collectionId, spec.index);
+  return (
+    (warm && { ...warm, exactFromSeq: warm.head.seq }) ??
+    (await fromCheckpoint(spec, key, recorded.seq, worker, store, log)) ??
+    (await fromRecords(spec, key, worker, store))
+  );
+}
+
+/** Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may still do: from what is materialised by then it goes on. */
+async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, store: Store): Promise<boolean> {
+  return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
+}
+
+async function fromCheckpoint(
+  spec: ShardSpec,
+  key: ShardKey,
+  throughSeq: number,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+) {
+  const firstSeq = await store.log.firstSeq(key);
+  for (const { seq } of await store.checkpoints.list(key)) {
+    const logReaches = seq === throughSeq || (firstSeq !== null && firstSeq <= seq + 1);
+    if (seq > throughSeq || !logReaches) continue;
+    let folder: string | null = null;
+    try {
+      folder = await store.checkpoints.fetch(key, seq);
+      if (folder === null) continue;
+      return { head: await worker.request('load', { key, spec, folder }), checkpointSeq: seq, exactFromSeq: seq };
+    } catch (error) {
+      log.error({ err: error, seq }, 'a checkpoint could not be loaded; using an older one or the records');
+    } finally {
+      if (folder !== null) await store.checkpoints.release(folder);
+    }
+  }
+  return null;
+}
+
+async function fromRecords(spec: ShardSpec, key: ShardKey, worker: WorkerRequests, store: Store) {
+  await worker.request('create', { key, spec });
+  const scan = await store.records.scan(key);
+  for await (const records of scan.batches) await worker.request('restore', { key, records });
+  // A record that was applied during the scan is ahead of the others until the log is laid over it through there.
+  const head = await worker.request('seal', { key, seq: scan.throughSeq });
+  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
+}
+
+async function replay(
+  { collectionId, index }: ShardSpec,
+  base: ShardHead,
+  throughSeq: number,
+  terms: ReplayTerms,
+  worker: WorkerRequests,
+  store: Store,
+): Promise<Progress> {
+  const key = shardKey(collectionId, index);
+  const { watchSeq, exactFromSeq, orClose } = terms;
+  let head = base;
+  let anchored = base.seq === watchSeq && watchSeq >= exactFromSeq ? base : null;
+  let differs: number | null = null;
+  let bytes = 0;
+  while (head.seq < throughSeq) {
+    const read = await store.log.read(key, head.seq, REPLAY_MAX_BYTES);
+    const entries = runAfter(read, head.seq)
+      .filter((entry) => entry.seq <= throughSeq)
+      .map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+    if (entries.length === 0) break;
+    const step = await worker.request('replay', { key, entries, watchSeq, exactFromSeq, orClose });
+    head = step.head;
+    anchored = step.watched ?? anchored;
+    differs ??= step.differs;
+    bytes += entries.reduce((total, { body }) => total + body.byteLength, 0);
+    if (orClose && differs !== null) break;
+  }
+  return { head, anchored, differs, bytes };
+}
+
+function contradictionOf(recorded: ShardHead, end: Progress, confirmed: ShardHead | null): string | null {
+  if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
+  if (!isSameState(end.head, recorded))
+    return `The stored records do not give the root that was recorded at ${recorded.seq}.`;
+  if (end.differs !== null)
+    return `The stored log entry ${end.differs} does not give the root that was recorded with it.`;
+  if (confirmed && confirmed.seq > recorded.seq)
+    return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
+  if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
+    return `The stored records do not give the root that was confirmed on the ledger at ${confirmed.seq}.`;
+  return null;
+}

@@ -1,0 +1,363 @@
+import type { Logger } from 'pino';
+import type {
+  FetchedRecord,
+  OpenShardStats,
+  Page,
+  QueryOptions,
+  ReplicaState,
+  ShardMatch,
+  ShardProof,
+  ShardSpec,
+  ShardStats,
+  WriteAck,
+} from '../../lib/actions/shards.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import { outOfCapacity } from '../../lib/out-of-capacity.ts';
+import type { RecordBatch } from '../../lib/records/batch.ts';
+import type { Clock, Runtime } from '../../lib/runtime.ts';
+import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/shard-head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { ClusterMember, type Peers } from './cluster-member.ts';
+import { SoleClaims } from './ownership/claims.ts';
+import { Checkpointer } from './persistence/checkpointer.ts';
+import { Materialiser } from './persistence/materialiser.ts';
+import type { Arrival, Refusal } from './rebalancing/arrival.ts';
+import { Recomputation } from './recomputation.ts';
+import { CapacityGuard } from './residency/capacity-guard.ts';
+import { OpenList } from './residency/open-list.ts';
+import { Residency } from './residency/residency.ts';
+import type { ShardWorker } from './worker/pool.ts';
+
+const REOPEN_CONCURRENCY = 2;
+const ADOPT_ATTEMPTS_MAX = 4;
+/** A shard in memory, held here or followed. */
+interface Readable {
+  key: ShardKey;
+  worker: ShardWorker;
+}
+
+/** All shards of one node: what the shards service answers with. */
+export class ShardNode {
+  readonly recomputation: Recomputation;
+  #store: Store;
+  #clock: Clock;
+  #log: Logger;
+  #residency: Residency;
+  #materialiser: Materialiser;
+  #checkpointer: Checkpointer;
+  #guard: CapacityGuard;
+  #openList: OpenList | null = null;
+  /** Null where this is the only node. */
+  #cluster: ClusterMember | null = null;
+  #reopening = 0;
+  #stopping = false;
+
+  /** `halt` is told when stored bytes of a collection contradict their recorded root; without `peers` this is the only process on the store. */
+  constructor(
+    { config, store, clock, log }: Runtime,
+    halt: (collectionId: string, reason: string) => void,
+    peers: Peers | null = null,
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#guard = new CapacityGuard(config, store, clock);
+    this.#materialiser = new Materialiser(store, log);
+    this.#checkpointer = new Checkpointer(store, this.#materialiser, clock, this.#guard.diskReserveBytes);
+    if (peers) {
+      this.#cluster = new ClusterMember({
+        store,
+        clock,
+        log,
+        peers,
+        memoryLimitBytes: this.#guard.memoryBytes,
+        usedBytes: () => this.#memoryBytes + this.#residency.queuedBytes,
+      });
+    }
+    this.#residency = new Residency({
+      store,
+      clock,
+      log,
+      claims: this.#cluster?.claims ?? new SoleClaims(store.log),
+      workers: config.workers,
+      memoryBytes: this.#guard.memoryBytes,
+      writes: this.#guard.writes,
+      materialiser: this.#materialiser,
+      checkpointer: this.#checkpointer,
+      copies: {
+        bytes: (key) => this.#cluster?.bytesOfCopies(key) ?? 0,
+        resized: (key, bytes) => this.#cluster?.copyResized(key, bytes),
+        take: async (key) => (await this.#cluster?.takeCopy(key)) ?? null,
+        shed: async (bytes) => (await this.#cluster?.shedCopies(bytes)) ?? false,
+      },
+      onChange: () => this.#openList?.changed(),
+      onCommit: (actor) => this.#cluster?.committed(actor),
+      onContradiction: (spec, reason) => {
+        log.error(
+          { collectionId: spec.collectionId, shard: spec.index, reason },
+          'stored bytes contradict their recorded root',
+        );
+        halt(spec.collectionId, reason);
+      },
+    });
+    this.#cluster?.attach(this.#residency);
+    if (!this.#cluster) {
+      this.#openList = new OpenList(config.dataDir, () => this.#residency.open().map(({ key }) => key));
+    }
+    this.recomputation = new Recomputation(this.#residency, store, this.#checkpointer);
+  }
+
+  /** Joins the other nodes, or opens again, in the background, what was open when the only one last ended. Throws StoreError. */
+  async start(): Promise<void> {
+    if (this.#cluster) await this.#cluster.start();
+    const keys = this.#openList?.previous() ?? [];
+    this.#reopening = keys.length;
+    const next = async (): Promise<void> => {
+      for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
+        if (!this.#stopping) await this.#reopen(key);
+        this.#reopening--;
+      }
+    };
+    for (let lane = 0; lane < REOPEN_CONCURRENCY; lane++) void next();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.recomputation.stop();
+    await this.#openList?.flush();
+    this.#openList?.end();
+    await this.#cluster?.drain();
+    await this.#cluster?.stopFollowing();
+    await this.#residency.stop();
+    await this.#materialiser.stop();
+    await this.#cluster?.stop();
+  }
+
+  /** Ends at once and saves nothing, as a kill of the process would; for tests of exactly that. */
+  async abandon(): Promise<void> {
+    this.#stopping = true;
+    this.#openList?.end();
+    this.#cluster?.abandon();
+    this.recomputation.stop();
+    await this.#materialiser.stop();
+    await this.#residency.abandon();
+  }
+
+  /** Ends every worker thread, as a fault in native code would; they are replaced. */
+  async killWorkers(): Promise<void> {
+    await this.#residency.pool.kill();
+  }
+
+  /** An operator has decided that what the shard holds is right: its root is recorded as it is, and its records stand for it from then on. */
+  accept(shard: ShardSpec): Promise<void> {
+    return this.#residency.use(shard, async (actor) => {
+      await actor.affirm();
+      await this.#materialiser.catchUp(actor.key, true);
+    });
+  }
+
+  /** Keeps the shard open until `work` is done. */
+  whileOpen(shard: ShardSpec, work: () => Promise<void>): Promise<void> {
+    return this.#residency.use(shard, work);
+  }
+
+  /** How many shards each worker thread holds. */
+  placement(): number[] {
+    return this.#residency.pool.workers.map(({ placed }) => placed);
+  }
+
+  /** `waitMs`: how long the write may wait for its turn, the opening of the shard included. */
+  upsert(shard: ShardSpec, batch: RecordBatch, waitMs = Number.POSITIVE_INFINITY): Promise<WriteAck> {
+    const deadlineMs = this.#clock.monotonicMs() + waitMs;
+    // Only once it is open does the shard count against the memory limit.
+    return this.#residency.use(shard, async (actor) => {
+      await this.#admit(batch.vectors.byteLength * 2);
+      return actor.write({ kind: 'upsert', batch }, deadlineMs);
+    });
+  }
+
+  delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY): Promise<WriteAck> {
+    const deadlineMs = this.#clock.monotonicMs() + waitMs;
+    return this.#residency.use(shard, (actor) => actor.write({ kind: 'delete', ids }, deadlineMs));
+  }
+
+  /** Keeps a copy of a shard that another node holds, at `seq`. */
+  follow(shard: ShardSpec, seq: number): ReplicaState {
+    return this.#others.follow(shard, seq);
+  }
+
+  /** Reads what is held here, or, when that is enough, a copy. */
+  #read<T>(shard: ShardSpec, eventual: boolean, work: (open: Readable) => Promise<T>): Promise<T> {
+    if (eventual && this.#cluster && !this.#residency.peek(shard)) return this.#cluster.readCopy(shard, work);
+    return this.#residency.read(shard, work);
+  }
+
+  query(
+    shard: ShardSpec,
+    query: QueryOptions,
+    pageMaxBytes = Number.POSITIVE_INFINITY,
+    eventual = false,
+  ): Promise<Page<ShardMatch>> {
+    return this.#read(shard, eventual, ({ key, worker }) => worker.request('query', { key, query, pageMaxBytes }));
+  }
+
+  fetch(
+    shard: ShardSpec,
+    ids: string[],
+    pageMaxBytes = Number.POSITIVE_INFINITY,
+    eventual = false,
+  ): Promise<Page<FetchedRecord>> {
+    return this.#read(shard, eventual, ({ key, worker }) => worker.request('fetch', { key, ids, pageMaxBytes }));
+  }
+
+  /** The next page of what was queried or fetched; null when it is not kept any more. */
+  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<ShardMatch | FetchedRecord> | null> {
+    // A shard that is not open, nor copied, has forgotten what was read of it.
+    if (!this.#residency.peek(shard) && !this.#cluster) return null;
+    try {
+      return await this.#read(shard, true, ({ key, worker }) => worker.request('next', { key, rest, pageMaxBytes }));
+    } catch (error) {
+      if (error instanceof ShardMoved) return null;
+      throw error;
+    }
+  }
+
+  /** What is left of an answer will not be asked for. */
+  async leave(shard: ShardSpec, rest: string): Promise<void> {
+    if (!this.#residency.peek(shard) && !this.#cluster) return;
+    await this.#read(shard, true, ({ key, worker }) => worker.request('leave', { key, rest }));
+  }
+
+  countNew(shard: ShardSpec, ids: string[]): Promise<number> {
+    return this.#residency.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
+  }
+
+  prove(shard: ShardSpec, id: string): Promise<ShardProof> {
+    return this.#residency.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
+  }
+
+  /** Has the shard open here. Throws ShardMoved where another node holds it. */
+  async adopt(shard: ShardSpec): Promise<void> {
+    try {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          await this.#residency.use(shard, async () => undefined);
+          return;
+        } catch (error) {
+          // An opening that began before the shard was given to this node ends with its earlier holder's name.
+          if (!(error instanceof ShardMoved) || attempt === ADOPT_ATTEMPTS_MAX) throw error;
+        }
+      }
+    } finally {
+      this.#cluster?.arrived();
+    }
+  }
+
+  /** Whether this node takes a shard that another one wants to give it. */
+  offered(arrival: Arrival): Refusal | null {
+    return this.#others.offered(arrival);
+  }
+
+  /** Gives a shard that is held here to another node. */
+  move(key: ShardKey, to: string): Promise<void> {
+    return this.#others.move(key, to);
+  }
+
+  /** Gives every shard away; the node takes none from then on. */
+  drain(): Promise<void> {
+    return this.#others.drain();
+  }
+
+  get #others(): ClusterMember {
+    if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on its store.');
+    return this.#cluster;
+  }
+
+  /** What is open here, most recently used first. */
+  held(): OpenShardStats[] {
+    return this.#residency.open().map(({ key, head, size, queued }) => {
+      const { bytes, records, unindexed } = size;
+      const followers = this.#cluster?.followersOf(key) ?? [];
+      return { shard: key, seq: head.seq, bytes, records, unindexed, queued, followers };
+    });
+  }
+
+  async head(shard: ShardSpec): Promise<ShardHead> {
+    return (
+      this.#residency.peek(shard)?.head ??
+      (await this.#store.log.head(shardKey(shard.collectionId, shard.index))) ??
+      EMPTY_HEAD
+    );
+  }
+
+  headAt(shard: ShardSpec, seq: number): Promise<ShardHead | null> {
+    return this.#residency.read(shard, async (actor) => {
+      if (actor.head.seq === seq) return actor.head;
+      const anchored = this.#residency.anchoredHead(shard);
+      return anchored?.seq === seq ? anchored : null;
+    });
+  }
+
+  get #memoryBytes(): number {
+    return this.#residency.bytes + (this.#cluster?.bytesOfCopies() ?? 0);
+  }
+
+  /** Closes the shards of a collection that is in the catalog no more, and has nothing under way for it. */
+  async forget(collectionId: string): Promise<void> {
+    await this.#residency.drop(collectionId);
+    await this.#cluster?.forget(collectionId);
+    // In this order: a checkpoint that is under way has the materialiser catch up first.
+    await this.#checkpointer.forget(collectionId);
+    await this.#materialiser.forget(collectionId);
+  }
+
+  async drop(collectionId: string): Promise<void> {
+    await this.forget(collectionId);
+    await this.#store.dropCollectionData(collectionId);
+  }
+
+  stats(): ShardStats {
+    const open = this.#residency.open();
+    const { workers } = this.#residency.pool;
+    return {
+      open: open.length,
+      opening: this.#residency.opening,
+      queuedRequests: open.reduce((total, { queued }) => total + queued, 0),
+      queuedBytes: this.#residency.queuedBytes,
+      bytes: this.#residency.bytes,
+      records: open.reduce((total, { size }) => total + size.records, 0),
+      workers: workers.length,
+      unindexed: open.reduce((total, { size }) => total + size.unindexed, 0),
+      searches: workers.reduce((total, worker) => total + worker.searches, 0),
+      searchSeconds: workers.reduce((total, worker) => total + worker.searchMs, 0) / 1000,
+      reopening: this.#reopening,
+      hasLease: this.#cluster?.hasLease ?? true,
+      copies: this.#cluster?.copies ?? 0,
+      copiedBytes: this.#cluster?.bytesOfCopies() ?? 0,
+      mismatches: this.#cluster?.mismatches ?? 0,
+    };
+  }
+
+  async #admit(incomingBytes: number): Promise<void> {
+    const fits = () => this.#guard.fits(this.#memoryBytes + this.#residency.queuedBytes, incomingBytes);
+    // Writes that are admitted meanwhile may take the room that was made.
+    while (!fits()) {
+      if (!(await this.#residency.makeRoom(incomingBytes + this.#residency.queuedBytes))) throw outOfCapacity('memory');
+    }
+    await this.#guard.admitToDisk(incomingBytes);
+  }
+
+  async #reopen(key: ShardKey): Promise<void> {
+    try {
+      if (this.#residency.bytes > this.#guard.memoryBytes / 2) return;
+      const { collectionId, index } = parseShardKey(key);
+      const row = await this.#store.catalog.getCollection(collectionId);
+      if (row !== null && index < row.shards) await this.#residency.use(shardSpec(row, index), async () => undefined);
+    } catch (error) {
+      this.#log.warn({ err: error }, 'a shard that was open before could not be opened; its next use tries again');
+    }
+  }
+}

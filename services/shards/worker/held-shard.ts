@@ -1,0 +1,171 @@
+/**
+ * A shard in memory, and who may work on it when. Requests run to completion; only queries are worked on in slices, between
+ * which others run.
+ *
+ * What a query has read must stay true until it ends: a slot that it has counted in must not be given to another record. So
+ * a change (a commit, a replay, the engine's own moving of records) waits until no query is reading, rather than that
+ * every structure keeps what it was for each query. What queries only build (columns) follows the writes and bars nothing;
+ * and staging writes to places that no query looks at, so that it bars no query and none bars it.
+ *
+ * Nobody starves: at most RUNNING_MAX queries are under way, each reads for a bounded time, and while anything waits none is
+ * added; all that wait go on in the order of their arrival. A query always has its first slice, which is enough for nearly
+ * all. One that then has to wait goes on where it was, or begins anew if the shard has changed, and from then on is one of
+ * those under way.
+ *
+ * While a group is staged, the shard's hash index is ahead of its state: only queries, the building of the index and what ends
+ * that state may run. The requests that wait for it run in their order.
+ */
+import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { Shard } from '../engine/shard.ts';
+import { IndexDebt } from './index-debt.ts';
+import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
+import type { QueryRun } from './query-run.ts';
+import { Readings } from './reading.ts';
+
+/** A commit waits for so many queries at most. */
+const RUNNING_MAX = 4;
+
+/** What changes what queries read. */
+const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'seal']);
+/** What may run while a group is staged, and so must not wait behind what may not. */
+const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close', 'next', 'leave']);
+
+export type Waiting =
+  | { kind: 'request'; request: WorkerRequest }
+  | { kind: 'query'; run: QueryRun; version: number }
+  | { kind: 'maintenance' };
+
+export class HeldShard {
+  readonly key: ShardKey;
+  readonly shard: Shard;
+  readonly readings = new Readings();
+  staged = false;
+  readonly indexDebt = new IndexDebt();
+  readonly #running: QueryRun[] = [];
+  readonly #waiting: Waiting[] = [];
+  #requestsWaiting = 0;
+  #maintenanceWaits = false;
+  #version = 0;
+  #mostBytes = 0;
+
+  constructor(key: ShardKey, shard: Shard) {
+    this.key = key;
+    this.shard = shard;
+  }
+
+  get size(): ShardSize {
+    const { bytes, records, unindexed } = this.shard;
+    return { bytes, records, unindexed };
+  }
+
+  /** Whether the shard has become smaller by so much since this was last so. */
+  hasFreed(bytes: number): boolean {
+    const now = this.shard.bytes;
+    this.#mostBytes = Math.max(this.#mostBytes, now);
+    if (this.#mostBytes - now < bytes) return false;
+    this.#mostBytes = now;
+    return true;
+  }
+
+  /** Queries that are under way or wait to be. */
+  get queries(): number {
+    const others = this.#requestsWaiting + (this.#maintenanceWaits ? 1 : 0);
+    return this.#running.length + this.#waiting.length - others;
+  }
+
+  /** Whether a query is under way whose turn may come. */
+  get isQueried(): boolean {
+    return this.#running.length > 0;
+  }
+
+  /** Whether the shard must not change. */
+  get isRead(): boolean {
+    return this.#running.some(({ isReading }) => isReading);
+  }
+
+  /** Whether a request that arrives may run at once. */
+  admits(op: WorkerOp): boolean {
+    return this.#mayRun(op) && (RUNS_WHILE_STAGED.has(op) || this.#requestsWaiting === 0);
+  }
+
+  /** Has a request wait for what keeps it from running. */
+  wait(request: WorkerRequest): void {
+    this.#requestsWaiting++;
+    const waiting: Waiting = { kind: 'request', request };
+    if (RUNS_WHILE_STAGED.has(request.op)) this.#waiting.unshift(waiting);
+    else this.#waiting.push(waiting);
+  }
+
+  /** Has the engine's own work wait until no query is reading. */
+  waitForMaintenance(): void {
+    if (this.#maintenanceWaits) return;
+    this.#maintenanceWaits = true;
+    this.#waiting.push({ kind: 'maintenance' });
+  }
+
+  /** Takes in a query that its first slice has not ended. */
+  enter(run: QueryRun): void {
+    if (this.#waiting.length === 0 && this.#running.length < RUNNING_MAX) this.#running.push(run);
+    else this.#waiting.push({ kind: 'query', run, version: this.#version });
+  }
+
+  /** Takes out the query whose turn it is; `enter` or `goOn` it, or it has ended. */
+  takeTurn(): QueryRun | undefined {
+    return this.#running.shift();
+  }
+
+  /** Puts a query back that takes more turns. */
+  goOn(run: QueryRun): void {
+    this.#running.push(run);
+  }
+
+  /** Takes out the first of those that wait, if it may run now; a query is then under way. */
+  admitNext(): Waiting | null {
+    const first = this.#waiting[0];
+    if (first === undefined || !this.#mayGoOn(first)) return null;
+    this.#waiting.shift();
+    if (first.kind === 'request') this.#requestsWaiting--;
+    else if (first.kind === 'maintenance') this.#maintenanceWaits = false;
+    else {
+      if (first.run.isReading && first.version !== this.#version) first.run.restart();
+      this.#running.push(first.run);
+    }
+    return first;
+  }
+
+  /** Notes what an operation does to what queries have read. */
+  ran(op: WorkerOp): void {
+    if (CHANGES.has(op)) this.changed();
+  }
+
+  changed(): void {
+    this.#version++;
+  }
+
+  /** Takes out everything: the shard is given up. */
+  clear(): { queries: QueryRun[]; requests: WorkerRequest[] } {
+    const waiting = this.#waiting.splice(0);
+    this.#requestsWaiting = 0;
+    this.#maintenanceWaits = false;
+    return {
+      queries: [...this.#running.splice(0), ...waiting.flatMap((each) => (each.kind === 'query' ? [each.run] : []))],
+      requests: waiting.flatMap((each) => (each.kind === 'request' ? [each.request] : [])),
+    };
+  }
+
+  #mayRun(op: WorkerOp): boolean {
+    if (this.staged && !RUNS_WHILE_STAGED.has(op)) return false;
+    return !CHANGES.has(op) || !this.isRead;
+  }
+
+  #mayGoOn(waiting: Waiting): boolean {
+    switch (waiting.kind) {
+      case 'request':
+        return this.#mayRun(waiting.request.op);
+      case 'query':
+        return this.#running.length < RUNNING_MAX;
+      case 'maintenance':
+        return !this.isRead;
+    }
+  }
+}

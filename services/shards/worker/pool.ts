@@ -1,0 +1,177 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { backoffMs } from '../../../lib/backoff.ts';
+import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
+import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+// V8 shares the code of one WebAssembly module among threads, and frees it with the last of them: threads that end at once while it
+// does have ended processes (nodejs/node#64500). This thread lives as long as the process.
+import '../engine/kernel/similarity-kernel.ts';
+import type {
+  IndexNotice,
+  ShardSize,
+  SizeNotice,
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+  WorkerRequests,
+} from './protocol.ts';
+
+/** Requests leave short-lived objects only; what a shard holds lies outside the heap. */
+const YOUNG_GENERATION_MIB = 16;
+const OLD_GENERATION_MIB = 4_096;
+
+/** A thread that ends sooner than this after its start could not begin; the next one waits. */
+const BEGUN_AFTER_MS = 5_000;
+const START_PAUSE = { minMs: 100, maxMs: 10_000 };
+
+/** What a shard counts for where it is placed, however little it holds yet: those that open together must not all go to one thread. */
+const PLACED_BYTES = 1024 * 1024;
+
+interface Pending {
+  op: WorkerOp;
+  key: ShardKey | null;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+type OnSize = (key: ShardKey, size: ShardSize) => void;
+type OnFault = (error: Error) => void;
+/** Told that a shard's index could not be built, so that its searches scan; `fault` is what was thrown, as text. */
+type OnIndexFault = (key: ShardKey, fault: string) => void;
+
+/** The thread ended with the request unanswered: whether it ran is unknown, and its shards are gone from memory. */
+export class WorkerLost extends Error {
+  override name = 'WorkerLost';
+}
+
+/** One shard worker thread as the main thread sees it. */
+export class ShardWorker implements WorkerRequests {
+  /** Bytes and number of the shards placed here, for placement; kept by the residency. */
+  load = 0;
+  placed = 0;
+  /** Milliseconds of the worker's time that the queries of each shard took since it was last loaded. */
+  readonly busyMs = new Map<ShardKey, number>();
+  searches = 0;
+  searchMs = 0;
+  readonly lost: Promise<void>;
+  #thread: Worker;
+  #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #gone = false;
+
+  constructor(onSize: OnSize, onFault: OnFault, onIndexFault: OnIndexFault = () => undefined, graphThreads = 1) {
+    this.#thread = new Worker(new URL('./main.ts', import.meta.url), {
+      name: 'provec-shards',
+      workerData: { graphThreads },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB, maxOldGenerationSizeMb: OLD_GENERATION_MIB },
+    });
+    this.#thread.on('message', (message: WorkerReply | SizeNotice | IndexNotice) => {
+      if (message.id !== null) this.#settle(message);
+      else if ('size' in message) onSize(message.key, message.size);
+      else onIndexFault(message.key, message.indexFault);
+    });
+    this.#thread.on('error', onFault);
+    this.lost = new Promise((resolve) => {
+      this.#thread.on('exit', () => {
+        this.#gone = true;
+        const error = new WorkerLost('a shard worker ended');
+        for (const { reject } of this.#pending.values()) reject(error);
+        this.#pending.clear();
+        resolve();
+      });
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  async request<O extends WorkerOp>(
+    op: O,
+    params: WorkerOps[O]['params'],
+    transfer: ArrayBuffer[] = [],
+  ): Promise<WorkerOps[O]['result']> {
+    if (this.#gone) throw new WorkerLost('the shard worker has ended');
+    if (op === 'close') this.busyMs.delete((params as WorkerOps['close']['params']).key);
+    const id = this.#nextId++;
+    const reply = new Promise<unknown>((resolve, reject) =>
+      this.#pending.set(id, { op, key: 'key' in params ? params.key : null, resolve, reject }),
+    );
+    try {
+      this.#thread.postMessage({ id, op, params }, transfer);
+    } catch (error) {
+      this.#pending.delete(id);
+      throw error;
+    }
+    return reply as Promise<WorkerOps[O]['result']>;
+  }
+
+  async terminate(): Promise<void> {
+    await this.#thread.terminate();
+  }
+
+  #settle(reply: WorkerReply): void {
+    const pending = this.#pending.get(reply.id);
+    if (!pending) return;
+    this.#pending.delete(reply.id);
+    if ('result' in reply) {
+      if (pending.op === 'query') {
+        this.searches++;
+        this.searchMs += reply.tookMs;
+        if (pending.key !== null) this.busyMs.set(pending.key, (this.busyMs.get(pending.key) ?? 0) + reply.tookMs);
+      }
+      pending.resolve(reply.result);
+    } else if (reply.fault.code === null) pending.reject(new Error(reply.fault.message));
+    else {
+      const { code, message, details } = reply.fault;
+      pending.reject(new ProvecError(code as ErrorCode, message, details ? { details } : {}));
+    }
+  }
+}
+
+/** A fixed number of workers; one that ends is replaced, at once unless it ended as it began, and its shards open again elsewhere. */
+export class WorkerPool {
+  readonly workers: ShardWorker[];
+  readonly #start: () => ShardWorker;
+  #stopping = false;
+
+  constructor(size: number, onSize: OnSize, onFault: OnFault, onIndexFault: OnIndexFault) {
+    // A worker that is alone has the main thread's processor for its graphs, too: more would be more than the operator gave.
+    const graphThreads = size === 1 ? Math.min(2, availableParallelism()) : 1;
+    this.#start = () => new ShardWorker(onSize, onFault, onIndexFault, graphThreads);
+    this.workers = Array.from({ length: size }, this.#start);
+    for (const at of this.workers.keys()) void this.#keep(at);
+  }
+
+  /** The worker with the least to hold, of those that live. */
+  lightest(): ShardWorker {
+    const living = this.workers.filter(({ isGone }) => !isGone);
+    const weight = ({ load, placed }: ShardWorker): number => load + placed * PLACED_BYTES;
+    return (living.length > 0 ? living : this.workers).reduce((best, worker) =>
+      weight(worker) < weight(best) ? worker : best,
+    );
+  }
+
+  /** Ends every thread; each is replaced. */
+  async kill(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.terminate()));
+  }
+
+  async terminate(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all(this.workers.map((worker) => worker.terminate()));
+  }
+
+  async #keep(at: number): Promise<void> {
+    for (let failures = 0; ; ) {
+      const startedMs = performance.now();
+      await this.workers[at]!.lost;
+      if (this.#stopping) return;
+      failures = performance.now() - startedMs < BEGUN_AFTER_MS ? failures + 1 : 0;
+      if (failures > 1) await delay(backoffMs(failures - 2, START_PAUSE), undefined, { ref: false });
+      if (this.#stopping) return;
+      this.workers[at] = this.#start();
+    }
+  }
+}

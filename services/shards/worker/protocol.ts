@@ -1,0 +1,124 @@
+/**
+ * What the main thread asks of a shard worker. Each request is answered once, in any order of shards but in order within a
+ * shard, except `query`: it overtakes requests that wait for a staged group to be committed, and a long one is overtaken by
+ * what comes after it. Whatever was answered before a query was sent, the query sees.
+ */
+import type {
+  FetchedRecord,
+  Page,
+  QueryOptions,
+  RecordDifference,
+  ShardMatch,
+  ShardProof,
+  ShardSpec,
+} from '../../../lib/actions/shards.ts';
+import type { ProvecError } from '../../../lib/errors.ts';
+import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { LogEntry } from '../../../lib/store/log.ts';
+import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { Staged } from '../engine/write.ts';
+import type { PostedWrite } from './posted-write.ts';
+
+/** The part of a log entry that replaying needs. */
+export type ReplayEntry = Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>;
+
+export interface ShardSize {
+  bytes: number;
+  records: number;
+  /** Records that the HNSW index has not caught up with; a shard too small for an index counts 0. */
+  unindexed: number;
+}
+
+export interface WorkerOps {
+  create: { params: { key: ShardKey; spec: ShardSpec }; result: null };
+  load: { params: { key: ShardKey; spec: ShardSpec; folder: string }; result: ShardHead };
+  /** The result is how many were left out because they cannot be records of the shard. */
+  restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
+  seal: { params: { key: ShardKey; seq: number }; result: ShardHead };
+  /**
+   * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head at `watchSeq` when it was
+   * passed. Both only from `exactFromSeq` on, before which the state may be ahead in some records. With `orClose` the shard is
+   * let go at an entry that differs, before anybody reads what it gave.
+   */
+  replay: {
+    params: {
+      key: ShardKey;
+      entries: ReplayEntry[];
+      watchSeq: number | null;
+      exactFromSeq: number;
+      orClose?: boolean;
+    };
+    result: { head: ShardHead; differs: number | null; watched: ShardHead | null };
+  };
+  stage: { params: { key: ShardKey; writes: PostedWrite[] }; result: Staged };
+  commit: { params: { key: ShardKey }; result: ShardSize };
+  abort: { params: { key: ShardKey }; result: null };
+  query: { params: { key: ShardKey; query: QueryOptions; pageMaxBytes: number }; result: Page<ShardMatch> };
+  fetch: { params: { key: ShardKey; ids: string[]; pageMaxBytes: number }; result: Page<FetchedRecord> };
+  /** The next page of what was queried or fetched; null when it is not kept any more. */
+  next: {
+    params: { key: ShardKey; rest: string; pageMaxBytes: number };
+    result: Page<ShardMatch | FetchedRecord> | null;
+  };
+  leave: { params: { key: ShardKey; rest: string }; result: null };
+  countNew: { params: { key: ShardKey; ids: string[] }; result: number };
+  prove: { params: { key: ShardKey; id: string }; result: ShardProof };
+  size: { params: { key: ShardKey }; result: ShardSize };
+  save: { params: { key: ShardKey; folder: string }; result: ShardHead };
+  close: { params: { key: ShardKey }; result: null };
+  recomputeBegin: { params: { session: string; spec: ShardSpec }; result: null };
+  recomputeRecords: { params: { session: string; records: StoredRecord[] }; result: null };
+  recomputeUnreadable: { params: { session: string; ids: string[] }; result: null };
+  recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: null };
+  recomputeHead: {
+    params: { session: string; seq: number };
+    /** `contradicting` counts records and entries that do not decode, and records whose leaf does not follow from their bytes. */
+    result: { head: ShardHead; contradicting: number };
+  };
+  /** Names what differs from the open shard `key`, or with null from the leaves stored beside the records; at most `limit`. */
+  recomputeCompare: { params: { session: string; key: ShardKey | null; limit: number }; result: RecordDifference[] };
+  recomputeEnd: { params: { session: string }; result: null };
+}
+
+export type WorkerOp = keyof WorkerOps;
+
+/** What answers each of the ops. */
+export type WorkerHandlers<O extends WorkerOp> = {
+  [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'];
+};
+
+/** Whoever answers requests: a worker thread, or a host without one. */
+export interface WorkerRequests {
+  /** Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, Error for a fault of ours. */
+  request<O extends WorkerOp>(
+    op: O,
+    params: WorkerOps[O]['params'],
+    transfer?: ArrayBuffer[],
+  ): Promise<WorkerOps[O]['result']>;
+}
+
+export interface WorkerRequest {
+  id: number;
+  op: WorkerOp;
+  params: WorkerOps[WorkerOp]['params'];
+}
+
+export type WorkerFault = Pick<ProvecError, 'code' | 'message' | 'details'> | { code: null; message: string };
+
+/** `tookMs`: time in the handler. */
+export type WorkerReply = { id: number; result: unknown; tookMs: number } | { id: number; fault: WorkerFault };
+
+/** Sent without being asked, when background work changed a shard's size. */
+export interface SizeNotice {
+  id: null;
+  key: ShardKey;
+  size: ShardSize;
+}
+
+/** Sent unasked when a shard's index could not be built: its searches scan until it can. Of a row of failures the first is told. */
+export interface IndexNotice {
+  id: null;
+  key: ShardKey;
+  indexFault: string;
+}

@@ -1,0 +1,156 @@
+import type { RecordDifference, ShardSpec } from '../../../lib/actions/shards.ts';
+import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
+import { MerkleMap } from '../../../lib/merkle/map.ts';
+import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
+import { changesOf } from '../engine/entry.ts';
+import type { Shard } from '../engine/shard.ts';
+import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
+import type { ReplayEntry } from './protocol.ts';
+
+/** How a record's stored bytes hash, kept only for records whose leaf does not follow from them. */
+interface Parts {
+  vecHash: Buffer;
+  metaHash: Buffer;
+}
+
+/** A shard's Merkle map built anew from stored bytes alone, with every leaf hashed again and the stored leaves believed in nothing. */
+export class RecomputeSession {
+  #map: MerkleMap;
+  #seq = 0;
+  /** Ids by slot of the map; undefined where the record was deleted or replaced since. */
+  #ids: (string | undefined)[] = [];
+  #contradicting = new Map<number, Parts>();
+  #unreadableIds = new Set<string>();
+  #unreadableEntries = 0;
+
+  constructor(spec: ShardSpec) {
+    this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
+  }
+
+  addRecords(records: StoredRecord[]): void {
+    for (const record of records) this.#put(record);
+  }
+
+  /** Records that are there, but whose bytes do not decode. */
+  addUnreadable(ids: string[]): void {
+    for (const id of ids) this.#unreadableIds.add(id);
+  }
+
+  addEntries(entries: ReplayEntry[]): void {
+    for (const entry of entries) {
+      for (const { id, record } of this.#changesOf(entry)) {
+        this.#unreadableIds.delete(id);
+        if (record) this.#put(record);
+        else this.#forget(this.#map.delete(keyHashOf(id)));
+      }
+    }
+  }
+
+  /**
+   * Records whose bytes do not give the leaf stored beside them, and bytes that do not decode. There can be some although the
+   * root is the recorded one: a shard that was opened from changed bytes records roots that contain them.
+   */
+  get contradicting(): number {
+    return this.#contradicting.size + this.#unreadableIds.size + this.#unreadableEntries;
+  }
+
+  /** The recomputed state, which the caller knows to be that of `seq`. */
+  head(seq: number): ShardHead {
+    this.#seq = seq;
+    return { seq, count: this.#map.size, ...this.#map.root() };
+  }
+
+  /**
+   * Names what differs from the open `shard`, or where that is null from the leaves stored beside the records. The shard may be
+   * a little ahead: records that it wrote after the recomputed seq are left out.
+   */
+  compare(shard: Shard | null, limit: number): RecordDifference[] {
+    const differences = new Map<string, string>();
+    for (const id of this.#unreadableIds) if (differences.size < limit) differences.set(id, WHAT.unreadable);
+    for (const [slot, parts] of this.#contradicting) {
+      const id = this.#ids[slot]!;
+      if (differences.size < limit) differences.set(id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either);
+    }
+    if (shard) this.#compareWhole(shard, limit, differences);
+    return [...differences].map(([id, what]) => ({ id, what }));
+  }
+
+  #compareWhole(shard: Shard, limit: number, differences: Map<string, string>): void {
+    const same = shard.head.seq === this.#seq;
+    for (const { leaf, slot } of this.#map.entries()) {
+      if (differences.size >= limit) return;
+      const id = this.#ids[slot]!;
+      if (differences.has(id)) continue;
+      const held = shard.leafOf(id);
+      if (held === null) {
+        if (same) differences.set(id, WHAT.unexpected);
+      } else if (held.seq <= this.#seq && !leaf.equals(held.leaf)) differences.set(id, WHAT.either);
+    }
+    for (const { id, seq } of shard.ids()) {
+      if (differences.size >= limit) return;
+      if (seq <= this.#seq && !differences.has(id) && this.#map.find(keyHashOf(id)) < 0)
+        differences.set(id, WHAT.missing);
+    }
+  }
+
+  #changesOf({ kind, body, seq }: ReplayEntry): RecordChange[] {
+    if (kind === 'damaged') {
+      this.#unreadableEntries++;
+      return [];
+    }
+    try {
+      return changesOf(body, seq);
+    } catch (error) {
+      if (!(error instanceof UnreadableBytes)) throw error;
+      this.#unreadableEntries++;
+      return [];
+    }
+  }
+
+  #put(record: StoredRecord): void {
+    const key = keyHashOf(record.id);
+    const vecHash = finiteVecHashOf(record.vector);
+    if (vecHash === null) {
+      this.#unreadableIds.add(record.id);
+      return;
+    }
+    const metaHash = metaHashOf(record.metadata);
+    const leaf = leafHashOf(key, vecHash, metaHash);
+    const slot = this.#ids.push(record.id) - 1;
+    this.#forget(this.#map.set(key, leaf, slot));
+    if (!leaf.equals(record.leaf)) this.#contradicting.set(slot, { vecHash, metaHash });
+  }
+
+  #forget(slot: number): void {
+    if (slot < 0) return;
+    this.#ids[slot] = undefined;
+    this.#contradicting.delete(slot);
+  }
+}
+
+const WHAT = {
+  either: 'values or metadata',
+  missing: 'missing',
+  unexpected: 'unexpected',
+  unreadable: 'unreadable',
+} as const;
+
+/** Null for values that no record can have. */
+function finiteVecHashOf(vector: Float32Array): Buffer | null {
+  try {
+    return vecHashOf(vector);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+function whatDiffers(held: Parts | null, stored: Parts): string {
+  if (!held) return WHAT.unexpected;
+  const values = !held.vecHash.equals(stored.vecHash);
+  const metadata = !held.metaHash.equals(stored.metaHash);
+  if (values && metadata) return 'values and metadata';
+  if (values) return 'values';
+  return metadata ? 'metadata' : WHAT.either;
+}

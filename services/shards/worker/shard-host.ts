@@ -1,0 +1,344 @@
+/**
+ * What a worker thread does: it holds shards. Requests run to completion one by one, but for queries, which work in slices;
+ * of the shards that are queried each has its turn. Background work (index building, rebuilding) runs in slices too, in turn
+ * with the queries, and after them where much waits to be indexed (see index-debt.ts), so that whoever comes waits for one slice at most.
+ */
+import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import { collectGarbage } from '../../../lib/garbage.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
+import { IndexFailure } from '../engine/index-failure.ts';
+import { type EngineOptions, Shard } from '../engine/shard.ts';
+import { runThrough } from '../engine/steps.ts';
+import { HeldShard } from './held-shard.ts';
+import { received } from './posted-write.ts';
+import type {
+  IndexNotice,
+  SizeNotice,
+  WorkerHandlers,
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+  WorkerRequest,
+} from './protocol.ts';
+import { QueryRun, type QueryTerms } from './query-run.ts';
+import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
+import { recomputeHandlers } from './recompute-handlers.ts';
+import { RoundRobin } from './round-robin.ts';
+import { describeThrown, faultOf } from './worker-fault.ts';
+
+const MAINTAIN_SLICE_MS = 2;
+/** Work that leaves enough behind for a collection to be worth that everybody waits for it. */
+const COLLECT_AFTER_WORK_MS = 1_000;
+const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
+/** A timer may come a little early, when the index would still rest. */
+const TIMER_SLACK_MS = 10;
+const OPENING_AGAIN = 'The shard is opening again; try again.';
+
+/** Requests that are followed by building of the index. Whoever opens a shard must not wait for it. */
+const WRITES = new Set<WorkerOp>(['stage', 'commit']);
+
+const QUERY_TERMS: QueryTerms = {
+  sliceMs: 10,
+  firstSliceMinMs: 2,
+  cpuMaxMs: INTERNAL_LIMITS.queryCpuMaxMs,
+  waitMaxMs: INTERNAL_LIMITS.actionTimeoutMs,
+  nowMs: () => performance.now(),
+};
+
+export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
+
+/** For tests: how queries are cut, what engines are made with, and how time passes. */
+export interface HostOptions extends Partial<QueryTerms> {
+  engine?: EngineOptions;
+  timers?: Timers;
+}
+
+type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query'>>;
+
+/** Takes requests and posts replies and notices; knows nothing of threads. */
+export class ShardHost {
+  readonly #post: Post;
+  readonly #terms: QueryTerms;
+  readonly #engine: EngineOptions;
+  readonly #timers: Timers;
+  readonly #turns: RoundRobin;
+  readonly #held = new Map<ShardKey, HeldShard>();
+  /** Shards of which somebody has not read all that was kept for them. */
+  readonly #expiring = new Set<HeldShard>();
+  /** Milliseconds of background work since garbage was last collected. */
+  #workedMs = 0;
+
+  /** `later` runs what is not finished when the requests that came meanwhile are answered. */
+  constructor(
+    post: Post,
+    later: (run: () => void) => void,
+    { engine = {}, timers = SYSTEM_TIMERS, ...terms }: HostOptions = {},
+  ) {
+    this.#post = post;
+    this.#terms = { ...QUERY_TERMS, ...terms };
+    this.#engine = engine;
+    this.#timers = timers;
+    this.#turns = new RoundRobin(later, {
+      query: (held) => this.#goOn(held),
+      maintain: (held) => (held.isRead ? held.waitForMaintenance() : this.#maintain(held)),
+    });
+  }
+
+  /** Answers one request, at once or when its shard lets it. */
+  receive(request: WorkerRequest): void {
+    const key = (request.params as { key?: ShardKey | null }).key;
+    const held = key ? this.#held.get(key) : undefined;
+    if (held) this.#expire(held);
+    if (request.op === 'query') {
+      this.#query(request.id, request.params as WorkerOps['query']['params']);
+      return;
+    }
+    if (held && !held.admits(request.op)) held.wait(request);
+    else this.#answer(request);
+    if (held) this.#admit(held);
+  }
+
+  readonly #handlers: Handlers = {
+    create: ({ key, spec }) => {
+      this.#hold(key, new Shard(spec, this.#engine));
+      return null;
+    },
+    load: ({ key, spec, folder }) => {
+      const shard = Shard.load(folder, spec, this.#engine);
+      this.#hold(key, shard);
+      this.#wake(key);
+      return shard.head;
+    },
+    restore: ({ key, records }) => this.#holder(key).shard.restore(records),
+    seal: ({ key, seq }) => {
+      const head = this.#holder(key).shard.seal(seq);
+      this.#wake(key);
+      return head;
+    },
+    replay: ({ key, entries, watchSeq, exactFromSeq, orClose = false }) => {
+      const held = this.#holder(key);
+      const { shard } = held;
+      let differs: number | null = null;
+      let watched: ShardHead | null = null;
+      for (const entry of entries) {
+        const isSame = shard.replay(entry);
+        if (entry.seq < exactFromSeq) continue;
+        if (!isSame) differs ??= entry.seq;
+        if (entry.seq === watchSeq) watched = shard.head;
+      }
+      if (orClose && differs !== null) this.#giveUp(held);
+      this.#wake(key);
+      return { head: shard.head, differs, watched };
+    },
+    stage: ({ key, writes }) => {
+      const entry = this.#holder(key);
+      const staged = entry.shard.stage(writes.map(received));
+      entry.staged = staged.commit !== null;
+      return staged;
+    },
+    commit: ({ key }) => {
+      const entry = this.#holder(key);
+      entry.shard.commit();
+      entry.staged = false;
+      this.#wake(key);
+      return entry.size;
+    },
+    abort: ({ key }) => {
+      const entry = this.#holder(key);
+      entry.shard.abort();
+      entry.staged = false;
+      this.#wake(key);
+      return null;
+    },
+    fetch: ({ key, ids, pageMaxBytes }) => {
+      const { shard, readings } = this.#holder(key);
+      const reading = Reading.ofRecords(shard, shard.slotsOf(ids));
+      return readings.keep(reading, runThrough(reading.page(pageMaxBytes)), this.#terms.nowMs()) as Page<FetchedRecord>;
+    },
+    next: ({ key, rest, pageMaxBytes }) => {
+      const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.nowMs()) ?? null;
+      if (page?.rest === null) this.#wake(key);
+      return page;
+    },
+    leave: ({ key, rest }) => {
+      this.#held.get(key)?.readings.end(rest);
+      this.#wake(key);
+      return null;
+    },
+    countNew: ({ key, ids }) => this.#holder(key).shard.countNew(ids),
+    prove: ({ key, id }) => this.#holder(key).shard.prove(id),
+    size: ({ key }) => this.#holder(key).size,
+    save: ({ key, folder }) => {
+      const { shard } = this.#holder(key);
+      shard.save(folder);
+      setImmediate(collectGarbage);
+      return shard.head;
+    },
+    close: ({ key }) => {
+      const held = this.#held.get(key);
+      const bytes = held?.shard.bytes ?? 0;
+      if (held) this.#giveUp(held);
+      if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
+      return null;
+    },
+    ...recomputeHandlers((key) => this.#holder(key).shard),
+  };
+
+  #holder(key: ShardKey): HeldShard {
+    const found = this.#held.get(key);
+    if (!found) throw new ProvecError('UNAVAILABLE', OPENING_AGAIN);
+    return found;
+  }
+
+  #hold(key: ShardKey, shard: Shard): void {
+    const former = this.#held.get(key);
+    if (former) this.#giveUp(former);
+    this.#held.set(key, new HeldShard(key, shard));
+  }
+
+  /** Lets go of a shard; whoever waited for it must not wait for ever. */
+  #giveUp(held: HeldShard): void {
+    this.#held.delete(held.key);
+    this.#turns.leave(held);
+    const { queries, requests } = held.clear();
+    for (const run of queries) this.#post(run.refuse(OPENING_AGAIN), []);
+    for (const request of requests) this.#answer(request);
+  }
+
+  #answer({ id, op, params }: WorkerRequest): void {
+    let tookMs = 0;
+    try {
+      const startedMs = this.#terms.nowMs();
+      const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
+      tookMs = this.#terms.nowMs() - startedMs;
+      const reply: WorkerReply = { id, result, tookMs };
+      this.#post(reply, transferable(op, result));
+    } catch (error) {
+      const reply: WorkerReply = { id, fault: faultOf(error) };
+      this.#post(reply, []);
+    }
+    const key = (params as { key?: ShardKey | null }).key;
+    const held = key ? this.#held.get(key) : undefined;
+    held?.ran(op);
+    if (!held || !WRITES.has(op)) return;
+    held.indexDebt.note(tookMs, held.shard.unindexed);
+    this.#payIndexDebt(held);
+  }
+
+  #query(id: number, { key, query, pageMaxBytes }: WorkerOps['query']['params']): void {
+    const held = this.#held.get(key);
+    if (!held) {
+      this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
+      return;
+    }
+    const run = new QueryRun(id, held, query, pageMaxBytes, this.#terms);
+    // Many that come at once must not have all others wait for a whole slice of each.
+    const { firstSliceMinMs, sliceMs } = this.#terms;
+    if (this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.queries)))) return;
+    held.enter(run);
+    this.#awaitTurn(held);
+  }
+
+  /** Gives a query a slice; true when that was its last. */
+  #work(held: HeldShard, run: QueryRun, sliceMs: number): boolean {
+    const reply = run.slice(sliceMs);
+    held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
+    if (!reply) return false;
+    this.#post(reply, []);
+    this.#payIndexDebt(held);
+    if (run.hasBuilt) this.#post({ id: null, key: held.key, size: held.size }, []);
+    if (held.readings.size > 0) this.#expireLater(held);
+    return true;
+  }
+
+  /** Lets those go on that waited, as far as they now may. */
+  #admit(held: HeldShard): void {
+    for (let next = held.admitNext(); next; next = held.admitNext()) {
+      if (next.kind === 'request') this.#answer(next.request);
+      else if (next.kind === 'maintenance') this.#maintain(held);
+    }
+    this.#awaitTurn(held);
+  }
+
+  #awaitTurn(held: HeldShard): void {
+    if (held.isQueried) this.#turns.query(held);
+    if (held.readings.size > 0) this.#expireLater(held);
+  }
+
+  /** What nobody reads on holds up the compaction of the shard. */
+  #expire(held: HeldShard): void {
+    if (held.readings.expire(this.#terms.nowMs())) this.#wake(held.key);
+  }
+
+  /** Nobody may come any more to have it done. */
+  #expireLater(held: HeldShard): void {
+    if (this.#expiring.has(held)) return;
+    this.#expiring.add(held);
+    this.#timers.after(READING_IDLE_MAX_MS + TIMER_SLACK_MS, () => {
+      this.#expiring.delete(held);
+      if (this.#held.get(held.key) !== held) return;
+      this.#expire(held);
+      if (held.readings.size > 0) this.#expireLater(held);
+    });
+  }
+
+  #wake(key: ShardKey): void {
+    const held = this.#held.get(key);
+    if (held) this.#turns.maintain(held);
+  }
+
+  #goOn(held: HeldShard): void {
+    const run = held.takeTurn();
+    if (run && !this.#work(held, run, this.#terms.sliceMs)) held.goOn(run);
+    this.#admit(held);
+  }
+
+  #maintain(held: HeldShard): void {
+    const more = this.#maintainSlice(held);
+    held.changed();
+    if (more) {
+      this.#turns.maintain(held);
+      return;
+    }
+    this.#post({ id: null, key: held.key, size: held.size }, []);
+    const isFreed = held.hasFreed(COLLECT_AFTER_FREED_BYTES);
+    if ((this.#workedMs < COLLECT_AFTER_WORK_MS && !isFreed) || this.#turns.isMaintaining) return;
+    this.#workedMs = 0;
+    collectGarbage();
+  }
+
+  #payIndexDebt(held: HeldShard): void {
+    if (!held.indexDebt.isDue || held.isRead) return;
+    this.#maintainSlice(held);
+    held.changed();
+  }
+
+  /** True while there is more to do. */
+  #maintainSlice(held: HeldShard): boolean {
+    const { key, shard, indexDebt } = held;
+    const startedMs = this.#terms.nowMs();
+    try {
+      return shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS));
+    } catch (error) {
+      // After anything else the shard's state is unknown: the thread ends, and its shards open again from the store.
+      if (!(error instanceof IndexFailure)) throw error;
+      // What was built is given up.
+      this.#workedMs = COLLECT_AFTER_WORK_MS;
+      if (error.isFirst) this.#post({ id: null, key, indexFault: describeThrown(error.cause) }, []);
+      this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
+      return false;
+    } finally {
+      this.#workedMs += this.#terms.nowMs() - startedMs;
+    }
+  }
+}
+
+function transferable(op: WorkerOp, result: unknown): ArrayBuffer[] {
+  if (op !== 'stage') return [];
+  const { commit } = result as WorkerOps['stage']['result'];
+  return commit ? [commit.body.buffer] : [];
+}

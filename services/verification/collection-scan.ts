@@ -1,0 +1,77 @@
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { Recomputed, RecordDifference } from '../../lib/actions/shards.ts';
+import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type Cut, isSameState } from '../../lib/shard/shard-head.ts';
+import { shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+
+/** Reading all of a collection's bytes takes as long as it takes. */
+const SCAN_TIMEOUT_MS = 3_600_000;
+const DIFFERENCES_MAX = 1_000;
+
+/** A collection's state as its stored bytes give it, all shards at the seqs of one cut, beside what the log recorded there. */
+export class CollectionScan {
+  #caller: Caller;
+  #shards: Recomputed[];
+
+  private constructor(caller: Caller, shards: Recomputed[]) {
+    this.#caller = caller;
+    this.#shards = shards;
+  }
+
+  /** Reads every record of the collection. Throws what the shards throw. */
+  static async begin(caller: Caller, row: CollectionRow): Promise<CollectionScan> {
+    const scans = await Promise.allSettled(
+      shardSpecs(row).map((shard) => call(caller, 'shards.recompute', { shard }, { timeout: SCAN_TIMEOUT_MS })),
+    );
+    const shards = scans.flatMap((scan) => (scan.status === 'fulfilled' ? [scan.value] : []));
+    const failure = scans.find((scan) => scan.status === 'rejected');
+    if (failure) {
+      await new CollectionScan(caller, shards).release();
+      throw failure.reason;
+    }
+    return new CollectionScan(caller, shards);
+  }
+
+  /** What the stored bytes amount to. */
+  get computed(): CollectionRoot {
+    return collectionRoot(this.#shards.map(({ head }) => head));
+  }
+
+  /** The heads that the log recorded at the same seqs. */
+  get recorded(): Cut {
+    return this.#shards.map(({ recorded }) => recorded);
+  }
+
+  /** Whether the stored bytes give the roots and leaves that were recorded when they were written. */
+  get intact(): boolean {
+    return this.#shards.every(
+      ({ head, recorded, differences }) => differences.length === 0 && isSameState(head, recorded),
+    );
+  }
+
+  get differences(): RecordDifference[] {
+    return this.#shards.flatMap(({ differences }) => differences).slice(0, DIFFERENCES_MAX);
+  }
+
+  /** Whether some shard was scanned at a later seq than `cut` has: such a scan cannot be brought to that cut. */
+  isPast(cut: Cut): boolean {
+    return this.#shards.some(({ head }, index) => head.seq > cut[index].seq);
+  }
+
+  /** Lays the log over the scan up to the seqs of `cut`; shards that are there already stay as they are. */
+  async extend(cut: Cut): Promise<void> {
+    this.#shards = await Promise.all(
+      this.#shards.map((shard, index) => {
+        const { seq } = cut[index];
+        if (seq <= shard.head.seq) return shard;
+        return call(this.#caller, 'shards.extend', { session: shard.session, seq }, { timeout: SCAN_TIMEOUT_MS });
+      }),
+    );
+  }
+
+  async release(): Promise<void> {
+    const released = this.#shards.map(({ session }) => call(this.#caller, 'shards.release', { session }));
+    await Promise.allSettled(released);
+  }
+}

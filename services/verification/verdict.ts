@@ -1,0 +1,94 @@
+/**
+ * Holds a collection's recomputed root against the one on the ledger.
+ *
+ * Promises: `match` only when the root recomputed from stored bytes equals the root in the collection's account on the ledger, at the
+ * same cut, and the log recorded the same root. A contradiction that needs no ledger to see (stored bytes against the log, halted
+ * anchoring) is `mismatch` whether or not the ledger answers; `unreachable` and `pending` are said only when nothing contradicts.
+ */
+import type { OnChain } from '../../lib/actions/anchoring.ts';
+import type { VerifyState } from '../../lib/actions/verification.ts';
+import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { AnchorRow } from '../../lib/store/anchors.ts';
+import type { Contradiction } from '../../lib/store/contradictions.ts';
+import type { CollectionScan } from './collection-scan.ts';
+
+/** What a verification found out; `reason` is null for a match alone. */
+export interface Verdict {
+  state: VerifyState;
+  reason: string | null;
+}
+
+export const MATCH: Verdict = { state: 'match', reason: null };
+const mismatch = (reason: string): Verdict => ({ state: 'mismatch', reason });
+const pending = (reason: string): Verdict => ({ state: 'pending', reason });
+
+/** The cut behind the root on the ledger, where this service anchored it; null when it knows of none. */
+export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null {
+  if (onChain.status !== 'found' || row === null) return null;
+  if (row.confirmed?.version === onChain.version) return row.confirmed.cut;
+  const sent = row.inFlight?.cut ?? null;
+  return sent && collectionRoot(sent).version === onChain.version ? sent : null;
+}
+
+/** What is known of a collection beside its stored bytes. */
+export interface Standing {
+  row: AnchorRow | null;
+  /** Found when its shards opened, and not yet decided. */
+  contradictions: Contradiction[];
+}
+
+/** Contradictions that are seen without the ledger; null when there are none. */
+export function contradiction(scan: CollectionScan, { row, contradictions }: Standing): Verdict | null {
+  if (!scan.intact) {
+    const named = scan.differences.length;
+    return mismatch(
+      named > 0
+        ? `The stored bytes of ${named === 1 ? 'a record' : `${named} records`} contradict the root that was recorded when they were written.`
+        : 'The stored bytes contradict the root that was recorded when they were written.',
+    );
+  }
+  const reason = row?.halted?.reason ?? contradictions[0]?.reason;
+  return reason === undefined ? null : mismatch(`Anchoring is halted until an operator decides: ${reason}`);
+}
+
+/**
+ * The outcome for an anchored collection whose scan has been brought as near to the cut on the ledger as it goes. `cut` is the cut
+ * behind the root on the ledger, null when none is known.
+ */
+export function judge(scan: CollectionScan, standing: Standing, onChain: OnChain, cut: Cut | null): Verdict {
+  const { row } = standing;
+  const local = contradiction(scan, standing);
+  if (local) return local;
+  switch (onChain.status) {
+    case 'unreachable':
+      return { state: 'unreachable', reason: `The ledger cannot be reached: ${onChain.reason}` };
+    case 'foreign':
+      return mismatch(`The account on the ledger is not one that this service wrote: ${onChain.reason}`);
+    case 'absent':
+      return row?.confirmed
+        ? mismatch('A root was confirmed on the ledger, but its account is not there any more.')
+        : pending('The first root of the collection waits for its anchor.');
+    case 'found':
+      return judgeRoots(scan, row, onChain, cut);
+  }
+}
+
+function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: CollectionRoot, cut: Cut | null): Verdict {
+  const computed = scan.computed;
+  if (row?.confirmed && chain.version < row.confirmed.version) {
+    return mismatch(
+      `The ledger holds version ${chain.version}, older than version ${row.confirmed.version} confirmed before.`,
+    );
+  }
+  if (cut === null) return mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
+  const anchored = collectionRoot(cut);
+  if (anchored.merkleRoot !== chain.merkleRoot || anchored.vectorCount !== chain.vectorCount) {
+    return mismatch(`The ledger holds another root for version ${chain.version} than the one this service recorded.`);
+  }
+  if (computed.merkleRoot === chain.merkleRoot && computed.vectorCount === chain.vectorCount) return MATCH;
+  if (scan.isPast(cut)) {
+    return pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
+  }
+  return mismatch(`The stored bytes give another root for version ${chain.version} than the one on the ledger.`);
+}

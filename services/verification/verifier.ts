@@ -1,0 +1,141 @@
+/**
+ * Verifies collections against the ledger.
+ *
+ * A scan reads the stored bytes; the cut that the *log recorded* at the same seqs is wanted on the ledger (never the recomputed
+ * roots: anchoring those would launder a tampered record); then both are compared at exactly the cut that the ledger holds.
+ * Verifications that overlap share a scan: one joins while it reads, and every write acknowledged before it joined is covered, because
+ * the shards' newest heads are laid over the scan after nobody can join any more.
+ */
+import type { OnChain } from '../../lib/actions/anchoring.ts';
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { Config } from '../../lib/config.ts';
+import { isAnchored } from '../../lib/is-anchored.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import { shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { ContradictionStore } from '../../lib/store/contradictions.ts';
+import { CollectionScan } from './collection-scan.ts';
+import { contradiction, cutOnChain, judge, type Standing, type Verdict } from './verdict.ts';
+
+/** The ledger moves on while it is read: how often the row and the account are read until they belong together. */
+const READS_MAX = 10;
+const REREAD_MS = 200;
+const SUBMIT_GRACE_MS = 2_000;
+
+interface LedgerView {
+  standing: Standing;
+  onChain: OnChain;
+}
+
+export class Verifier {
+  #caller: Caller;
+  #config: Config;
+  #clock: Clock;
+  #contradictions: ContradictionStore;
+  #delay: (ms: number) => Promise<unknown>;
+  #joinable = new Map<string, Promise<VerifyResult>>();
+
+  constructor(
+    caller: Caller,
+    config: Config,
+    clock: Clock,
+    contradictions: ContradictionStore,
+    delay: (ms: number) => Promise<unknown>,
+  ) {
+    this.#caller = caller;
+    this.#config = config;
+    this.#clock = clock;
+    this.#contradictions = contradictions;
+    this.#delay = delay;
+  }
+
+  /** Throws what the shards throw; whatever the ledger does is an outcome, not an error. */
+  verify(row: CollectionRow): Promise<VerifyResult> {
+    const joined = this.#joinable.get(row.id);
+    if (joined) return joined;
+    const run = this.#verify(row).finally(() => this.#close(row.id, run));
+    this.#joinable.set(row.id, run);
+    return run;
+  }
+
+  #close(id: string, run?: Promise<VerifyResult>): void {
+    if (run === undefined || this.#joinable.get(id) === run) this.#joinable.delete(id);
+  }
+
+  async #verify(row: CollectionRow): Promise<VerifyResult> {
+    const scan = await CollectionScan.begin(this.#caller, row);
+    try {
+      this.#close(row.id);
+      await scan.extend(await this.#heads(row));
+      const anchored = await isAnchored(this.#caller, this.#config, row.accountId);
+      return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
+    } finally {
+      await scan.release();
+    }
+  }
+
+  #heads(row: CollectionRow) {
+    return Promise.all(shardSpecs(row).map((shard) => call(this.#caller, 'shards.head', { shard })));
+  }
+
+  async #unanchored(collectionId: string, scan: CollectionScan): Promise<VerifyResult> {
+    const who = this.#config.ledger === 'on' ? 'The plan' : 'This service';
+    const reason = `${who} does not anchor roots on the ledger, so there is nothing to compare with.`;
+    const verdict = contradiction(scan, await this.#standing(collectionId)) ?? { state: 'not_anchored', reason };
+    return this.#result(scan, verdict, null);
+  }
+
+  async #againstLedger(collection: CollectionRow, scan: CollectionScan): Promise<VerifyResult> {
+    const collectionId = collection.id;
+    if (contradiction(scan, await this.#standing(collectionId)) === null) await this.#anchor(collectionId, scan);
+    const view = await this.#ledger(collectionId);
+    const cut = cutOnChain(view.onChain, view.standing.row);
+    if (cut !== null && !scan.isPast(cut)) await scan.extend(cut);
+    return this.#result(scan, judge(scan, view.standing, view.onChain, cut), view.onChain);
+  }
+
+  /** A ledger that is slow or down shows in what is read from it afterwards. */
+  async #anchor(collectionId: string, scan: CollectionScan): Promise<void> {
+    const waitMs = this.#config.anchorWaitMs;
+    const params = { collectionId, cut: scan.recorded, waitMs };
+    await call(this.#caller, 'anchoring.submit', params, { timeout: waitMs + SUBMIT_GRACE_MS }).catch(() => undefined);
+  }
+
+  /** The account on the ledger and the row that belongs to it. */
+  async #ledger(collectionId: string): Promise<LedgerView> {
+    for (let reads = 1; ; reads++) {
+      const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
+      const standing = await this.#standing(collectionId);
+      const settled = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
+      if (settled || reads === READS_MAX) return { standing, onChain };
+      await this.#delay(REREAD_MS);
+    }
+  }
+
+  async #standing(collectionId: string): Promise<Standing> {
+    const row = await call(this.#caller, 'anchoring.state', { collectionId });
+    return { row, contradictions: await this.#contradictions.list(collectionId) };
+  }
+
+  #result(scan: CollectionScan, { state, reason }: Verdict, onChain: OnChain | null): VerifyResult {
+    const { merkleRoot, version, vectorCount } = scan.computed;
+    const found = onChain?.status === 'found' ? onChain : null;
+    const { differences } = scan;
+    return {
+      verified: state === 'match',
+      onChainRoot: found?.merkleRoot ?? null,
+      computedRoot: merkleRoot,
+      match: found?.merkleRoot === merkleRoot,
+      vectorCount,
+      ledgerExplorerUrl: onChain?.explorerUrl ?? null,
+      state,
+      version,
+      anchoredVersion: found?.version ?? null,
+      ledgerAddress: onChain?.address ?? null,
+      checkedAt: new Date(this.#clock.wallMs()).toISOString(),
+      ...(reason === null ? {} : { reason }),
+      ...(differences.length === 0 ? {} : { differences }),
+    };
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * `npm start [-- services/<name> ...] [--repl]`: runs Provec until SIGTERM or SIGINT.
+ *
+ * stdout gets what a person needs to begin, and nothing else; logs go to stderr. A start that is refused is told in one line on stderr.
+ * Exit codes: 0 after a graceful stop; 1 refused, crashed, or not stopped in time; 2 wrong configuration or arguments; 128 + signal
+ * when a second signal cuts the stop short.
+ */
+import { constants } from 'node:os';
+import type { Logger } from 'pino';
+
+import { call } from './lib/actions/call.ts';
+import { ConfigError, readConfig } from './lib/config.ts';
+import { INTERNAL_LIMITS } from './lib/limits.ts';
+import { makeLogger } from './lib/logger.ts';
+import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
+import { startupBanner } from './lib/startup-banner.ts';
+import { type Provec, SERVICE_NAMES, type ServiceName, startProvec } from './provec.ts';
+import { secretHash } from './services/keys/secret.ts';
+
+const EXIT_REFUSED = 1;
+const EXIT_MISUSED = 2;
+/** Room to say so before an orchestrator's SIGKILL. */
+const STOP_MARGIN_MS = 1_000;
+
+interface Arguments {
+  services: readonly ServiceName[];
+  repl: boolean;
+}
+
+function readArguments(argv: string[]): Arguments {
+  const services = new Set<ServiceName>();
+  let repl = false;
+  for (const argument of argv) {
+    const name = argument.replace(/^(\.\/)?services\//, '').replace(/\/$/, '');
+    if (argument === '--repl') repl = true;
+    else if ((SERVICE_NAMES as readonly string[]).includes(name)) services.add(name as ServiceName);
+    else
+      throw new ConfigError(
+        `${argument} is neither --repl nor one of ${SERVICE_NAMES.map((known) => `services/${known}`).join(', ')}.`,
+      );
+  }
+  return { services: services.size === 0 ? SERVICE_NAMES : [...services], repl };
+}
+
+function refuse(error: unknown): never {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`Provec cannot start: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  process.exit(error instanceof ConfigError ? EXIT_MISUSED : EXIT_REFUSED);
+}
+
+/** Stops gracefully on the first signal or fault, at once on the second. */
+class Shutdown {
+  #provec: Promise<Provec>;
+  #log: Logger;
+  #begun = false;
+
+  constructor(provec: Promise<Provec>, log: Logger) {
+    this.#provec = provec;
+    this.#log = log;
+  }
+
+  listen(): void {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (this.#begun) process.exit(128 + constants.signals[signal]);
+        this.#log.info(`stopping on ${signal}`);
+        void this.#stop(0);
+      });
+    }
+    if (process.env.npm_lifecycle_event !== undefined || process.env[SUPERVISOR_PID] !== undefined) {
+      watchParent(() => {
+        if (this.#begun) return;
+        this.#log.info('stopping because what started this process has ended');
+        void this.#stop(0);
+      });
+    }
+    for (const fault of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(fault, (error: unknown) => {
+        this.#log.fatal({ err: error }, `stopping after an ${fault}`);
+        if (!this.#begun) void this.#stop(EXIT_REFUSED);
+        else process.exitCode = EXIT_REFUSED;
+      });
+    }
+  }
+
+  async #stop(code: number): Promise<void> {
+    this.#begun = true;
+    process.exitCode = code;
+    setTimeout(() => {
+      this.#log.fatal('did not stop in time');
+      process.exit(EXIT_REFUSED);
+    }, INTERNAL_LIMITS.shutdownMaxMs - STOP_MARGIN_MS).unref();
+    const provec = await this.#provec.catch(() => null);
+    // A start that failed meanwhile is told, and ended, by whoever awaits it.
+    if (provec === null) return;
+    await provec.stop();
+    this.#log.info('stopped');
+    process.exit();
+  }
+}
+
+async function main(): Promise<void> {
+  const { services, repl } = readArguments(process.argv.slice(2));
+  const config = readConfig(process.env);
+  const log = makeLogger(config);
+  const starting = startProvec(config, { log, services });
+  // Whoever read our first lines may have closed the pipe.
+  process.stdout.on('error', () => undefined);
+  new Shutdown(starting, log).listen();
+  const provec = await starting.catch((error: unknown) => {
+    log.debug({ err: error }, 'the start failed');
+    throw error;
+  });
+  const ledger = services.includes('anchoring') ? await call(provec.broker, 'anchoring.info', {}) : null;
+  const { url, healthUrl, bootstrapSecret } = provec;
+  const isBootstrapKeyIgnored =
+    services.includes('keys') &&
+    bootstrapSecret === null &&
+    config.bootstrapKey !== null &&
+    (await provec.store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
+  const devLedgerUrl = provec.devLedger?.url ?? null;
+  process.stdout.write(
+    startupBanner(config, { url, healthUrl, ledger, devLedgerUrl, bootstrapSecret, isBootstrapKeyIgnored }),
+  );
+  if (!repl) return;
+  // It loads `node:domain`, which makes every event of the process dearer.
+  const { openConsole } = await import('./mixins/repl/console.ts');
+  openConsole(provec.broker, () => provec.stop());
+}
+
+await main().catch(refuse);

@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
+import { refusal, refusalOf } from '../support/refusal.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+
+const WRITES = 7;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+});
+afterAll(() => service.stop());
+
+describe.each([1, 8])('over %i shards', (shards) => {
+  const path = `/collections/anchors-${shards}`;
+  const written: AnchorsPage['anchors'] = [];
+  const page = (search = '') => service.api<AnchorsPage>('GET', `${path}/anchors${search}`);
+
+  beforeAll(async () => {
+    await service.api('POST', '/collections', { name: `anchors-${shards}`, dimensions: 1, shards });
+  });
+
+  test('none at first', async () => {
+    expect(await page()).toMatchObject({ status: 200, body: { anchors: [], nextCursor: null } });
+  });
+
+  test('every root that was confirmed, newest first', async () => {
+    for (let at = 0; at < WRITES; at++) {
+      const records = [{ id: `r${at}`, values: [at + 1] }];
+      const { body } = await service.api<UpsertResult>('POST', `${path}/upsert`, { records });
+      const { version, merkleRoot, vectorCount, ledgerTx, ledgerExplorerUrl } = body;
+      written.unshift({
+        version,
+        merkleRoot,
+        vectorCount,
+        ledgerTx: ledgerTx!,
+        ledgerExplorerUrl: ledgerExplorerUrl!,
+        confirmedAt: expect.stringMatching(/^\d{4}-.*Z$/) as unknown as string,
+      });
+    }
+    const { status, body } = await page();
+    expect({ status, body }).toEqual({ status: 200, body: { anchors: written, nextCursor: null } });
+  });
+
+  test.each([1, 2, 3, 6, 7, 8, 1_000])('in pages of %i', async (limit) => {
+    const pages: AnchorsPage['anchors'][] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await page(`?limit=${limit}${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
+      pages.push(body.anchors);
+      cursor = body.nextCursor;
+    }
+    expect(pages.flat()).toEqual(written);
+    expect(pages.map(({ length }) => length)).toEqual([
+      ...Array(Math.ceil(WRITES / limit) - 1).fill(limit),
+      WRITES % limit || limit,
+    ]);
+  });
+
+  test('a root confirmed between two pages shifts nothing', async () => {
+    const first = (await page('?limit=3')).body;
+    await service.api('POST', `${path}/upsert`, { records: [{ id: 'later', values: [1] }] });
+    const second = (await page(`?limit=3&cursor=${first.nextCursor}`)).body;
+    expect([...first.anchors, ...second.anchors]).toEqual(written.slice(0, 6));
+  });
+
+  test.each([
+    ['?limit=0', 'limit'],
+    ['?limit=1001', 'limit'],
+    ['?limit=-1', 'limit'],
+    ['?limit=1.5', 'limit'],
+    ['?limit=ten', 'limit'],
+    ['?limit=', 'limit'],
+    ['?cursor=', 'cursor'],
+    ['?cursor=made-up', 'cursor'],
+    [`?cursor=${'x'.repeat(600)}`, 'cursor'],
+    ['?limit=1&limit=2', 'limit'],
+    ['?offset=3', 'offset'],
+  ])('%s is refused', async (search, field) => {
+    expect(await page(search)).toEqual(refusalOf(field));
+  });
+});
+
+test('on the plan free there are none', async () => {
+  const { api } = await createTenant(service, 'free');
+  await api('POST', '/collections', { name: 'free', dimensions: 1 });
+  await api('POST', '/collections/free/upsert', { records: [{ id: 'a', values: [1] }] });
+  expect((await api('GET', '/collections/free/anchors')).body).toEqual({ anchors: [], nextCursor: null });
+});
+
+test('an unknown collection is 404', async () => {
+  expect(await service.api('GET', '/collections/never/anchors')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
+});

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { rawRequest } from '../support/raw-request.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+
+const APP = 'https://app.example';
+const preflight = {
+  origin: APP,
+  'access-control-request-method': 'POST',
+  'access-control-request-headers': 'authorization',
+};
+const corsOf = (headers: object) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control') || name === 'vary'));
+
+let service: TestService;
+const start = async (origins?: string) => {
+  const cors: Record<string, string> = origins === undefined ? {} : { PROVEC_CORS_ORIGINS: origins };
+  service = await startService({ PROVEC_LEDGER: 'off', ...cors });
+};
+const send = (method: string, path: string, headers: Record<string, string>) =>
+  rawRequest(service.provec.url!, method, path, { authorization: `Bearer ${TEST_KEY}`, ...headers });
+
+describe('off, as by default', () => {
+  beforeAll(() => start());
+  afterAll(() => service.stop());
+
+  test.each([
+    ['GET', '/api/v1/collections', { origin: APP }, 200],
+    ['OPTIONS', '/api/v1/collections', preflight, 204],
+    ['GET', '/livez', { origin: APP }, 200],
+  ])('%s %s has no such header', async (method, path, headers, status) => {
+    const answer = await send(method, path, headers);
+    expect([answer.status, corsOf(answer.headers)]).toEqual([status, {}]);
+  });
+});
+
+describe('on for two origins', () => {
+  beforeAll(() => start(`${APP},http://localhost:3000`));
+  afterAll(() => service.stop());
+
+  test('a preflight needs no key, and says what may be sent', async () => {
+    const answer = await send('OPTIONS', '/api/v1/collections/some/query', { ...preflight, authorization: '' });
+    expect([answer.status, corsOf(answer.headers)]).toEqual([
+      204,
+      {
+        'access-control-allow-origin': APP,
+        'access-control-allow-methods': 'POST, OPTIONS',
+        'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+        'access-control-expose-headers': 'X-Request-Id, Retry-After',
+        'access-control-max-age': '600',
+        vary: 'Origin',
+      },
+    ]);
+  });
+
+  test.each([
+    [200, `Bearer ${TEST_KEY}`],
+    [401, 'Bearer wrong'],
+  ])('an answer with status %i may be read', async (status, authorization) => {
+    const answer = await send('GET', '/api/v1/collections', { origin: 'http://localhost:3000', authorization });
+    expect([answer.status, corsOf(answer.headers)]).toEqual([
+      status,
+      {
+        'access-control-allow-origin': 'http://localhost:3000',
+        'access-control-expose-headers': 'X-Request-Id, Retry-After',
+        vary: 'Origin',
+      },
+    ]);
+  });
+
+  test.each(['https://evil.example', 'https://app.example.evil.example', 'http://app.example', 'null', ''])(
+    'another origin (%j) may not',
+    async (origin) => {
+      const answer = await send('GET', '/api/v1/collections', { origin });
+      expect([answer.status, corsOf(answer.headers)]).toEqual([200, { vary: 'Origin' }]);
+    },
+  );
+});
+
+describe('on for any', () => {
+  beforeAll(() => start('*'));
+  afterAll(() => service.stop());
+
+  test('every origin may read, without credentials', async () => {
+    const { headers } = await send('GET', '/api/v1/collections', { origin: 'https://anybody.example' });
+    expect(headers['access-control-allow-origin']).toBe('*');
+    expect(headers).not.toHaveProperty('access-control-allow-credentials');
+  });
+});

@@ -1,0 +1,221 @@
+/** One request for every code that a client can provoke from outside, and the whole answer to it. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ERROR_TABLE } from '../../lib/errors.ts';
+import { StoreError } from '../../lib/store/port.ts';
+import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
+
+const STATUS_URL = 'https://status.example/now';
+const PRICING_URL = 'https://pricing.example/plans';
+/** With the plan's collections used up. */
+let tenant: Tenant;
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({
+    PROVEC_LEDGER: 'off',
+    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
+    PROVEC_STATUS_URL: STATUS_URL,
+    PROVEC_PRICING_URL: PRICING_URL,
+    PROVEC_PLANS: '{"free": {"collections": 0}}',
+    PROVEC_LOG_LEVEL: 'silent',
+  });
+  tenant = await createTenant(service, 'free');
+  await service.api('POST', '/collections', { name: 'here', dimensions: 2 });
+  await service.api('POST', '/collections', { name: 'kept', dimensions: 2, deletionProtection: true });
+});
+afterAll(() => service.stop());
+
+interface Sent {
+  method?: string;
+  body?: string;
+  key?: string | null;
+  headers?: Record<string, string>;
+}
+const send = (path: string, { method = 'GET', body, key = TEST_KEY, headers = {} }: Sent): Promise<RawAnswer> =>
+  rawRequest(
+    service.provec.url!,
+    method,
+    `/api/v1${path}`,
+    {
+      'x-request-id': 'asked.by-test',
+      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json', 'content-length': `${body.length}` }),
+      ...headers,
+    },
+    body,
+  );
+const post = (body: string, more: Sent = {}): Sent => ({ method: 'POST', body, ...more });
+
+type Case = [
+  code: keyof typeof ERROR_TABLE,
+  status: number,
+  path: string,
+  sent: Sent,
+  extras?: object,
+  headers?: object,
+];
+const detail = (path: string) => ({ details: [{ path, expected: expect.any(String), got: expect.any(String) }] });
+const NO_KEY = '/keys/00000000-0000-4000-8000-000000000000';
+const NO_ACCOUNT = '/admin/accounts/00000000-0000-4000-8000-00000000ffff';
+
+const CASES: Case[] = [
+  ['INVALID_JSON', 400, '/collections', post('{"name":')],
+  ['INVALID_JSON', 400, '/collections', post('[]')],
+  ['INVALID_JSON', 400, '/collections', post('')],
+  ['INVALID_JSON', 400, '/collections', post('{"__proto__": {"name": "x"}}')],
+  ['INVALID_JSON', 400, '/collections', post(`${'{"a":'.repeat(65)}1${'}'.repeat(65)}`)],
+  ['INVALID_ARGUMENT', 400, '/collections', post('{"name": "x", "dimensions": 0}'), detail('dimensions')],
+  ['DIMENSION_MISMATCH', 400, '/collections/here/query', post('{"vector": [1]}'), detail('vector')],
+  [
+    'INVALID_FILTER',
+    400,
+    '/collections/here/query',
+    post('{"vector": [1, 2], "filter": {"a": {"$x": 1}}}'),
+    detail('filter.a.$x'),
+  ],
+  ['UNAUTHENTICATED', 401, '/usage', { key: null }, {}, { 'www-authenticate': 'Bearer' }],
+  ['UNAUTHENTICATED', 401, '/usage', { key: 'pv_live_unknown' }, {}, { 'www-authenticate': 'Bearer' }],
+  ['FORBIDDEN', 403, '/collections/kept', { method: 'DELETE' }],
+  ['COLLECTION_NOT_FOUND', 404, '/collections/never', {}],
+  ['KEY_NOT_FOUND', 404, NO_KEY, { method: 'DELETE' }],
+  ['ACCOUNT_NOT_FOUND', 404, NO_ACCOUNT, { method: 'DELETE', key: ADMIN_TOKEN }],
+  ['RECORD_NOT_FOUND', 404, '/collections/here/query', post('{"id": "absent"}')],
+  ['ROUTE_NOT_FOUND', 404, '/nowhere', {}],
+  ['METHOD_NOT_ALLOWED', 405, '/collections', { method: 'PUT' }, {}, { allow: expect.stringContaining('POST') }],
+  ['COLLECTION_EXISTS', 409, '/collections', post('{"name": "here", "dimensions": 2}')],
+  ['BODY_TOO_LARGE', 413, '/collections/here/upsert', { method: 'POST', headers: { 'content-length': '67108865' } }],
+  ['UNSUPPORTED_MEDIA_TYPE', 415, '/collections', post('name: x', { headers: { 'content-type': 'text/yaml' } })],
+];
+
+test.each(
+  CASES.map(([code, status, path, sent, extras = {}, headers = {}], at) => ({
+    at,
+    code,
+    status,
+    path,
+    sent,
+    extras,
+    headers,
+  })),
+)('$code $status: $path ($at)', async ({ code, status, path, sent, extras, headers }) => {
+  const answer = await send(path, sent);
+  expect(answer).toMatchObject({
+    status,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-request-id': 'asked.by-test',
+      ...headers,
+    },
+  });
+  expect(answer.headers).not.toHaveProperty('retry-after');
+  expect(JSON.parse(answer.text)).toEqual({
+    error: expect.stringMatching(/^\S.{15,}\S$/),
+    code,
+    status,
+    requestId: 'asked.by-test',
+    ...extras,
+  });
+  expect(ERROR_TABLE[code].status).toBe(status);
+});
+
+test('LAST_KEY 409', async () => {
+  const { body } = await tenant.api('DELETE', `/keys/${tenant.key.id}`);
+  expect(body).toEqual({ error: expect.any(String), code: 'LAST_KEY', status: 409, requestId: expect.any(String) });
+});
+
+test('PLAN_LIMIT_REACHED 429 names the pricing page; a stock that is full does not say when to try again', async () => {
+  const { body, headers } = await tenant.api('POST', '/collections', { name: 'more', dimensions: 2 });
+  expect(body).toEqual({
+    error: expect.stringContaining(PRICING_URL),
+    code: 'PLAN_LIMIT_REACHED',
+    status: 429,
+    requestId: expect.any(String),
+    pricingUrl: PRICING_URL,
+  });
+  expect(headers.get('retry-after')).toBeNull();
+});
+
+test('every failure to authenticate has one and the same body', async () => {
+  const headers = [
+    '',
+    'Bearer',
+    'Bearer  ',
+    TEST_KEY,
+    `Basic ${TEST_KEY}`,
+    `Bearer ${TEST_KEY}x`,
+    `Bearer ${TEST_KEY} x`,
+  ];
+  const answers = await Promise.all(
+    headers.map((authorization) => send('/usage', { key: null, headers: { authorization } })),
+  );
+  answers.push(await send('/usage', { key: null }));
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(answers[0].status).toBe(401);
+});
+
+describe('when the service is at fault', () => {
+  // What is put in the place of a service here stays: these are the last tests of the file.
+  const takeAway = (name: string) => {
+    const { broker } = service.provec;
+    return broker.destroyService(broker.getLocalService(name));
+  };
+  const putInPlace = async (name: string, action: string, fault: Error) => {
+    await takeAway(name);
+    const { broker } = service.provec;
+    broker.createService({ name, actions: { [action]: () => Promise.reject(fault) } });
+    await broker.waitForServices(name);
+  };
+
+  test('INTERNAL 500 directs to the status page, and says nothing of the cause', async () => {
+    await putInPlace('metering', 'usage', new TypeError('secret-host-7 cannot read /var/secret/path.ts'));
+    const { status, text, headers } = await send('/usage', {});
+    expect([status, headers['retry-after']]).toEqual([500, undefined]);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringContaining(STATUS_URL),
+      code: 'INTERNAL',
+      status: 500,
+      requestId: 'asked.by-test',
+      statusUrl: STATUS_URL,
+    });
+    expect(text + JSON.stringify(headers)).not.toMatch(/secret|TypeError|\.ts|\bat /);
+  });
+
+  test('OUT_OF_CAPACITY 507', async () => {
+    await putInPlace('metering', 'usage', new StoreError('capacity', 'ENOSPC on /dev/secret'));
+    const { status, text } = await send('/usage', {});
+    expect(status).toBe(507);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringContaining('reads and deletes still work'),
+      code: 'OUT_OF_CAPACITY',
+      status: 507,
+      requestId: 'asked.by-test',
+    });
+  });
+
+  const expectUnavailable = ({ status, headers, text }: RawAnswer) => {
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringMatching(/^\S.{15,}\S$/),
+      code: 'UNAVAILABLE',
+      status: 503,
+      requestId: 'asked.by-test',
+      retryAfterSeconds: 1,
+    });
+    expect(text).not.toMatch(/secret|node-3|metering/);
+  };
+
+  test.each([
+    ['the store is out of reach', new StoreError('unavailable', 'secret-host-7 is silent')],
+    ['an action does not answer', Object.assign(new Error('node-3'), { name: 'RequestTimeoutError' })],
+  ])('UNAVAILABLE 503 says when to try again: %s', async (_, fault) => {
+    await putInPlace('metering', 'usage', fault);
+    expectUnavailable(await send('/usage', {}));
+  });
+
+  test('UNAVAILABLE 503 where a service is gone', async () => {
+    await takeAway('metering');
+    expectUnavailable(await send('/usage', {}));
+  });
+});

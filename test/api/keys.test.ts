@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { KeyView } from '../../lib/actions/keys.ts';
+import { HandClock } from '../support/accounts.ts';
+import { apiClient } from '../support/api-client.ts';
+import { refusal, refusalOf } from '../support/refusal.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const NOW = '2026-11-15T12:00:00.000Z';
+const clock = new HandClock(NOW);
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_ADMIN_TOKEN: ADMIN_TOKEN }, { clock });
+});
+afterAll(() => service.stop());
+
+type Issued = KeyView & { secret: string };
+const create = async (request: object) => (await service.api<{ key: Issued }>('POST', '/keys', request)).body.key;
+const list = async () => (await service.api<{ keys: KeyView[] }>('GET', '/keys')).body.keys;
+const withKey = (secret: string) => apiClient(service.provec.url!, secret);
+const unauthenticated = refusal(401, 'UNAUTHENTICATED');
+
+describe('creation', () => {
+  test('answers with the secret, once', async () => {
+    const { status, body } = await service.api<{ key: Issued }>('POST', '/keys', { name: 'deploy' });
+    expect({ status, body }).toEqual({
+      status: 201,
+      body: {
+        key: {
+          id: expect.stringMatching(UUID),
+          name: 'deploy',
+          key_prefix: body.key.secret.slice(0, 12),
+          scopes: ['read', 'write', 'manage'],
+          created_at: NOW,
+          expires_at: null,
+          last_used_at: null,
+          revoked: false,
+          secret: expect.stringMatching(/^pv_live_[A-Za-z0-9_-]{43}$/),
+        },
+      },
+    });
+    const { secret, ...shown } = body.key;
+    expect(await list()).toContainEqual(shown);
+    expect(JSON.stringify(await list())).not.toContain(secret.slice(12));
+  });
+
+  test('every key has a secret of its own, and works at once', async () => {
+    const keys = await Promise.all(Array.from({ length: 8 }, () => create({ name: 'same name' })));
+    expect(new Set(keys.map(({ secret }) => secret)).size).toBe(8);
+    for (const { secret } of keys) expect(await withKey(secret)('GET', '/collections')).toMatchObject({ status: 200 });
+  });
+
+  test.each<[string, object, object]>([
+    ['one scope', { scopes: ['read'] }, { scopes: ['read'] }],
+    ['scopes in any order', { scopes: ['manage', 'read'] }, { scopes: ['manage', 'read'] }],
+    ['a time in UTC', { expires_at: '2030-01-31T00:00:00Z' }, { expires_at: '2030-01-31T00:00:00.000Z' }],
+    ['a time with an offset', { expires_at: '2030-01-31T02:00:00+02:00' }, { expires_at: '2030-01-31T00:00:00.000Z' }],
+    ['no expiry, said', { expires_at: null }, { expires_at: null }],
+    ['128 characters', { name: '🧭'.repeat(128) }, { name: '🧭'.repeat(128) }],
+  ])('accepts %s', async (_, request, shown) => {
+    expect(await create({ name: 'fine', ...request })).toMatchObject(shown);
+  });
+
+  test.each<[string, object, ...string[]]>([
+    ['no name', {}, 'name'],
+    ['an empty name', { name: '' }, 'name'],
+    ['129 characters', { name: 'x'.repeat(129) }, 'name'],
+    ['a lone surrogate', { name: '\ud83e' }, 'name'],
+    ['a number', { name: 1 }, 'name'],
+    ['no scope', { name: 'x', scopes: [] }, 'scopes'],
+    ['text for scopes', { name: 'x', scopes: 'read' }, 'scopes'],
+    ['an unknown scope', { name: 'x', scopes: ['read', 'admin'] }, 'scopes[1]'],
+    ['a scope twice', { name: 'x', scopes: ['read', 'read'] }, 'scopes[1]'],
+    ['a time that is over', { name: 'x', expires_at: NOW }, 'expires_at'],
+    ['a date', { name: 'x', expires_at: '2030-01-31' }, 'expires_at'],
+    ['the 30th of February', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at'],
+    ['a number for a time', { name: 'x', expires_at: 1_900_000_000 }, 'expires_at'],
+    ['several', { scopes: ['all'], expires_at: 'never' }, 'name', 'scopes[0]', 'expires_at'],
+    ['a secret of one own', { name: 'x', secret: 'y' }, 'secret'],
+  ])('refuses %s', async (_, request, ...paths) => {
+    const before = await list();
+    expect(await service.api('POST', '/keys', request)).toEqual(refusalOf(...paths));
+    expect(await list()).toEqual(before);
+  });
+});
+
+describe('the list', () => {
+  test('is the newest first, without secrets, with the last use', async () => {
+    clock.advance(1_000);
+    const older = await create({ name: 'older' });
+    clock.advance(1_000);
+    const newer = await create({ name: 'newer' });
+    expect((await list()).slice(0, 2).map(({ id }) => id)).toEqual([newer.id, older.id]);
+    await withKey(older.secret)('GET', '/collections');
+    await service.restart();
+    const used = (await list()).find(({ id }) => id === older.id);
+    expect(used).toMatchObject({ last_used_at: new Date(clock.wallMs()).toISOString() });
+    for (const key of await list()) expect(key).not.toHaveProperty('secret');
+  });
+});
+
+describe('revocation', () => {
+  test('takes effect at once, is final, and the key leaves the list', async () => {
+    const { id, secret } = await create({ name: 'leaked' });
+    const leaked = withKey(secret);
+    expect(await leaked('GET', '/collections')).toMatchObject({ status: 200 });
+    const { status, body } = await service.api('DELETE', `/keys/${id}`);
+    expect({ status, body }).toEqual({ status: 200, body: { revoked: true } });
+    expect(await leaked('GET', '/collections')).toEqual(unauthenticated);
+    expect(await leaked('DELETE', `/keys/${id}`)).toEqual(unauthenticated);
+    expect((await list()).map((key) => key.id)).not.toContain(id);
+    expect(await service.api('DELETE', `/keys/${id}`)).toMatchObject({ status: 404, body: { code: 'KEY_NOT_FOUND' } });
+    await service.restart();
+    expect(await withKey(secret)('GET', '/collections')).toEqual(unauthenticated);
+  });
+
+  test.each(['00000000-0000-4000-8000-000000000000', 'x', '..%2f', '%00', `${'a'.repeat(100)}`])(
+    'of a key that is not there is 404 (%s)',
+    async (id) => {
+      expect(await service.api('DELETE', `/keys/${id}`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
+    },
+  );
+
+  test("another account's key is exactly as absent", async () => {
+    const tenant = await createTenant(service, 'free');
+    expect(await service.api('DELETE', `/keys/${tenant.key.id}`)).toEqual(refusal(404, 'KEY_NOT_FOUND'));
+    expect(await tenant.api('GET', '/collections')).toMatchObject({ status: 200 });
+    const keys = (await tenant.api<{ keys: KeyView[] }>('GET', '/keys')).body.keys;
+    expect(keys.map(({ id }) => id)).toEqual([tenant.key.id]);
+  });
+
+  test('the last key that can manage stays: LAST_KEY; others may go', async () => {
+    const tenant = await createTenant(service, 'enterprise');
+    const reader = await tenant.api<{ key: Issued }>('POST', '/keys', { name: 'reader', scopes: ['read', 'write'] });
+    expect(await tenant.api('DELETE', `/keys/${tenant.key.id}`)).toEqual(refusal(409, 'LAST_KEY'));
+    expect(await tenant.api('DELETE', `/keys/${reader.body.key.id}`)).toMatchObject({ status: 200 });
+    const { key } = (await tenant.api<{ key: Issued }>('POST', '/keys', { name: 'next', scopes: ['manage'] })).body;
+    expect(await tenant.api('DELETE', `/keys/${tenant.key.id}`)).toMatchObject({ status: 200 });
+    expect(await withKey(key.secret)('DELETE', `/keys/${key.id}`)).toEqual(refusal(409, 'LAST_KEY'));
+  });
+});
+
+test('an expired key is refused from the instant it names, like one that never was', async () => {
+  const expires_at = new Date(clock.wallMs() + 60_000).toISOString();
+  const { secret } = await create({ name: 'short-lived', expires_at });
+  clock.advance(59_999);
+  expect(await withKey(secret)('GET', '/collections')).toMatchObject({ status: 200 });
+  clock.advance(1);
+  const expired = await withKey(secret)('GET', '/collections');
+  expect(expired).toEqual(unauthenticated);
+  const unknown = await withKey(`pv_live_${'x'.repeat(43)}`)('GET', '/collections');
+  expect(unknown.body.error).toBe(expired.body.error);
+  expect(await withKey(TEST_KEY)('GET', '/collections')).toMatchObject({ status: 200 });
+});

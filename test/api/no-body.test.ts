@@ -1,0 +1,52 @@
+/** Operations that take no body: what is sent to them all the same is not ignored. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { rawRequest } from '../support/raw-request.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off' });
+  await service.api('POST', '/collections', { name: 'docs', dimensions: 3 });
+});
+afterAll(() => service.stop());
+
+const send = async (method: string, path: string, body?: string, headers: Record<string, string> = {}) => {
+  const length: Record<string, string> = headers['transfer-encoding']
+    ? {}
+    : { 'content-length': String(Buffer.byteLength(body ?? '')) };
+  const authorization = `Bearer ${TEST_KEY}`;
+  const { status, text } = await rawRequest(
+    service.provec.url!,
+    method,
+    `/api/v1${path}`,
+    { authorization, ...length, ...headers },
+    body,
+  );
+  return { status, ...(JSON.parse(text) as { code?: string; details?: unknown[]; error?: string }) };
+};
+
+test('ids sent along do not have the whole collection deleted', async () => {
+  expect(await send('DELETE', '/collections/docs', '{"ids":["a"]}')).toMatchObject({
+    status: 400,
+    code: 'INVALID_ARGUMENT',
+    error: 'ids is not a field of this operation; this operation takes no fields.',
+    details: [{ path: 'ids', expected: 'absent' }],
+  });
+  expect((await send('GET', '/collections/docs')).status).toBe(200);
+});
+
+test.each(['/collections', '/collections/docs', '/collections/docs/verify', '/usage', '/keys'])(
+  'fields in a GET of %s are refused',
+  async (path) => {
+    expect(await send('GET', path, '{"filter":{}}')).toMatchObject({ status: 400, details: [{ path: 'filter' }] });
+    expect(await send('GET', path, '{')).toMatchObject({ status: 400, code: 'INVALID_JSON' });
+    expect(await send('GET', path, 'a=b', { 'content-type': 'text/plain' })).toMatchObject({ status: 415 });
+  },
+);
+
+test('an empty body, or an object without fields, is as none', async () => {
+  expect((await send('GET', '/usage', '')).status).toBe(200);
+  expect((await send('GET', '/usage', '{}')).status).toBe(200);
+  expect((await send('GET', '/usage', '', { 'transfer-encoding': 'chunked' })).status).toBe(200);
+  expect((await send('DELETE', '/collections/docs', ' {} ')).status).toBe(200);
+});

@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ApiDocument, type ApiOperation, type Json } from '../support/api-document.ts';
+import { rawRequest } from '../support/raw-request.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN } from '../support/tenant.ts';
+
+/** Of spec.md, api.md and what was added since. */
+const ROUTES = [
+  'GET /api/v1/collections',
+  'POST /api/v1/collections',
+  'GET /api/v1/collections/{name}',
+  'PATCH /api/v1/collections/{name}',
+  'DELETE /api/v1/collections/{name}',
+  'POST /api/v1/collections/{name}/upsert',
+  'POST /api/v1/collections/{name}/query',
+  'POST /api/v1/collections/{name}/fetch',
+  'POST /api/v1/collections/{name}/delete',
+  'GET /api/v1/collections/{name}/verify',
+  'GET /api/v1/collections/{name}/proof',
+  'GET /api/v1/collections/{name}/anchors',
+  'GET /api/v1/usage',
+  'GET /api/v1/keys',
+  'POST /api/v1/keys',
+  'DELETE /api/v1/keys/{id}',
+  'GET /',
+  'GET /livez',
+  'GET /readyz',
+  'GET /metrics',
+  'GET /openapi.json',
+];
+const OPERATOR_ROUTES = [
+  'GET /api/v1/admin/accounts',
+  'POST /api/v1/admin/accounts',
+  'PATCH /api/v1/admin/accounts/{id}',
+  'DELETE /api/v1/admin/accounts/{id}',
+];
+
+let service: TestService;
+let document: ApiDocument;
+beforeAll(async () => {
+  service = await startService({
+    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
+    PROVEC_LIMITS: '{"topKMax": 77, "recordsPerUpsertMax": 55}',
+    PROVEC_PLANS: '{"free": {"collections": 0}}',
+  });
+  document = await documentOf(service);
+});
+afterAll(() => service.stop());
+
+async function documentOf({ provec }: TestService): Promise<ApiDocument> {
+  const response = await fetch(`${provec.url}/openapi.json`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+  return new ApiDocument(await response.json());
+}
+const send = async (method: string, path: string, token: string | null, body?: unknown) => {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    ...(text === undefined
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
+  };
+  return rawRequest(service.provec.url!, method, path, headers, text);
+};
+const namesOf = ({ operations }: ApiDocument) => operations.map(({ method, path }) => `${method} ${path}`).sort();
+
+describe('the document', () => {
+  test('is OpenAPI 3.1 with every route and no other', () => {
+    expect(document.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1\.\d$/), info: { title: 'Provec' } });
+    expect(namesOf(document)).toEqual([...ROUTES, ...OPERATOR_ROUTES].sort());
+  });
+
+  test('refers to nothing that is not there, and leaves nothing unused', () => {
+    const references = new Set(document.references);
+    for (const reference of references)
+      expect([reference, document.resolve(reference)]).toEqual([reference, expect.any(Object)]);
+    for (const [kind, entries] of Object.entries(document.json.components)) {
+      if (kind === 'securitySchemes') continue;
+      for (const name of Object.keys(entries)) expect(references).toContain(`#/components/${kind}/${name}`);
+    }
+  });
+
+  test('has only schemas that JSON Schema 2020-12 knows', () => {
+    for (const schema of Object.values(document.json.components.schemas)) document.compile(schema as Json);
+    for (const { operation } of document.operations) {
+      for (const { content } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
+        for (const { schema } of Object.values(content ?? {})) document.compile(schema);
+      }
+    }
+  });
+
+  test('names every operation once, every parameter of a path, a known way in, and what each answer is', () => {
+    const ids = document.operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    const schemes = Object.keys(document.json.components.securitySchemes);
+    for (const { path, operation } of document.operations) {
+      const inPath = (operation.parameters ?? [])
+        .map((parameter) => (parameter.$ref ? document.resolve(parameter.$ref as string) : parameter) as Json)
+        .filter((parameter) => parameter.in === 'path');
+      expect(inPath.map(({ name, required }) => [name, required])).toEqual(
+        [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
+      );
+      for (const requirement of operation.security)
+        expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
+      for (const { description } of Object.values(operation.responses)) expect(description).toMatch(/\S/);
+    }
+  });
+
+  test('has the limits of this configuration', () => {
+    const { Query, Upsert } = document.json.components.schemas as Record<string, { properties: Record<string, Json> }>;
+    expect([Query.properties.topK.maximum, Upsert.properties.records.maxItems]).toEqual([77, 55]);
+  });
+
+  test('has the routes of an operator only where there is one', async () => {
+    const without = await startService({ PROVEC_LEDGER: 'off' });
+    try {
+      expect(namesOf(await documentOf(without))).toEqual(ROUTES.toSorted());
+    } finally {
+      await without.stop();
+    }
+  });
+});
+
+describe('what the service refuses', () => {
+  const wrongIn = (name: string, body: Json) =>
+    document.faultsOf(document.json.paths[`/api/v1${name}`].post.requestBody, JSON.parse(JSON.stringify(body)) as Json)
+      .length > 0;
+
+  test.each([
+    { name: 'x', dimensions: 0 },
+    { name: 'x', dimensions: 8_193 },
+    { name: '-', dimensions: 1 },
+    { name: 'x', dimensions: 1, shards: 3 },
+    { name: 'x', dimensions: 1, shards: 0 },
+    { name: 'x', dimensions: 1, shards: 512 },
+    { name: 'x', dimensions: 1, replicas: 4 },
+    { name: 'x', dimensions: 1, metric: 'l2' },
+  ])('of a collection %j', async (body) => {
+    expect((await send('POST', '/api/v1/collections', TEST_KEY, body)).status).toBe(400);
+    expect(wrongIn('/collections', body)).toBe(true);
+  });
+
+  const LISTED = Array(10_001).fill(1);
+  test.each<[status: 200 | 400, filter: unknown]>([
+    [200, {}],
+    [200, { a: 1, 'b.c': 'x', '': null, d: false }],
+    [200, { a: { $gte: 1, $lt: 2 }, b: { $not: { $in: [1, 'x', null, true] } } }],
+    [200, { $and: [{ a: { $exists: false } }, { $or: [{}, { $not: { b: { $nin: [] } } }] }] }],
+    [200, { constructor: { $eq: 1 } }],
+    [400, 'a = 1'],
+    [400, [{ a: 1 }]],
+    [400, null],
+    [400, { $foo: 1 }],
+    [400, { $eq: 1 }],
+    [400, { a: { $foo: 1 } }],
+    [400, { a: {} }],
+    [400, { a: [1, 2] }],
+    [400, { a: { b: 1 } }],
+    [400, { a: { gt: 1 } }],
+    [400, { a: { $or: [1] } }],
+    [400, { a: { $eq: [1] } }],
+    [400, { a: { $ne: {} } }],
+    [400, { a: { $gt: true } }],
+    [400, { a: { $lte: null } }],
+    [400, { a: { $lt: [1] } }],
+    [400, { a: { $in: 1 } }],
+    [400, { a: { $nin: [[1]] } }],
+    [400, { a: { $in: LISTED } }],
+    [400, { a: { $exists: 1 } }],
+    [400, { a: { $not: 1 } }],
+    [400, { a: { $not: {} } }],
+    [400, { $and: [] }],
+    [400, { $or: { a: 1 } }],
+    [400, { $or: [{ a: 1 }, 'b'] }],
+    [400, { $not: [] }],
+  ])('and what it takes, of filters: %i for %j', async (status, filter) => {
+    await send('POST', '/api/v1/collections', TEST_KEY, { name: 'filtered', dimensions: 1 });
+    const body = { vector: [1], filter };
+    expect((await send('POST', '/api/v1/collections/filtered/query', TEST_KEY, body)).status).toBe(status);
+    expect(wrongIn('/collections/{name}/query', body as Json)).toBe(status === 400);
+  });
+
+  test('of vectors', async () => {
+    await send('POST', '/api/v1/collections', TEST_KEY, { name: 'filtered', dimensions: 1 });
+    const one = '/collections/filtered';
+    for (const vector of [[], ['1'], 1, Array(8_193).fill(1)]) {
+      expect((await send('POST', `/api/v1${one}/query`, TEST_KEY, { vector })).status).toBe(400);
+      expect(wrongIn('/collections/{name}/query', { vector })).toBe(true);
+      const records = [{ id: 'a', values: vector }];
+      expect((await send('POST', `/api/v1${one}/upsert`, TEST_KEY, { records })).status).toBe(400);
+      expect(wrongIn('/collections/{name}/upsert', { records })).toBe(true);
+    }
+    await send('DELETE', `/api/v1${one}`, TEST_KEY);
+  });
+});
+
+describe('what it says is so', () => {
+  const concrete = (path: string) =>
+    path.replace('{name}', 'some').replace('{id}', '00000000-0000-4000-8000-000000000000');
+
+  test('every route is there, and asks for a key where it says so', async () => {
+    for (const { method, path, operation } of document.operations) {
+      const { status } = await send(method, concrete(path), null);
+      expect([method, path, status]).toEqual([method, path, operation.security.length === 0 ? 200 : 401]);
+    }
+  });
+
+  test('every method that a path takes is in it', async () => {
+    for (const [path, operations] of Object.entries(document.json.paths)) {
+      const { headers } = await send('OPTIONS', concrete(path), null);
+      const taken = headers.allow!.split(', ').filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
+      expect([path, taken.sort()]).toEqual([
+        path,
+        Object.keys(operations)
+          .map((method) => method.toUpperCase())
+          .sort(),
+      ]);
+    }
+  });
+
+  test('answers, requests and errors are as it describes them, of every operation', async () => {
+    const called = new Set<string>();
+    /** Sends a request, holds both bodies against the document, and returns the answer's. */
+    async function call(name: string, status: number, into: Json = {}, body?: object): Promise<Json> {
+      const [method, pattern] = name.split(' ');
+      const operation: ApiOperation = document.json.paths[pattern][method.toLowerCase()];
+      const path = pattern.replace(/\{(\w+)\}/, (_, parameter) => encodeURIComponent(into[parameter] as string));
+      const token = pattern.includes('/admin/') ? ADMIN_TOKEN : ((into.token as string) ?? TEST_KEY);
+      const answer = await send(method, path + ((into.search as string) ?? ''), token, body);
+      expect([name, body, answer.status]).toEqual([name, body, status]);
+      expect([name, Object.keys(operation.responses)]).toEqual([name, expect.arrayContaining([`${status}`])]);
+      if (body !== undefined && status < 300) {
+        expect([name, document.faultsOf(operation.requestBody, body)]).toEqual([name, []]);
+      }
+      const type = answer.headers['content-type']!.split(';')[0];
+      expect(Object.keys(operation.responses[status].content!)).toContain(type);
+      if (status < 300) called.add(name);
+      if (type !== 'application/json') return {};
+      const json = JSON.parse(answer.text) as Json;
+      expect([name, status, document.faultsOf(operation.responses[status], json)]).toEqual([name, status, []]);
+      return json;
+    }
+    const V1 = '/api/v1';
+    const one = `${V1}/collections/{name}`;
+    const some = { name: 'some' };
+    await call('GET /', 200);
+    await call('GET /livez', 200);
+    await call('GET /readyz', 200);
+    await call('GET /metrics', 200);
+    await call('GET /openapi.json', 200);
+    for (const metric of ['cosine', 'euclidean', 'dot']) {
+      const name = metric === 'cosine' ? 'some' : metric;
+      await call(`POST ${V1}/collections`, 201, {}, { name, dimensions: 2, metric, shards: 4, quantization: 'f16' });
+      const records = [
+        { id: 'a', values: [1, 2], metadata: { x: [null, { y: 1 }] } },
+        { id: '🧭', values: [0, -1.5] },
+      ];
+      await call(`GET ${one}`, 200, { name });
+      await call(`POST ${one}/upsert`, 200, { name }, { records });
+      await call(`GET ${one}`, 200, { name });
+      const everything = { topK: 5, filter: { x: { $exists: true } }, includeValues: true, includeMetadata: true };
+      await call(
+        `POST ${one}/query`,
+        200,
+        { name },
+        { vector: [1, 0], ...everything, scoreThreshold: -9, exact: true },
+      );
+      await call(`POST ${one}/query`, 200, { name }, { id: 'a', includeMetadata: false });
+    }
+    await call(`POST ${V1}/collections`, 400, {}, { name: 'x', dimensions: 0 });
+    await call(`POST ${V1}/collections`, 409, {}, { name: 'some', dimensions: 1 });
+    await call(`POST ${one}/query`, 400, some, { vector: [1] });
+    await call(`POST ${one}/query`, 404, some, { id: 'absent' });
+    await call(`POST ${one}/query`, 404, { name: 'never' }, { id: 'absent' });
+    await call(`GET ${V1}/collections`, 200);
+    await call(`POST ${one}/fetch`, 200, some, { ids: ['a', '🧭', 'absent'] });
+    await call(`POST ${one}/delete`, 200, some, { ids: ['a', 'absent'] });
+    await call(`GET ${one}/verify`, 200, some);
+    await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
+    await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
+    await call(`GET ${one}/proof`, 400, some);
+    await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });
+    await call(`PATCH ${one}`, 200, some, { deletionProtection: true });
+    await call(`DELETE ${one}`, 403, some);
+    await call(`PATCH ${one}`, 200, some, { deletionProtection: false });
+    await call(`DELETE ${one}`, 200, some);
+    await call(`DELETE ${one}`, 404, some);
+    await call(`GET ${V1}/usage`, 200);
+    await call(`GET ${V1}/usage`, 401, { token: 'pv_live_nobody' });
+    const request = { name: 'k', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' };
+    const { key } = (await call(`POST ${V1}/keys`, 201, {}, request)) as { key: Json };
+    await call(`POST ${V1}/keys`, 201, {}, { name: 'k', expires_at: null });
+    await call(`GET ${V1}/keys`, 200);
+    await call(`GET ${V1}/keys`, 403, { token: key.secret });
+    await call(`DELETE ${V1}/keys/{id}`, 200, { id: key.id });
+    await call(`DELETE ${V1}/keys/{id}`, 404, { id: key.id });
+    const made = await call(`POST ${V1}/admin/accounts`, 201, {}, { name: 'x', plan: 'free' });
+    const tenant = made as { account: Json; key: Json };
+    await call(`GET ${V1}/usage`, 200, { token: tenant.key.secret });
+    await call(`POST ${V1}/collections`, 429, { token: tenant.key.secret }, { name: 'x', dimensions: 1 });
+    await call(`DELETE ${V1}/keys/{id}`, 409, { id: tenant.key.id, token: tenant.key.secret });
+    await call(`GET ${V1}/admin/accounts`, 200);
+    await call(`PATCH ${V1}/admin/accounts/{id}`, 200, { id: tenant.account.id }, { plan: 'pro' });
+    await call(`PATCH ${V1}/admin/accounts/{id}`, 400, { id: tenant.account.id }, { plan: 'gold' });
+    await call(`DELETE ${V1}/admin/accounts/{id}`, 200, { id: tenant.account.id });
+    await call(`DELETE ${V1}/admin/accounts/{id}`, 404, { id: tenant.account.id });
+    expect([...called].sort()).toEqual(namesOf(document));
+  });
+
+  test('a request that the service refuses is not one by the document either', () => {
+    const query = document.json.paths['/api/v1/collections/{name}/query'].post.requestBody;
+    for (const body of [{}, { vector: [1], id: 'a' }, { vector: [1], topK: 78 }, { vector: [1], fitler: {} }]) {
+      expect([body, document.faultsOf(query, body).length > 0]).toEqual([body, true]);
+    }
+  });
+});

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { VerificationError, verifyAccount, verifyProof } from '../../client/index.ts';
+import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
+import { Content } from '../support/content.ts';
+import { authorityOf, ledgerAccount } from '../support/ledger-account.ts';
+import { refusal, refusalOf } from '../support/refusal.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+
+const record = (at: number) => ({ id: `r${at}`, values: [1, at], metadata: { at, text: 'ü🧭' } });
+
+let service: TestService;
+let authority: string;
+beforeAll(async () => {
+  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  authority = await authorityOf(service);
+});
+afterAll(() => service.stop());
+
+describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
+  const path = `/collections/proof-${shards}`;
+  const content = new Content();
+  let collectionId = '';
+  const prove = async (id: string) => {
+    const { status, body } = await service.api<RecordProof>('GET', `${path}/proof?id=${encodeURIComponent(id)}`);
+    expect([status, body.format, body.id]).toEqual([200, 'PV1', id]);
+    return body;
+  };
+  /** The root that the ledger holds, read from the ledger alone. */
+  const anchorOnLedger = async (ledgerAddress: string | null) =>
+    verifyAccount((await ledgerAccount(service, ledgerAddress!))!, { authority, collectionId });
+
+  beforeAll(async () => {
+    const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
+      name: `proof-${shards}`,
+      dimensions: 2,
+      shards,
+    });
+    collectionId = body.collection.id;
+  });
+
+  test('of an empty collection every id is absent', async () => {
+    const proof = await prove('r0');
+    expect(proof).toMatchObject({ present: false, siblings: [], terminal: null, version: 0 });
+    expect(verifyProof('0'.repeat(64), proof, { id: 'r0' })).toBe('absent');
+  });
+
+  test.each([1, 2, 3, 9, 40])(
+    'of %i records each is present and others are absent, by the root on the ledger',
+    async (count) => {
+      const records = Array.from({ length: count }, (_, at) => record(at));
+      await service.api('POST', `${path}/upsert`, { records });
+      content.upsert(records);
+      for (const { id, values, metadata } of records) {
+        const proof = await prove(id);
+        const anchor = await anchorOnLedger(proof.ledgerAddress);
+        expect(anchor).toEqual({ merkleRoot: content.root, version: proof.version, vectorCount: count });
+        expect(proof).toMatchObject({ present: true, collectionId });
+        expect(verifyProof(anchor.merkleRoot, proof, { id, values, metadata })).toBe('present');
+      }
+      for (let at = 0; at < 24; at++) {
+        const proof = await prove(`absent-${at}`);
+        expect(proof.present).toBe(false);
+        expect(verifyProof(content.root, proof, { id: `absent-${at}` })).toBe('absent');
+      }
+    },
+  );
+
+  test('shows neither other values nor other metadata, nor another id, nor leads to an older root', async () => {
+    const proof = await prove('r5');
+    const { id, values, metadata } = record(5);
+    const root = content.root;
+    expect(() => verifyProof(root, proof, { id, values: [1, 5.0001], metadata })).toThrow(VerificationError);
+    expect(() => verifyProof(root, proof, { id, values, metadata: { ...metadata, at: 6 } })).toThrow(VerificationError);
+    expect(() => verifyProof(root, proof, { id: 'r6' })).toThrow(VerificationError);
+    await service.api('POST', `${path}/delete`, { ids: ['r5'] });
+    content.delete(['r5']);
+    expect(() => verifyProof(content.root, proof)).toThrow(VerificationError);
+    expect(verifyProof(content.root, await prove('r5'), { id: 'r5' })).toBe('absent');
+  });
+
+  test('verify?id= is the same proof', async () => {
+    for (const id of ['r7', 'absent', 'a/b?c&d=e 🧭']) {
+      const { status, body } = await service.api('GET', `${path}/verify?id=${encodeURIComponent(id)}`);
+      expect({ status, body }).toEqual({ status: 200, body: await prove(id) });
+    }
+  });
+
+  test('any id can be proved', async () => {
+    const ids = ['__proto__', '🧭', 'a+b%20c', 'x'.repeat(512), '/'];
+    const records = ids.map((id) => ({ id, values: [0, 1] }));
+    await service.api('POST', `${path}/upsert`, { records });
+    content.upsert(records);
+    for (const id of ids) {
+      expect(verifyProof(content.root, await prove(id), { id, values: [0, 1], metadata: {} })).toBe('present');
+    }
+  });
+
+  test('the address is that of the collection, and what the service says of it is what the ledger holds', async () => {
+    const { collection } = (await service.api<{ collection: CollectionDetail }>('GET', path)).body;
+    const { ledgerAddress } = collection.anchor;
+    const { merkleRoot, version, vector_count: vectorCount } = collection;
+    expect(await anchorOnLedger(ledgerAddress)).toEqual({ merkleRoot, version, vectorCount });
+    const account = (await ledgerAccount(service, ledgerAddress!))!;
+    const otherId = '11111111-2222-4333-8444-555555555555';
+    expect(() => verifyAccount(account, { authority, collectionId: otherId })).toThrow(VerificationError);
+  });
+});
+
+test('without anchoring the proof leads to the root that the write returned', async () => {
+  const { api } = await createTenant(service, 'free');
+  await api('POST', '/collections', { name: 'free', dimensions: 2, shards: 4 });
+  const records = [record(1), record(2)];
+  const { body: written } = await api('POST', '/collections/free/upsert', { records });
+  const { body: proof } = await api<RecordProof>('GET', '/collections/free/proof?id=r1');
+  expect(proof.ledgerAddress).toBeNull();
+  expect(verifyProof(written.merkleRoot as string, proof, record(1))).toBe('present');
+});
+
+test.each([
+  ['/proof', 'id'],
+  ['/proof?id=', 'id'],
+  [`/proof?id=${'x'.repeat(513)}`, 'id'],
+  ['/proof?id=a&id=b', 'id'],
+  ['/proof?id=a&depth=1', 'depth'],
+  ['/verify?ids=a', 'ids'],
+])('%s is refused', async (below, path) => {
+  expect(await service.api('GET', `/collections/proof-1${below}`)).toEqual(refusalOf(path));
+});
+
+test('an unknown collection is 404', async () => {
+  expect(await service.api('GET', '/collections/never/proof?id=a')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
+});

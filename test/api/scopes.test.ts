@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Api, apiClient } from '../support/api-client.ts';
+import { refusal } from '../support/refusal.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+/** Every route of an account with the scope that it needs. */
+const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
+  ['POST', '/collections', 'manage', { name: 'made', dimensions: 1 }],
+  ['GET', '/collections', 'read'],
+  ['GET', '/collections/scoped', 'read'],
+  ['PATCH', '/collections/scoped', 'manage', { deletionProtection: false }],
+  ['DELETE', '/collections/made', 'manage'],
+  ['POST', '/collections/scoped/upsert', 'write', { records: [{ id: 'a', values: [1] }] }],
+  ['POST', '/collections/scoped/query', 'read', { vector: [1] }],
+  ['POST', '/collections/scoped/fetch', 'read', { ids: ['a'] }],
+  ['POST', '/collections/scoped/delete', 'write', { ids: ['a'] }],
+  ['GET', '/collections/scoped/verify', 'read'],
+  ['GET', '/collections/scoped/verify?id=a', 'read'],
+  ['GET', '/collections/scoped/proof?id=a', 'read'],
+  ['GET', '/collections/scoped/anchors', 'read'],
+  ['GET', '/usage', 'read'],
+  ['GET', '/keys', 'manage'],
+  ['POST', '/keys', 'manage', { name: 'made' }],
+  ['DELETE', '/keys/00000000-0000-4000-8000-000000000000', 'manage'],
+];
+const SCOPES = ['read', 'write', 'manage'] as const;
+
+let service: TestService;
+const apis = new Map<string, Api>();
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off' });
+  await service.api('POST', '/collections', { name: 'scoped', dimensions: 1 });
+  for (const scope of SCOPES) {
+    const request = { name: scope, scopes: [scope] };
+    const { body } = await service.api<{ key: { secret: string } }>('POST', '/keys', request);
+    apis.set(scope, apiClient(service.provec.url!, body.key.secret));
+  }
+});
+afterAll(() => service.stop());
+
+describe.each(ROUTES)('%s %s needs %s', (method, path, needed, body) => {
+  test.each(SCOPES.filter((scope) => scope !== needed))('%s alone is 403', async (scope) => {
+    const answer = await apis.get(scope)!(method, path, body);
+    expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
+    expect(answer.body.error).toContain(`"${needed}"`);
+  });
+
+  test('that alone is enough', async () => {
+    const { status } = await apis.get(needed)!(method, path, body);
+    expect(status).toBe(
+      path.startsWith('/keys/') ? 404 : method === 'POST' && /^.(collections|keys)$/.test(path) ? 201 : 200,
+    );
+  });
+});
+
+test('who may not is told so whether or not the collection exists', async () => {
+  const answer = await apis.get('write')!('GET', '/collections/never');
+  expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
+});
+
+test('a key of one scope opens nothing that makes it more: it cannot create keys', async () => {
+  for (const scope of ['read', 'write']) {
+    expect(await apis.get(scope)!('POST', '/keys', { name: 'more' })).toEqual(refusal(403, 'FORBIDDEN'));
+  }
+});

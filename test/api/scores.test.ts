@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { randomFrom } from '../support/random.ts';
+import { seed } from '../support/seed.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const DIMENSIONS = 24;
+const COUNT = 300;
+
+interface Match {
+  id: string;
+  score: number;
+  distance?: number;
+}
+
+const random = randomFrom(seed);
+const vector = () => Array.from({ length: DIMENSIONS }, () => Math.fround(4 * random() - 2));
+
+const RECORDS = Array.from({ length: COUNT }, (_, at) => ({ id: `r${at}`, values: vector() }));
+const dot = (a: number[], b: number[]) => a.reduce((sum, value, at) => sum + value * b[at], 0);
+const distance = (a: number[], b: number[]) => Math.sqrt(a.reduce((sum, value, at) => sum + (value - b[at]) ** 2, 0));
+
+/** As api.md defines them, in float64 over the float32 vectors. */
+const SCORES: Record<string, (a: number[], b: number[]) => { score: number; distance?: number }> = {
+  cosine: (a, b) => ({ score: dot(a, b) / (Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b))) }),
+  dot: (a, b) => ({ score: dot(a, b) }),
+  euclidean: (a, b) => ({ score: 1 / (1 + distance(a, b)), distance: distance(a, b) }),
+};
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off' });
+});
+afterAll(() => service.stop());
+
+const cases = Object.keys(SCORES).flatMap((metric) =>
+  [1, 8].flatMap((shards) => ['bf16', 'f32', 'f16', 'i8'].map((quantization) => ({ metric, shards, quantization }))),
+);
+
+describe.each(cases)('$metric, $shards shards, $quantization', (options) => {
+  const name = `${options.metric}-${options.shards}-${options.quantization}`;
+  const query = async (body: object) =>
+    (await service.api<{ matches: Match[] }>('POST', `/collections/${name}/query`, body)).body.matches;
+
+  beforeAll(async () => {
+    await service.api('POST', '/collections', { name, dimensions: DIMENSIONS, ...options });
+    await service.api('POST', `/collections/${name}/upsert`, { records: RECORDS });
+  });
+
+  test('scores are exact, whatever the index is compressed to, and the higher the better', async () => {
+    const asked = vector();
+    const expected = RECORDS.map(({ id, values }) => ({ id, ...SCORES[options.metric](asked, values) })).sort(
+      (a, b) => b.score - a.score,
+    );
+    const matches = await query({ vector: asked, topK: COUNT, includeMetadata: false });
+    expect(matches).toEqual(
+      expected.map((match) => ({
+        id: match.id,
+        score: expect.closeTo(match.score, 9),
+        ...(match.distance === undefined ? {} : { distance: expect.closeTo(match.distance, 9) }),
+      })),
+    );
+  });
+
+  test('the record itself is nearest, but for the dot product', async () => {
+    const [match] = await query({ id: 'r0', topK: 1 });
+    const best = RECORDS.map(({ id, values }) => ({
+      id,
+      score: SCORES[options.metric](RECORDS[0].values, values).score,
+    })).sort((a, b) => b.score - a.score)[0];
+    expect(match).toMatchObject({ id: best.id, score: expect.closeTo(best.score, 9) });
+    if (options.metric === 'euclidean') expect(match).toMatchObject({ id: 'r0', score: 1, distance: 0 });
+    if (options.metric === 'cosine') expect(match).toMatchObject({ id: 'r0', score: expect.closeTo(1, 12) });
+  });
+});
+
+describe('at the edges of float32', () => {
+  const MAX = 3.4028234663852886e38;
+  test.each([
+    ['cosine', [MAX, MAX], [MAX, MAX], { score: 1 }],
+    ['cosine', [2 ** -149, 0], [2 ** -149, 0], { score: 1 }],
+    ['cosine', [1, 0], [-1, 0], { score: -1 }],
+    ['dot', [MAX, 0], [MAX, 0], { score: MAX * MAX }],
+    ['dot', [MAX, 0], [-MAX, 0], { score: -MAX * MAX }],
+    ['dot', [0, 0], [1, 1], { score: 0 }],
+    ['euclidean', [MAX, 0], [-MAX, 0], { distance: 2 * MAX, score: 1 / (1 + 2 * MAX) }],
+    ['euclidean', [0, 0], [0, 0], { distance: 0, score: 1 }],
+  ])('%s of %j and %j', async (metric, stored, asked, expected) => {
+    const name = `edge-${metric}`;
+    await service.api('POST', '/collections', { name, dimensions: 2, metric });
+    await service.api('POST', `/collections/${name}/upsert`, { records: [{ id: 'edge', values: stored }] });
+    const { status, body } = await service.api<{ matches: Match[] }>('POST', `/collections/${name}/query`, {
+      vector: asked,
+    });
+    expect({ status, body }).toEqual({ status: 200, body: { matches: [{ id: 'edge', metadata: {}, ...expected }] } });
+  });
+});

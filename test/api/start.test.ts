@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { apiClient } from '../support/api-client.ts';
+import { StartedProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+const started: StartedProcess[] = [];
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-start-'));
+});
+afterAll(async () => {
+  for (const run of started) run.dispose();
+  await Promise.all(started.map(({ ended }) => ended));
+  await rm(folder, { recursive: true, force: true });
+});
+
+function start(environment: Record<string, string> = {}, args: string[] = []): StartedProcess {
+  const run = new StartedProcess({ PROVEC_PORT: '0', PROVEC_DATA_DIR: join(folder, 'data'), ...environment }, args);
+  started.push(run);
+  return run;
+}
+
+async function refusal(environment: Record<string, string>, args: string[] = []) {
+  const run = start(environment, args);
+  const { code } = await run.ended;
+  return { code, stdout: run.stdout, stderr: run.stderr };
+}
+const oneLine = (about: RegExp) =>
+  expect.stringMatching(new RegExp(`^Provec cannot start: [^\\n]*${about.source}[^\\n]*\\n$`));
+
+describe('a start that cannot be', () => {
+  test.each([
+    ['an unknown variable', { PROVEC_POTR: '1' }, [], /PROVEC_POTR/],
+    ['a bad value', { PROVEC_PORT: 'http' }, [], /PROVEC_PORT must be/],
+    ['an unknown service', {}, ['services/oracle'], /services\/oracle/],
+  ])('is told in one line for %s, with exit code 2', async (_, environment, args, about) => {
+    const outcome = await refusal(environment as Record<string, string>, args);
+    expect(outcome).toEqual({ code: 2, stdout: '', stderr: oneLine(about) });
+  });
+
+  test('is told in one line for a port in use, and the data directory is free again', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const data = { PROVEC_DATA_DIR: join(folder, 'port') };
+    const outcome = await refusal({ ...data, PROVEC_PORT: String(port) });
+    expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`127.0.0.1:${port}: another program`)) });
+    server.close();
+    const run = start(data);
+    await run.listening();
+    // Nobody was told the key that the first start made.
+    expect(run.stdout).toMatch(/pv_live_\S{43}/);
+  });
+
+  test('is told in one line for a missing keypair', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'keypair'), PROVEC_SOLANA_RPC_URLS: 'http://127.0.0.1:1' };
+    expect(await refusal(data)).toMatchObject({ stdout: '', stderr: oneLine(/keypair/) });
+  });
+
+  test('is told in one line for a data directory that is no folder', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    expect(await refusal({ PROVEC_DATA_DIR: file })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: oneLine(/is a file, not a folder/),
+    });
+  });
+
+  test('is told in one line for a damaged store', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'damaged') };
+    const run = start(data);
+    await run.listening();
+    run.child.kill('SIGTERM');
+    await run.ended;
+    const [file] = (await readdir(data.PROVEC_DATA_DIR)).filter((name) => name === 'log.mdb');
+    await truncate(join(data.PROVEC_DATA_DIR, file), 5_000);
+    expect(await refusal(data)).toEqual({ code: 1, stdout: '', stderr: oneLine(/damaged/) });
+  });
+});
+
+describe('a start', () => {
+  test('prints the first key once, and a request that works when pasted', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'first') };
+    const run = start(data);
+    const url = await run.listening();
+    const key = /pv_live_[\w-]{43}/.exec(run.stdout)?.[0];
+    expect(run.stdout.startsWith(`Provec listens on ${url}\n`)).toBe(true);
+    expect(run.stdout).toContain(data.PROVEC_DATA_DIR);
+    expect(run.stdout).toMatch(/Ledger +Solana, embedded, RPC http:\/\/127\.0\.0\.1:\d+, authority \w{32,44}\n/);
+    const pasted = /^ *curl .*$/m.exec(run.stdout)![0];
+    const { stdout } = await promisify(execFile)('sh', ['-c', pasted]);
+    expect(JSON.parse(stdout)).toMatchObject({ collection: { name: 'demo', dimensions: 3 } });
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toEqual({ code: 0, signal: null });
+    expect(run.stderr).not.toContain(key);
+    const again = start(data);
+    await again.listening();
+    expect(again.stdout).not.toContain('pv_live_');
+    const { body } = await apiClient(await again.listening(), key!)('GET', '/collections');
+    expect(body).toMatchObject({ collections: [{ name: 'demo' }] });
+  });
+
+  test('knows its key and does what it is asked from the moment it listens', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    await promisify(taken.close.bind(taken))();
+    const key = 'a-key-for-this-test';
+    const run = start({ PROVEC_DATA_DIR: join(folder, 'early'), PROVEC_PORT: `${port}`, PROVEC_BOOTSTRAP_KEY: key });
+    const api = apiClient(`http://127.0.0.1:${port}`, key);
+    const create = () => api('POST', '/collections', { name: 'first', dimensions: 2 }).catch(() => null);
+    expect((await until('it listens', create)).status).toBe(201);
+    await run.listening();
+  });
+
+  test('is refused while another process has the data directory, which it names', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'locked') };
+    const holder = start(data);
+    await holder.listening();
+    const outcome = await refusal(data);
+    expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`process ${holder.child.pid}`)) });
+  });
+});
+
+describe('stopping', () => {
+  test('a second signal ends it at once', async () => {
+    const run = start({ PROVEC_DATA_DIR: join(folder, 'twice'), PROVEC_BOOTSTRAP_KEY: 'a-key-for-this-test' });
+    const url = await run.listening();
+    // A request that never ends keeps the graceful stop waiting.
+    const body = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{')) });
+    const headers = { authorization: 'Bearer a-key-for-this-test', 'content-type': 'application/json' };
+    const held = fetch(`${url}/api/v1/collections`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
+    held.catch(() => undefined);
+    while (!(await (await fetch(`${url}/metrics`)).text()).includes('provec_http_requests_in_flight 2'));
+    run.child.kill('SIGTERM');
+    while (!run.stderr.includes('stopping on SIGTERM')) await once(run.child.stderr!, 'data');
+    run.child.kill('SIGTERM');
+    expect(await run.ended).toEqual({ code: 143, signal: null });
+  });
+});

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { Api } from '../support/api-client.ts';
+import { Content } from '../support/content.ts';
+import { refusal } from '../support/refusal.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
+const SENTENCE = /^[A-Z].*\.$/;
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+});
+afterAll(() => service.stop());
+
+const verify = (path: string, api: Api = service.api) => api<VerifyResult>('GET', `${path}/verify`);
+
+describe.each([1, 8])('over %i shards', (shards) => {
+  const path = `/collections/verify-${shards}`;
+  const content = new Content();
+  const batch = (from: number, length: number) =>
+    Array.from({ length }, (_, at) => ({ id: `r${from + at}`, values: [1, from + at], metadata: { at } }));
+  const matching = (version: number) => ({
+    verified: true,
+    onChainRoot: content.root,
+    computedRoot: content.root,
+    match: true,
+    vectorCount: content.size,
+    ledgerExplorerUrl: expect.stringMatching(/^https:\/\/explorer\.solana\.com\/address\//),
+    state: 'match',
+    version,
+    anchoredVersion: version,
+    ledgerAddress: expect.stringMatching(ADDRESS),
+    checkedAt: expect.stringMatching(TIME),
+  });
+
+  beforeAll(async () => {
+    await service.api('POST', '/collections', { name: `verify-${shards}`, dimensions: 2, shards });
+  });
+
+  test('an empty collection: its root is anchored, and matches', async () => {
+    const { status, body } = await verify(path);
+    expect({ status, body }).toEqual({ status: 200, body: matching(0) });
+  });
+
+  test('after every write the recomputed root is the one on the ledger', async () => {
+    for (const records of [batch(0, 30), batch(10, 30), batch(500, 1)]) {
+      content.upsert(records);
+      const { version } = (await service.api('POST', `${path}/upsert`, { records })).body;
+      const { status, body } = await verify(path);
+      expect({ status, body }).toEqual({ status: 200, body: matching(version as number) });
+      expect(body.ledgerExplorerUrl).toContain(`/address/${body.ledgerAddress}`);
+    }
+    content.delete(['r3', 'r4']);
+    const { version } = (await service.api('POST', `${path}/delete`, { ids: ['r3', 'r4'] })).body;
+    expect((await verify(path)).body).toEqual(matching(version as number));
+  });
+
+  test('while others write, none of many is a mismatch', async () => {
+    const writes = Array.from({ length: 10 }, async (_, at) => {
+      const records = batch(1_000 + 20 * at, 20);
+      content.upsert(records);
+      return service.api('POST', `${path}/upsert`, { records });
+    });
+    const verdicts = await Promise.all(Array.from({ length: 10 }, () => verify(path)));
+    await Promise.all(writes);
+    expect(verdicts.map(({ status, body }) => [status, body.state])).toEqual(
+      Array(10).fill([200, expect.stringMatching(/^(match|pending)$/)]),
+    );
+    expect((await verify(path)).body).toMatchObject({ state: 'match', onChainRoot: content.root });
+  });
+
+  test('after a restart too', async () => {
+    await service.restart();
+    expect((await verify(path)).body).toMatchObject({ state: 'match', verified: true, onChainRoot: content.root });
+  });
+});
+
+test('not_anchored on the plan free: recomputed, and nothing to compare with', async () => {
+  const { api } = await createTenant(service, 'free');
+  const content = new Content();
+  const records = [{ id: 'a', values: [1] }];
+  content.upsert(records);
+  await api('POST', '/collections', { name: 'free', dimensions: 1 });
+  const { version } = (await api('POST', '/collections/free/upsert', { records })).body;
+  const { status, body } = await verify('/collections/free', api);
+  expect({ status, body }).toEqual({
+    status: 200,
+    body: {
+      verified: false,
+      onChainRoot: null,
+      computedRoot: content.root,
+      match: false,
+      vectorCount: 1,
+      ledgerExplorerUrl: null,
+      state: 'not_anchored',
+      version,
+      anchoredVersion: null,
+      ledgerAddress: null,
+      checkedAt: expect.stringMatching(TIME),
+      reason: expect.stringMatching(SENTENCE),
+    },
+  });
+});
+
+test('an unknown collection is 404', async () => {
+  expect(await verify('/collections/never')).toEqual(refusal(404, 'COLLECTION_NOT_FOUND'));
+});

@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from '@jest/globals';
+import { ownerOf, runChaos } from '../chaos-run.ts';
+import { backings } from '../selection.ts';
+
+/** Longer than a lease lasts. */
+const HALTED_MS = 10_000;
+
+describe.each(await backings())('%s', (backing) => {
+  test('an owner does nothing for longer than its lease lasts, and goes on', async () => {
+    const result = await runChaos({
+      name: `an owner is halted for ${HALTED_MS / 1000} s and goes on`,
+      backing,
+      async trouble(cluster, random, collectionId) {
+        const node = cluster.node(await ownerOf(cluster, collectionId, random));
+        node.halt();
+        await delay(HALTED_MS);
+        node.resume();
+        await delay(3_000);
+      },
+    });
+    expect(result.faults).toEqual([]);
+    // Others take over when the lease is dead, if not earlier than it goes on: halted in a transaction of the shared file, it holds up everybody.
+    expect(result.shardAwayMs).toBeLessThan(HALTED_MS + 5_000);
+  }, 180_000);
+});

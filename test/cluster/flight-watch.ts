@@ -1,0 +1,89 @@
+import {
+  getBase64Encoder,
+  getCompiledTransactionMessageDecoder,
+  getSignatureFromTransaction,
+  getTransactionDecoder,
+  type Signature,
+} from '@solana/web3.js';
+import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
+import { rpc } from '../unit/anchoring-fixture.ts';
+
+interface Sent {
+  signature: Signature;
+  blockhash: string;
+}
+
+/**
+ * Sees every transaction on its way to the ledger and says what must never be: that one is sent while another of the same collection may still be taken, or that the
+ * version on chain goes back.
+ */
+export class FlightWatch {
+  readonly breaches: string[] = [];
+  /** Versions that were on chain after each transaction, by collection. */
+  readonly versions = new Map<string, number[]>();
+  /** Different transactions sent, by collection. */
+  readonly sent = new Map<string, Sent[]>();
+  readonly ledgerUrl: string;
+  readonly #client: LedgerClient;
+  readonly #collections = new Map<string, string>();
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(ledgerUrl: string, client: LedgerClient) {
+    this.ledgerUrl = ledgerUrl;
+    this.#client = client;
+  }
+
+  async add(collectionId: string): Promise<void> {
+    this.#collections.set(await this.#client.address(collectionId), collectionId);
+    this.versions.set(collectionId, []);
+    this.sent.set(collectionId, []);
+  }
+
+  /** Sends a transaction on by `forward` after a look at what is in flight. One of a collection at a time, so that what is seen is what is there. */
+  pass<T>(wire: string, forward: () => Promise<T>): Promise<T> {
+    const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
+    const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
+    const collectionId = message.staticAccounts.map((account) => this.#collections.get(account)).find(Boolean);
+    if (!collectionId) return forward();
+    const own = { signature: getSignatureFromTransaction(transaction), blockhash: message.lifetimeToken };
+    const before = this.#turns.get(collectionId) ?? Promise.resolve();
+    const turn = before.then(() => this.#pass(collectionId, own, forward));
+    this.#turns.set(
+      collectionId,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  }
+
+  async #pass<T>(collectionId: string, own: Sent, forward: () => Promise<T>): Promise<T> {
+    const sent = this.sent.get(collectionId)!;
+    if (!(await this.#isSettled(own))) {
+      for (const other of sent) {
+        if (other.signature !== own.signature && !(await this.#isSettled(other)))
+          this.breaches.push(`${own.signature} is sent while ${other.signature} is in flight (${collectionId}).`);
+      }
+    }
+    if (!sent.some(({ signature }) => signature === own.signature)) sent.push(own);
+    const answer = await forward();
+    await this.#look(collectionId);
+    return answer;
+  }
+
+  async #look(collectionId: string): Promise<void> {
+    const account = await this.#client.read(collectionId);
+    const versions = this.versions.get(collectionId)!;
+    const version = account.status === 'found' ? account.fields?.version : undefined;
+    if (version === undefined || version === versions.at(-1)) return;
+    if (version < (versions.at(-1) ?? 0))
+      this.breaches.push(`Version ${version} came over ${versions.at(-1)} (${collectionId}).`);
+    versions.push(version);
+  }
+
+  /** Whether the ledger took it, or cannot take it any more. */
+  async #isSettled({ signature, blockhash }: Sent): Promise<boolean> {
+    const options = { searchTransactionHistory: true };
+    const { value } = await rpc<{ value: unknown[] }>(this.ledgerUrl, 'getSignatureStatuses', [[signature], options]);
+    if (value[0] !== null) return true;
+    return !(await rpc<{ value: boolean }>(this.ledgerUrl, 'isBlockhashValid', [blockhash])).value;
+  }
+}

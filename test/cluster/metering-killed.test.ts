@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { monthOf } from '../../lib/month.ts';
+import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { seed } from '../support/seed.ts';
+
+const LIMIT = 3_000;
+const KILLS = 4;
+
+let folder: string;
+let store: Store;
+const accountId = randomUUID();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-killed-'));
+  store = await openLmdbStore(join(folder, 'store'));
+});
+afterEach(async () => {
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a process that takes queries until it has taken `count`, kills it then; gives what it said. */
+async function takeUntilKilled(count: number): Promise<string[]> {
+  const program = join(import.meta.dirname, 'query-taker.ts');
+  const taker = spawn(process.execPath, [program, folder, accountId, String(LIMIT)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let said = '';
+  taker.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+    if (said.split('taken').length > count) taker.kill('SIGKILL');
+  });
+  await once(taker, 'close');
+  return said.split('\n').slice(0, -1);
+}
+
+test('processes that are killed give back exactly what they did not use, to the next one', async () => {
+  let taken = 0;
+  for (let kill = 0; kill < KILLS; kill++) {
+    taken += (await takeUntilKilled(100 + ((seed >>> (4 * kill)) % 400))).filter((line) => line === 'taken').length;
+    const { queries, blocks } = await store.usage.readQueries(accountId, monthOf(Date.now()));
+    expect(queries).toBeGreaterThanOrEqual(taken);
+    // It died with a block in hand, and was the first to give back what those before it left.
+    expect(blocks.length).toBeLessThanOrEqual(1);
+  }
+  const last = await takeUntilKilled(LIMIT);
+  taken += last.filter((line) => line === 'taken').length;
+  expect(last.at(-1)).toBe('PLAN_LIMIT_REACHED');
+  expect(await store.usage.readQueries(accountId, monthOf(Date.now()))).toEqual({ queries: LIMIT, blocks: [] });
+  // Each of the killed may have counted one that it had no time to say.
+  expect(taken).toBeLessThanOrEqual(LIMIT);
+  expect(taken).toBeGreaterThanOrEqual(LIMIT - KILLS);
+  expect((await readdir(join(folder, 'uses'))).length).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,158 @@
+import { describe, expect, test } from '@jest/globals';
+import type { StoreUnderTest } from './store-contract.ts';
+import { at, collect, newAccount, newBatch, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
+
+export function catalogContract(subject: StoreUnderTest): void {
+  describe('catalog', () => {
+    test('a collection is found by id and by name, and by nobody else', async () => {
+      const { catalog } = subject.store;
+      const row = newCollection();
+      expect(await catalog.createCollection(row, null)).toBe('created');
+      expect(await catalog.getCollection(row.id)).toEqual(row);
+      expect(await catalog.findCollection(row.accountId, row.name)).toEqual(row);
+      expect(await catalog.findCollection('another account', row.name)).toBeNull();
+      expect(await catalog.findCollection(row.accountId, 'another-name')).toBeNull();
+      expect(await catalog.getCollection('no such id')).toBeNull();
+    });
+
+    test('of many creators of one name exactly one succeeds', async () => {
+      const rows = Array.from({ length: 20 }, () => newCollection({ accountId: 'one' }));
+      const outcomes = await Promise.all(rows.map((row) => subject.store.catalog.createCollection(row, null)));
+      expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome === 'exists')).toHaveLength(19);
+      const found = await subject.store.catalog.findCollection('one', 'a-collection');
+      expect(found).toEqual(rows[outcomes.indexOf('created')]);
+    });
+
+    test('the maximum of collections holds under concurrency, and exists wins over limit', async () => {
+      const { catalog } = subject.store;
+      const rows = Array.from({ length: 20 }, (_, i) => newCollection({ accountId: 'one', name: `c${i}` }));
+      const outcomes = await Promise.all(rows.map((row) => catalog.createCollection(row, 5)));
+      expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(5);
+      expect(outcomes.filter((outcome) => outcome === 'limit')).toHaveLength(15);
+      expect(await catalog.countCollections('one')).toBe(5);
+      const taken = rows[outcomes.indexOf('created')].name;
+      expect(await catalog.createCollection(newCollection({ accountId: 'one', name: taken }), 5)).toBe('exists');
+      expect(await catalog.createCollection(newCollection({ accountId: 'two', name: taken }), 5)).toBe('created');
+    });
+
+    test("lists an account's collections newest first and all accounts' in pages", async () => {
+      const { catalog } = subject.store;
+      const rows = [3, 1, 2].map((second) =>
+        newCollection({ accountId: 'one', name: `c${second}`, createdAt: at(second) }),
+      );
+      const other = newCollection({ accountId: 'two' });
+      for (const row of [...rows, other]) await catalog.createCollection(row, null);
+      expect(await catalog.listCollections('one')).toEqual([rows[0], rows[2], rows[1]]);
+      expect(await catalog.listCollections('nobody')).toEqual([]);
+      const all = await collect(catalog.allCollections());
+      expect(all).toHaveLength(4);
+      expect(all).toEqual(expect.arrayContaining([...rows, other]));
+    });
+
+    test('pages through more collections than one page holds', async () => {
+      const { catalog } = subject.store;
+      const rows = Array.from({ length: 1_200 }, (_, i) => newCollection({ accountId: 'one', name: `c${i}` }));
+      await Promise.all(rows.map((row) => catalog.createCollection(row, null)));
+      const all = await collect(catalog.allCollections());
+      expect(new Set(all.map(({ id }) => id))).toEqual(new Set(rows.map(({ id }) => id)));
+      expect(all).toHaveLength(rows.length);
+    });
+
+    test('deletion protection is turned on and off, and nothing else changes', async () => {
+      const { catalog } = subject.store;
+      const row = newCollection();
+      await catalog.createCollection(row, null);
+      const changed = { ...row, deletionProtection: !row.deletionProtection };
+      expect(await catalog.setDeletionProtection(row.id, changed.deletionProtection)).toEqual(changed);
+      expect(await catalog.findCollection(row.accountId, row.name)).toEqual(changed);
+      expect(await catalog.listCollections(row.accountId)).toEqual([changed]);
+      expect(await catalog.setDeletionProtection('never existed', true)).toBeNull();
+    });
+
+    test('a protected collection is dropped where that is said, and no other way', async () => {
+      const { catalog } = subject.store;
+      const row = newCollection();
+      await catalog.createCollection(row, null);
+      await catalog.setDeletionProtection(row.id, true);
+      expect(await catalog.dropCollection(row.id, false)).toBe(false);
+      expect(await catalog.getCollection(row.id)).toEqual({ ...row, deletionProtection: true });
+      await catalog.setDeletionProtection(row.id, false);
+      expect(await catalog.dropCollection(row.id, false)).toBe(true);
+      const other = newCollection({ deletionProtection: true });
+      await catalog.createCollection(other, null);
+      expect(await catalog.dropCollection(other.id)).toBe(true);
+    });
+
+    test('a dropped name is free at once, its row waits among the dropped until it is forgotten', async () => {
+      const { catalog } = subject.store;
+      const row = newCollection();
+      const next = newCollection({ accountId: row.accountId });
+      await catalog.createCollection(row, 1);
+      const drops = await Promise.all([catalog.dropCollection(row.id), catalog.dropCollection(row.id)]);
+      expect(drops.sort()).toEqual([false, true]);
+      expect(await catalog.getCollection(row.id)).toBeNull();
+      expect(await catalog.findCollection(row.accountId, row.name)).toBeNull();
+      expect(await catalog.listCollections(row.accountId)).toEqual([]);
+      expect(await catalog.countCollections(row.accountId)).toBe(0);
+      expect(await catalog.createCollection(next, 1)).toBe('created');
+      expect(await catalog.listDropped()).toEqual([row]);
+      await catalog.forgetDropped(row.id);
+      await catalog.forgetDropped(row.id);
+      expect(await catalog.listDropped()).toEqual([]);
+      expect(await catalog.findCollection(row.accountId, row.name)).toEqual(next);
+      expect(await catalog.dropCollection('never existed')).toBe(false);
+    });
+
+    test('accounts are listed oldest first; their plan changes; a deleted one takes its keys and usage along', async () => {
+      const { catalog, keys, usage } = subject.store;
+      const [young, old] = [newAccount({ createdAt: at(9) }), newAccount({ createdAt: at(1) })];
+      await catalog.createAccount(young);
+      await catalog.createAccount(old);
+      expect(await catalog.listAccounts()).toEqual([old, young]);
+      expect(await catalog.setPlan(old.id, 'pro')).toEqual({ ...old, plan: 'pro' });
+      expect(await catalog.getAccount(old.id)).toEqual({ ...old, plan: 'pro' });
+      expect(await catalog.setPlan('nobody', 'pro')).toBeNull();
+      const key = newKey({ accountId: old.id });
+      const kept = newKey({ accountId: young.id });
+      await keys.create(key, null);
+      await keys.create(kept, null);
+      await usage.countQueries(old.id, '2026-11', newBatch(3));
+      await usage.countQueries(young.id, '2026-11', newBatch(4));
+      expect(await catalog.deleteAccount(old.id)).toBe(true);
+      expect(await catalog.deleteAccount(old.id)).toBe(false);
+      expect(await catalog.getAccount(old.id)).toBeNull();
+      expect(await keys.findByHash(key.hash)).toBeNull();
+      expect(await keys.count(old.id)).toBe(0);
+      expect(await usage.read(old.id, '2026-11')).toEqual({ writes: 0, queries: 0, vectors: 0 });
+      expect(await keys.findByHash(kept.hash)).toEqual(kept);
+      expect((await usage.read(young.id, '2026-11')).queries).toBe(4);
+    });
+
+    test('survives a restart', async () => {
+      const { catalog } = subject.store;
+      const [live, dropped] = [newCollection(), newCollection()];
+      const account = newAccount();
+      await catalog.createAccount(account);
+      await catalog.setPlan(account.id, 'business');
+      for (const row of [live, dropped]) await catalog.createCollection(row, null);
+      await catalog.dropCollection(dropped.id);
+      const after = (await subject.reopen()).catalog;
+      expect(await after.findCollection(live.accountId, live.name)).toEqual(live);
+      expect(await after.listDropped()).toEqual([dropped]);
+      expect(await after.getAccount(account.id)).toEqual({ ...account, plan: 'business' });
+    });
+
+    test('names and account ids of any form stay apart', async () => {
+      const { catalog } = subject.store;
+      const rows = WEIRD_IDS.flatMap((name) => [
+        newCollection({ accountId: 'one', name }),
+        newCollection({ accountId: name, name: 'one' }),
+      ]);
+      for (const row of rows) expect(await catalog.createCollection(row, null)).toBe('created');
+      for (const row of rows) expect(await catalog.findCollection(row.accountId, row.name)).toEqual(row);
+      expect(await catalog.countCollections('one')).toBe(WEIRD_IDS.length);
+      for (const id of WEIRD_IDS) expect(await catalog.countCollections(id)).toBe(1);
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { Binary, MongoClient, type ObjectId } from 'mongodb';
+import { numberPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
+import { openMongoStore } from '../../lib/store/mongo/store.ts';
+import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
+import { storeContract } from './store-contract.ts';
+
+const start = await anyMongoServer();
+
+if (isMongoThere(start)) {
+  let server: MongoServer;
+  beforeAll(async () => {
+    server = await start!();
+  }, 200_000);
+  afterAll(() => server.end());
+
+  storeContract('MongoDB', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
+    const url = ownDatabase(server.url);
+    const open = () => openMongoStore({ url, folder, callTimeoutMs: 30_000 });
+    const store = await open();
+    let current = store;
+    return {
+      store,
+      async reopen() {
+        await current.close();
+        current = await open();
+        return current;
+      },
+      async destroy() {
+        await current.close();
+        const client = new MongoClient(url);
+        await client.db().dropDatabase();
+        await client.close();
+        await rm(folder, { recursive: true });
+      },
+      async spoil(shard, seq, name) {
+        const client = new MongoClient(url);
+        const manifest = await client
+          .db()
+          .collection<{ _id: string; files: { name: string; file: ObjectId }[] }>('checkpoints')
+          .findOne({ _id: under(shardPart(shard), numberPart(seq)) });
+        const chunks = client.db().collection<{ data: Binary }>('checkpoint-files.chunks');
+        const chunk = await chunks.findOne({
+          files_id: manifest!.files.find((file) => file.name === name)!.file,
+          n: 1,
+        });
+        const data = Buffer.from(chunk!.data.buffer);
+        data[1_000] ^= 1;
+        await chunks.updateOne({ _id: chunk!._id }, { $set: { data: new Binary(data) } });
+        await client.close();
+      },
+      async setAside(shard) {
+        const client = new MongoClient(url);
+        const manifests = client.db().collection<{ _id: string; seq: number; state: string }>('checkpoints');
+        const found = await manifests.find({ _id: under(shardPart(shard)), state: 'unsound' }).toArray();
+        await client.close();
+        return found.map(({ seq }) => seq);
+      },
+    };
+  });
+}

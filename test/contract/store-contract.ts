@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Store, StoreError } from '../../lib/store/port.ts';
+import { anchorsContract } from './anchors-contract.ts';
+import { catalogContract } from './catalog-contract.ts';
+import { checkpointsContract } from './checkpoints-contract.ts';
+import { contradictionsContract } from './contradictions-contract.ts';
+import { dropContract } from './drop-contract.ts';
+import { keysContract } from './keys-contract.ts';
+import { logContract } from './log-contract.ts';
+import { ownersContract } from './owners-contract.ts';
+import { recordsContract } from './records-contract.ts';
+import { entry, newBatch, newCollection } from './store-rows.ts';
+import { usageContract } from './usage-contract.ts';
+
+/**
+ * A store on its own fresh data. `reopen` closes it and opens the same data again; `destroy` closes it and removes the data; `spoil` changes a byte of a file of a
+ * stored checkpoint behind its back.
+ */
+export interface OpenedStore {
+  store: Store;
+  reopen(): Promise<Store>;
+  destroy(): Promise<void>;
+  spoil(shard: string, seq: number, file: string): Promise<void>;
+  setAside(shard: string): Promise<number[]>;
+}
+
+/** What the tests of one part work with: the present store, and the same data opened anew. */
+export interface StoreUnderTest {
+  readonly store: Store;
+  reopen(): Promise<Store>;
+  spoil(shard: string, seq: number, file: string): Promise<void>;
+  setAside(shard: string): Promise<number[]>;
+}
+
+/** One test for each promise of the storage port, for any adapter. */
+export function storeContract(name: string, open: () => Promise<OpenedStore>): void {
+  describe(`storage port: ${name}`, () => {
+    let opened: OpenedStore;
+    let store: Store;
+    const subject: StoreUnderTest = {
+      get store() {
+        return store;
+      },
+      async reopen() {
+        store = await opened.reopen();
+        return store;
+      },
+      spoil: (shard, seq, file) => opened.spoil(shard, seq, file),
+      setAside: (shard) => opened.setAside(shard),
+    };
+    beforeEach(async () => {
+      opened = await open();
+      store = opened.store;
+    });
+    afterEach(() => opened.destroy());
+
+    catalogContract(subject);
+    keysContract(subject);
+    logContract(subject);
+    usageContract(subject);
+    recordsContract(subject);
+    checkpointsContract(subject);
+    anchorsContract(subject);
+    contradictionsContract(subject);
+    ownersContract(subject);
+    dropContract(subject);
+
+    describe('store', () => {
+      test('knows how much room there is, or says that it cannot', async () => {
+        const free = await store.freeBytes();
+        if (free !== null) expect(free).toBeGreaterThan(0);
+      });
+
+      test('close waits for writes in flight and can be called twice', async () => {
+        const { id } = newCollection();
+        const appends = [0, 1, 2].map((index) => store.log.append(entry(`${id}.${index}`, 1)));
+        const closing = store.close();
+        await expect(Promise.all(appends)).resolves.toEqual(['committed', 'committed', 'committed']);
+        await closing;
+        await store.close();
+        expect((await (await subject.reopen()).log.heads(id)).size).toBe(3);
+      });
+
+      test('every part answers closed after close', async () => {
+        const { id } = newCollection();
+        const shard = `${id}.0`;
+        await store.close();
+        const calls = [
+          () => store.catalog.getCollection(id),
+          () => store.catalog.dropCollection(id),
+          () => store.keys.count('a'),
+          () => store.log.append(entry(shard, 1)),
+          () => store.log.head(shard),
+          () => store.usage.countQueries('a', '2026-11', newBatch(1)),
+          () => store.records.scan(shard),
+          () => store.records.apply(shard, 0, 1, []),
+          () => store.checkpoints.stage(shard),
+          () => store.checkpoints.list(shard),
+          () => store.anchors.get(id),
+          () => store.contradictions.list(id),
+          () => store.owners.get(shard),
+          () => store.leases.list(),
+          () => store.dropCollectionData(id),
+        ];
+        for (const call of calls) {
+          const error = await call().catch((caught: unknown) => caught);
+          expect(error).toBeInstanceOf(StoreError);
+          expect((error as StoreError).kind).toBe('closed');
+        }
+      });
+    });
+  });
+}

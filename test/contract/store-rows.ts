@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { ShardHead } from '../../lib/shard/shard-head.ts';
+import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
+import type { KeyRow } from '../../lib/store/keys.ts';
+import type { LogEntry } from '../../lib/store/log.ts';
+import type { RecordChange, RecordScan, StoredRecord } from '../../lib/store/records.ts';
+import type { QueryBatch } from '../../lib/store/usage.ts';
+
+/** Rows and entries for the tests of the storage port; every call makes new ids. */
+
+/** Strings that go wrong where ids are taken for keys, operators, paths or property names. */
+export const WEIRD_IDS = [
+  '__proto__',
+  'constructor',
+  '../x',
+  '/etc/passwd',
+  '\u0000',
+  'a\u0000',
+  'a',
+  '\ufeffa',
+  'a\ufeff',
+  'a ',
+  'A',
+  '.',
+  '$where',
+  '{"$gt":""}',
+  "'; drop table--",
+  '%2e%2e',
+  'é',
+  'e\u0301',
+  '👩‍🚀',
+  '\uffff',
+  'x'.repeat(512),
+  '😀'.repeat(128),
+];
+
+/** An instant `seconds` after a fixed one, as ISO 8601 UTC. */
+export function at(seconds: number): string {
+  return new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString();
+}
+
+export function newAccount(change: Partial<AccountRow> = {}): AccountRow {
+  return { id: randomUUID(), name: 'an account', plan: 'free', createdAt: at(0), ...change };
+}
+
+/** The first batch of a counter of its own. */
+export function newBatch(count: number): QueryBatch {
+  return { counter: randomUUID(), number: 1, count };
+}
+
+export function newCollection(change: Partial<CollectionRow> = {}): CollectionRow {
+  return {
+    id: randomUUID(),
+    accountId: randomUUID(),
+    name: 'a-collection',
+    dimensions: 3,
+    metric: 'cosine',
+    shards: 4,
+    replicas: 0,
+    quantization: 'bf16',
+    deletionProtection: false,
+    createdAt: at(0),
+    ...change,
+  };
+}
+
+export function newKey(change: Partial<KeyRow> = {}): KeyRow {
+  return {
+    id: randomUUID(),
+    accountId: 'an account',
+    name: 'a key',
+    hash: randomUUID().replaceAll('-', '').repeat(2),
+    prefix: 'pv_live_abcd',
+    scopes: ['read', 'write', 'manage'],
+    createdAt: at(0),
+    expiresAt: null,
+    lastUsedAt: null,
+    ...change,
+  };
+}
+
+export function head(seq: number): ShardHead {
+  return { seq, type: 'inner', hash: new Uint8Array(32).fill(seq % 251), count: seq * 2 };
+}
+
+export function entry(shard: string, seq: number, change: Partial<LogEntry> = {}): LogEntry {
+  const body = new TextEncoder().encode(`body of ${shard} at ${seq}`);
+  return { shard, seq, epoch: 1, entryId: randomUUID(), kind: 'write', head: head(seq), tally: null, body, ...change };
+}
+
+/** A record whose values tell its id and seq apart from all others. */
+export function record(id: string, seq: number, dimensions = 3): StoredRecord {
+  const vector = Float32Array.from({ length: dimensions }, (_, i) => seq + i / 8);
+  const metadata = new TextEncoder().encode(JSON.stringify({ id, seq }));
+  return { id, seq, vector, metadata, leaf: new Uint8Array(32).fill(seq % 251) };
+}
+
+export function put(id: string, seq: number, dimensions = 3): RecordChange {
+  return { id, record: record(id, seq, dimensions) };
+}
+
+export function remove(id: string): RecordChange {
+  return { id, record: null };
+}
+
+/** All records of a scan, by id. */
+export async function readAll(scan: RecordScan): Promise<Map<string, StoredRecord>> {
+  const records = new Map<string, StoredRecord>();
+  for await (const batch of scan.batches) {
+    for (const found of batch) {
+      if (records.has(found.id)) throw new Error(`${found.id} was scanned twice`);
+      records.set(found.id, found);
+    }
+  }
+  return records;
+}
+
+export async function collect<T>(pages: AsyncIterable<T[]>): Promise<T[]> {
+  const rows: T[] = [];
+  for await (const page of pages) rows.push(...page);
+  return rows;
+}

@@ -1,0 +1,52 @@
+/** Seen in earlier systems: two writers read, change and write back one state, and one of them loses its records. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const ROUNDS = 25;
+const PER_WRITE = 4;
+
+describe.each([1, 4])('over %i shards', (shards) => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startService({ PROVEC_LEDGER: 'off' });
+    await service.api('POST', '/collections', { name: 'demo', dimensions: 2, shards });
+  });
+  afterAll(() => service.stop());
+
+  test('two writers at once: everything that was acknowledged to either is there, also after a restart', async () => {
+    const recordsOf = (writer: string, round: number) =>
+      Array.from({ length: PER_WRITE }, (_, at) => ({
+        id: `${writer}-${round}-${at}`,
+        values: [round + 1, at],
+        metadata: { writer },
+      }));
+    const versions: number[] = [];
+    const write = async (writer: string) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const records = recordsOf(writer, round);
+        const { status, body } = await service.api('POST', '/collections/demo/upsert', { records });
+        expect({ status, count: body.upsertedCount }).toEqual({ status: 200, count: PER_WRITE });
+        versions.push(body.version as number);
+      }
+    };
+    await Promise.all([write('ann'), write('ben')]);
+
+    const all = ['ann', 'ben'].flatMap((writer) =>
+      Array.from({ length: ROUNDS }, (_, round) => recordsOf(writer, round)).flat(),
+    );
+    const root = referenceRoot(all.map(({ id, values, metadata }) => referenceLeaf(id, values, metadata)));
+    const expected = { vectors: Object.fromEntries(all.map((record) => [record.id, record])) };
+    const check = async () => {
+      const { body } = await service.api<{ collection: object }>('GET', '/collections/demo');
+      expect(body.collection).toMatchObject({ vector_count: all.length, merkleRoot: root });
+      const fetched = await service.api('POST', '/collections/demo/fetch', { ids: all.map(({ id }) => id) });
+      expect(fetched.body).toEqual(expected);
+    };
+    await check();
+    expect(new Set(versions).size).toBeGreaterThanOrEqual(ROUNDS);
+    await service.restart();
+    await check();
+  });
+});

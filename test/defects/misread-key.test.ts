@@ -1,0 +1,32 @@
+/** Seen in V8 (nodejs/node#63785): a key written with an escape is taken for one that anybody sent before. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startService, type TestService } from '../support/service.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off' });
+  await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
+});
+afterAll(() => service.stop());
+
+const upsert = (id: string, metadata: object) =>
+  service.api('POST', '/collections/demo/upsert', { records: [{ id, values: [1, 1], metadata }] });
+
+test('metadata and filters keep their keys beside others that resemble them', async () => {
+  await upsert('first', { h: 1, '\\': 0 });
+  await upsert('second', { h: 1, '"': 2 });
+  const { body } = await service.api<{ vectors: Record<string, { metadata: object }> }>(
+    'POST',
+    '/collections/demo/fetch',
+    { ids: ['first', 'second'] },
+  );
+  expect(body.vectors.second!.metadata).toEqual({ h: 1, '"': 2 });
+  for (const [key, id] of [
+    ['\\', 'first'],
+    ['"', 'second'],
+  ] as const) {
+    const query = { vector: [1, 1], filter: { h: { $exists: true }, [key]: { $exists: true } } };
+    expect((await service.api('POST', '/collections/demo/query', query)).body).toMatchObject({ matches: [{ id }] });
+  }
+  expect((await service.api('GET', '/collections/demo/verify?id=second')).status).toBe(200);
+});

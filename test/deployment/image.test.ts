@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { cpSync } from 'node:fs';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { StartedProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+import { copiedInto, instructions } from './dockerfile.ts';
+import { type Container, nodesOf, parseManifests, ROOT, readText } from './manifest.ts';
+
+/** What the image has of the project, laid out in a folder. */
+let image: string;
+
+beforeAll(async () => {
+  image = await mkdtemp(join(tmpdir(), 'provec-image-'));
+  for (const path of copiedInto('server')) cpSync(join(ROOT, path), join(image, path), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(image, 'node_modules'));
+});
+afterAll(() => rm(image, { recursive: true, force: true }));
+
+/** What the image runs, without its init. */
+function entrypoint(): string[] {
+  const { rest } = instructions().find(({ name }) => name === 'ENTRYPOINT')!;
+  const [init, separator, node, ...args] = JSON.parse(rest) as string[];
+  expect([init, separator, node]).toEqual(['tini', '--', 'node']);
+  return args.map((argument) => (argument.endsWith('.ts') ? join(image, argument) : argument));
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  for (const server of servers) server.close();
+  return ports;
+}
+
+/** Asks until there is an answer; throws when the process has ended. */
+function answer(url: string, run: StartedProcess): Promise<Response> {
+  return until(`${url} answers`, () => {
+    if (run.child.exitCode !== null) throw new Error(`no answer from ${url}: ${run.stderr}`);
+    return fetch(url).catch(() => null);
+  });
+}
+
+/** Starts what a container runs, alone, and hands on where its ports are. */
+async function started(
+  container: Container,
+  use: (run: StartedProcess, origin: (port: string) => string) => Promise<void>,
+): Promise<void> {
+  const [program, ...first] = [process.execPath, ...entrypoint()];
+  const [http, health] = await freePorts(2);
+  const ports: Record<string, number> = { http, health };
+  const dataDir = await mkdtemp(join(tmpdir(), 'provec-image-data-'));
+  const environment = {
+    PROVEC_PORT: String(http),
+    PROVEC_HEALTH_PORT: String(health),
+    PROVEC_DATA_DIR: dataDir,
+    PROVEC_LEDGER: 'off',
+    PROVEC_WORKERS: '1',
+  };
+  const run = new StartedProcess(environment, container.args, [program, ...first]);
+  try {
+    await use(run, (port) => `http://127.0.0.1:${ports[port]}`);
+  } finally {
+    run.dispose();
+    await run.ended;
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}
+
+const containers = ['gateway', 'shards', 'control'].map(
+  (name) => [name, nodesOf(parseManifests(readText(`k8s/base/${name}.yaml`)))[0].container] as const,
+);
+
+describe.each(containers)('a process of the image that runs what %s runs', (_, container) => {
+  test('answers every probe and the metrics, on the ports that the pod names', async () => {
+    await started(container, async (run, origin) => {
+      for (const probe of [container.startupProbe, container.livenessProbe]) {
+        const { path, port } = probe!.httpGet!;
+        expect((await answer(origin(port) + path, run)).status).toBe(200);
+      }
+      const { path, port } = container.readinessProbe!.httpGet!;
+      const ready = await answer(origin(port) + path, run);
+      // Alone it may lack the other nodes, and says so.
+      expect([200, 503]).toContain(ready.status);
+      expect(await ready.json()).toMatchObject({ status: ready.status === 200 ? 'ready' : 'starting' });
+      const metrics = await answer(`${origin('health')}/metrics`, run);
+      expect(metrics.status).toBe(200);
+      expect(await metrics.text()).toMatch(/^provec_/m);
+      for (const { name } of container.ports!) expect((await answer(origin(name), run)).status).toBeLessThan(500);
+    });
+  });
+});

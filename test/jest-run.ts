@@ -1,0 +1,90 @@
+/**
+ * One run of jest, judged by its result file and by what it says: its exit code alone is 0 when a test calls `process.exit(0)`, and a handle that a test leaves open
+ * is a hang in one mode and a warning in another.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const OUTLIVED = /torn down|failed to exit gracefully|Cannot log after tests are done/;
+const STAYS = /did not exit one second after/;
+const HANG_MS = 30_000;
+
+interface FileResult {
+  name: string;
+  status: string;
+  message: string;
+  startTime: number;
+  endTime: number;
+}
+
+/** What jest writes of a run, as far as it is read here. */
+export interface JestResult {
+  numPassedTests: number;
+  numFailedTests: number;
+  testResults: FileResult[];
+}
+
+export interface JestRun {
+  /** Null when jest died before it wrote one. */
+  result: JestResult | null;
+  /** What jest says of things that went on after their test. */
+  outlived: string[];
+  /** It did not end by itself after the last test, and was ended. */
+  hung: boolean;
+  code: number | null;
+}
+
+export const shortName = (path: string): string => relative(ROOT, path);
+
+export function failedFiles({ testResults }: JestResult): FileResult[] {
+  return testResults.filter(({ status }) => status === 'failed');
+}
+
+/** The longest files first, as text. */
+export function slowestFiles({ testResults }: JestResult, count: number): string {
+  return testResults
+    .map(({ name, startTime, endTime }) => ({ name: shortName(name), ms: endTime - startTime }))
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, count)
+    .map(({ name, ms }) => `${name} ${(ms / 1000).toFixed(1)} s`)
+    .join(', ');
+}
+
+/** Runs jest with `args`; its report goes to stderr as it comes. */
+export function runJest(args: string[], environment: Record<string, string> = {}): Promise<JestRun> {
+  const folder = mkdtempSync(join(tmpdir(), 'provec-jest-'));
+  const file = join(folder, 'result.json');
+  const node = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const jest = [join(ROOT, 'node_modules/jest/bin/jest.js'), '--json', `--outputFile=${file}`];
+  const child = spawn(process.execPath, [...node, ...jest, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { ...process.env, NODE_OPTIONS: '', ...environment },
+  });
+  const outlived = new Set<string>();
+  let hung = false;
+  let patience: NodeJS.Timeout | undefined;
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    process.stderr.write(text);
+    for (const line of text.split('\n')) if (OUTLIVED.test(line)) outlived.add(line.trim());
+    if (STAYS.test(text))
+      patience ??= setTimeout(() => {
+        hung = child.kill('SIGKILL');
+      }, HANG_MS);
+  });
+  return new Promise((resolve) => {
+    child.once('close', (code) => {
+      clearTimeout(patience);
+      let result: JestResult | null = null;
+      try {
+        result = JSON.parse(readFileSync(file, 'utf8')) as JestResult;
+      } catch {}
+      rmSync(folder, { recursive: true, force: true });
+      resolve({ result, outlived: [...outlived], hung, code });
+    });
+  });
+}

@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+
+export const DIMENSIONS = 3;
+
+export interface ModelRecord {
+  id: string;
+  values: number[];
+  metadata: Record<string, unknown>;
+}
+
+/** One step of a model run. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again. */
+export type Operation =
+  | { kind: 'upsert'; records: ModelRecord[] }
+  | { kind: 'delete'; ids: string[] }
+  | { kind: 'fetch'; ids: string[] }
+  | { kind: 'query'; vector: number[]; topK: number; group: number | null }
+  | { kind: 'restart' }
+  | { kind: 'kill' };
+
+const STRANGE_IDS = ['__proto__', 'constructor', '../x', 'é', '日本', '😀', ' ', 'a/b', '"', '\\'];
+
+const id = fc.oneof(
+  { weight: 9, arbitrary: fc.nat(80).map((number) => `r${number}`) },
+  { weight: 1, arbitrary: fc.constantFrom(...STRANGE_IDS) },
+);
+const value = fc.integer({ min: -50, max: 50 }).map((number) => number / 8);
+const vector = fc
+  .array(value, { minLength: DIMENSIONS, maxLength: DIMENSIONS })
+  .filter((values) => values.some((entry) => entry !== 0));
+const metadata = fc.record({
+  group: fc.nat(3),
+  note: fc.string({ maxLength: 8, unit: 'grapheme' }),
+  deep: fc.constantFrom(null, { a: [1, 'x', {}] }),
+});
+const record = fc.record({ id, values: vector, metadata });
+
+/** Mostly writes and reads; the service is ended a few times in a thousand operations. */
+export const operation: fc.Arbitrary<Operation> = fc.oneof(
+  {
+    weight: 300,
+    arbitrary: fc
+      .array(record, { minLength: 1, maxLength: 6 })
+      .map((records): Operation => ({ kind: 'upsert', records })),
+  },
+  {
+    weight: 150,
+    arbitrary: fc.array(id, { minLength: 1, maxLength: 4 }).map((ids): Operation => ({ kind: 'delete', ids })),
+  },
+  {
+    weight: 200,
+    arbitrary: fc.array(id, { minLength: 1, maxLength: 6 }).map((ids): Operation => ({ kind: 'fetch', ids })),
+  },
+  {
+    weight: 350,
+    arbitrary: fc
+      .record({ vector, topK: fc.integer({ min: 1, max: 100 }), group: fc.option(fc.nat(3), { nil: null }) })
+      .map((query): Operation => ({ kind: 'query', ...query })),
+  },
+  { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
+  { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
+);

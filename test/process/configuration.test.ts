@@ -1,0 +1,117 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { ConfigError, readConfig, VARIABLES } from '../../lib/config.ts';
+import { StartedProcess } from '../support/service-process.ts';
+
+const BAD: Record<string, string[]> = {
+  PROVEC_PORT: ['http', '-1', '65536', '80.5', '0x50', '1e3'],
+  PROVEC_HEALTH_PORT: ['http', '-1', '65536'],
+  PROVEC_QUERY_CONCURRENCY: ['0', '-1', 'many', '1000000'],
+  PROVEC_BOOTSTRAP_KEY: ['tooshort', `has a space ${'x'.repeat(16)}`, 'x'.repeat(257), 'ключ-ключ-ключ-ключ'],
+  PROVEC_BOOTSTRAP_PLAN: ['gold', 'Free', 'constructor'],
+  PROVEC_ADMIN_TOKEN: ['tooshort', `has a space ${'x'.repeat(16)}`],
+  PROVEC_LEDGER: ['no', 'OFF', 'true'],
+  PROVEC_SOLANA_RPC_URLS: ['127.0.0.1:8899', 'http://a,ftp://b', ',', 'http://'],
+  PROVEC_MONGO_URL: ['localhost:27017', 'http://localhost', 'mongodb://', 'mongodb+srv:'],
+  PROVEC_REDIS_URL: ['localhost:6379', 'http://localhost', 'redis:'],
+  PROVEC_TRANSPORTER: ['tcp', 'redis', 'NATS'],
+  PROVEC_NODE_ID: ['with space', 'a|b', '-', 'x'.repeat(129)],
+  PROVEC_SOLANA_CLUSTER: ['mainnet', 'localnet'],
+  PROVEC_ANCHOR_WAIT_MS: ['-1', '60001', '5s'],
+  PROVEC_PRICING_URL: ['example.com', 'javascript:alert(1)'],
+  PROVEC_STATUS_URL: ['example.com', 'file:///etc/passwd'],
+  PROVEC_MEMORY_LIMIT_MB: ['63', '1.5', '512MB', '99999999'],
+  PROVEC_DISK_RESERVE_MB: ['-1', '1048577', 'half'],
+  PROVEC_WORKERS: ['0', '257', 'all'],
+  PROVEC_LIMITS: [
+    '{',
+    '[]',
+    '"x"',
+    'null',
+    '{"topK":1}',
+    '{"topKMax":0}',
+    '{"topKMax":10001}',
+    '{"__proto__":1}',
+    '{"constructor":1}',
+  ],
+  PROVEC_PLANS: [
+    '{',
+    '[]',
+    '{"gold":{}}',
+    '{"constructor":{}}',
+    '{"free":{"vectors":-2}}',
+    '{"free":{"x":1}}',
+    '{"free":{"toString":1}}',
+    '{"free":{"anchoring":1}}',
+  ],
+  PROVEC_RATE_LIMIT_PER_SECOND: ['-1', '1000001', 'off'],
+  PROVEC_CORS_ORIGINS: ['example.com', 'https://a.example/path', 'null'],
+  PROVEC_LOG_LEVEL: ['verbose', 'INFO', '30'],
+  PROVEC_LOG_FORMAT: ['text'],
+};
+/** Whether these are good is known when they are used. */
+const ANY_VALUE = ['PROVEC_DATA_DIR', 'PROVEC_HOST', 'PROVEC_SOLANA_KEYPAIR'];
+
+const started: StartedProcess[] = [];
+afterAll(async () => {
+  for (const run of started) run.dispose();
+  await Promise.all(started.map(({ ended }) => ended));
+});
+
+function refusalOf(environment: Record<string, string>): ConfigError | null {
+  try {
+    readConfig(environment);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error;
+  }
+}
+
+test('every variable that can have a bad value is tried', () => {
+  const all = Object.values(VARIABLES).map(({ env }) => env);
+  expect([...Object.keys(BAD), ...ANY_VALUE].sort()).toEqual(all.sort());
+});
+
+test.each(Object.entries(BAD).flatMap(([name, values]) => values.map((value) => [name, value])))(
+  '%s=%j is refused with one line that names the variable, without repeating a secret',
+  (name, value) => {
+    const { message } = refusalOf({ [name]: value })!;
+    expect(message).toMatch(new RegExp(`^${name} must be [^\\n]+\\.$`));
+    if (/KEY|TOKEN/.test(name)) expect(message).not.toContain(value);
+  },
+);
+
+test('an unknown variable of ours is refused, others are left alone', () => {
+  expect(refusalOf({ PROVEC_LEDGERS: 'off' })?.message).toMatch(/^PROVEC_LEDGERS is not a variable of Provec; /);
+  expect(refusalOf({ PROVECTION: '1', PATH: '/bin', PROVEC_PORT: '', PROVEC_HOST: ' ' })).toBeNull();
+});
+
+test('a bad value ends the process with that line alone and exit code 2', async () => {
+  const environments: Record<string, string>[] = [
+    { PROVEC_MEMORY_LIMIT_MB: '512MB' },
+    { PROVEC_LIMITS: '{"topK":\n1}' },
+  ];
+  const runs = environments.map((environment) => new StartedProcess(environment));
+  started.push(...runs);
+  for (const run of runs) {
+    expect(await run.ended).toEqual({ code: 2, signal: null });
+    expect(run.stdout).toBe('');
+    expect(run.stderr).toMatch(/^Provec cannot start: PROVEC_(MEMORY_LIMIT_MB|LIMITS) must be [^\n]+\.\n$/);
+  }
+});
+
+test('an address that is none of this machine ends the start with one line that says which variable to set', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'provec-host-'));
+  const data = { PROVEC_DATA_DIR: folder, PROVEC_PORT: '0', PROVEC_LEDGER: 'off' };
+  for (const host of ['192.0.2.1', 'http://127.0.0.1']) {
+    const run = new StartedProcess({ ...data, PROVEC_HOST: host });
+    started.push(run);
+    expect(await run.ended).toEqual({ code: 1, signal: null });
+    expect(run.stdout).toBe('');
+    expect(run.stderr).toMatch(/^Provec cannot start: [^\n]*set PROVEC_HOST[^\n]*\n$/);
+  }
+  await rm(folder, { recursive: true });
+});

@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { apiClient } from '../support/api-client.ts';
+import { TEST_KEY } from '../support/service.ts';
+import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
+
+const COLLECTIONS = 3;
+const STARTS_MAX = 5;
+const SHARDS = 64;
+
+let first: ServiceProcess;
+let second: StartedProcess | null = null;
+
+beforeAll(async () => {
+  first = await startProcess({ PROVEC_LEDGER: 'off' });
+  for (let c = 0; c < COLLECTIONS; c++) {
+    await first.api('POST', '/collections', { name: `c${c}`, dimensions: 8, shards: SHARDS });
+    const records = Array.from({ length: 1_000 }, (_, i) => ({ id: `r${i}`, values: [1, i, 0, 0, 0, 0, 0, c] }));
+    expect((await first.api('POST', `/collections/c${c}/upsert`, { records })).status).toBe(200);
+  }
+  await first.kill('SIGTERM');
+});
+afterAll(async () => {
+  second?.dispose();
+  await second?.ended;
+  await first.dispose();
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+interface Seen {
+  ready: { status: number; reasons?: string[] }[];
+  answers: { status: number; body: unknown }[];
+}
+
+/** Starts the service and asks until it is ready. */
+async function start(port: number): Promise<Seen> {
+  second = new StartedProcess({
+    PROVEC_PORT: String(port),
+    PROVEC_DATA_DIR: first.dataDir,
+    PROVEC_LEDGER: 'off',
+    PROVEC_WORKERS: '1',
+    PROVEC_DISK_RESERVE_MB: '16',
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const api = apiClient(url, TEST_KEY);
+  const seen: Seen = { ready: [], answers: [] };
+  while (seen.ready.at(-1)?.status !== 200) {
+    const ready = await fetch(`${url}/readyz`).catch(() => null);
+    if (ready === null) continue;
+    const { reasons } = (await ready.json()) as { reasons?: string[] };
+    seen.ready.push({ status: ready.status, reasons });
+    seen.answers.push(await api('GET', '/collections/c0'));
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+  }
+  return seen;
+}
+
+test('is 503 until the shards that were open are back, and requests meanwhile are answered right or told to come again', async () => {
+  const port = await freePort();
+  let { ready: seen, answers } = await start(port);
+  // All may be back before the first question on a machine that lets this process wait.
+  for (let triesLeft = STARTS_MAX; seen.length === 1 && triesLeft > 0; triesLeft--) {
+    second!.child.kill('SIGKILL');
+    await second!.ended;
+    ({ ready: seen, answers } = await start(port));
+  }
+  const url = `http://127.0.0.1:${port}`;
+  const api = apiClient(url, TEST_KEY);
+  const waiting = seen.slice(0, -1);
+  expect(new Set(waiting.map(({ status }) => status))).toEqual(new Set([503]));
+  expect(waiting.flatMap(({ reasons }) => reasons)).toContainEqual(expect.stringMatching(/^\d+ shards are opening$/));
+  for (const { status, body } of answers) {
+    if (status === 503) expect(body).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: expect.any(Number) });
+    else expect({ status, body }).toMatchObject({ status: 200, body: { collection: { vector_count: 1_000 } } });
+  }
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(new RegExp(`^provec_shards_open ${COLLECTIONS * SHARDS}$`, 'm'));
+  expect(await api('POST', '/collections/c2/query', { vector: [0, 1, 0, 0, 0, 0, 0, 0], topK: 1 })).toMatchObject({
+    status: 200,
+    body: { matches: [{ id: 'r999' }] },
+  });
+});

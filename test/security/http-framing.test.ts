@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { expectDurationBelow } from '../support/duration.ts';
+import { LOOP_HELD_MAX_MS } from '../support/hostile-request.ts';
+import { LoopWatch } from '../support/loop-watch.ts';
+import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { RawConnection } from '../unit/gateway-harness.ts';
+
+let service: TestService;
+beforeAll(async () => {
+  service = await startService({ PROVEC_LEDGER: 'off' });
+  await service.api('POST', '/collections', { name: 'victim', dimensions: 2 });
+});
+afterAll(() => service.stop());
+
+const AUTHORIZED = `Host: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
+/** What an attacker hides behind another request. */
+const SMUGGLED = `DELETE /api/v1/collections/victim HTTP/1.1\r\n${AUTHORIZED}\r\n`;
+const post = (headers: string, body: string) =>
+  `POST /api/v1/collections/victim/fetch HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n${body}`;
+const get = (headers: string) => `GET /api/v1/usage HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n`;
+
+/** All that comes back until the service, or a request for it, closes the connection. */
+async function exchange(text: string): Promise<string> {
+  const watch = new LoopWatch();
+  const raw = new RawConnection(Number(new URL(service.provec.url!).port));
+  raw.write(text);
+  const received = await raw.end();
+  expectDurationBelow(await watch.end(), LOOP_HELD_MAX_MS);
+  return received;
+}
+const statuses = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+test('pipelined requests are answered one by one, in order', async () => {
+  const ids = Array.from({ length: 100 }, (_, at) => `request-${at}`);
+  const body = '{"ids":["a"]}';
+  const requests = ids.map((id, at) => {
+    const last = at === ids.length - 1 ? 'Connection: close\r\n' : '';
+    const headers = `X-Request-Id: ${id}\r\n${last}`;
+    return at % 2 === 0 ? get(headers) : post(`${headers}Content-Length: ${body.length}\r\n`, body);
+  });
+  const received = await exchange(requests.join(''));
+  expect(statuses(received)).toEqual(ids.map(() => 200));
+  expect([...received.matchAll(/^x-request-id: (.*)\r$/gim)].map(([, id]) => id)).toEqual(ids);
+});
+
+test.each([
+  ['garbage', 'garbage\r\n\r\n'],
+  ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n'],
+])('%s after a write is no answer to the write', async (_, after) => {
+  const body = '{"records":[{"id":"kept","values":[1,2]}]}';
+  const headers = `${AUTHORIZED}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+  const received = await exchange(`POST /api/v1/collections/victim/upsert HTTP/1.1\r\n${headers}\r\n${body}${after}`);
+  expect([[], [200]]).toContainEqual(statuses(received));
+  await until('the write is there', async () => {
+    const fetched = await service.api<{ vectors: object }>('POST', '/collections/victim/fetch', { ids: ['kept'] });
+    return Object.keys(fetched.body.vectors).length === 1;
+  });
+  await service.api('POST', '/collections/victim/delete', { ids: ['kept'] });
+});
+
+describe('smuggling', () => {
+  const length = SMUGGLED.length;
+  test.each([
+    [
+      'length and chunks',
+      post(`Content-Length: ${5 + length}\r\nTransfer-Encoding: chunked\r\n`, `0\r\n\r\n${SMUGGLED}`),
+    ],
+    ['chunks and length', post(`Transfer-Encoding: chunked\r\nContent-Length: 5\r\n`, `0\r\n\r\n${SMUGGLED}`)],
+    ['two lengths', post(`Content-Length: 0\r\nContent-Length: ${length}\r\n`, SMUGGLED)],
+    ['a list of lengths', post(`Content-Length: 0, ${length}\r\n`, SMUGGLED)],
+    ['a signed length', post('Content-Length: +0\r\n', SMUGGLED)],
+    ['a negative length', post('Content-Length: -1\r\n', SMUGGLED)],
+    ['a length in hex', post('Content-Length: 0x0\r\n', SMUGGLED)],
+    ['a length beyond any number', post(`Content-Length: ${'9'.repeat(40)}\r\n`, SMUGGLED)],
+    ['an unknown coding', post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a coding after chunked', post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['chunked twice', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a blank before the colon', post('Transfer-Encoding : chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a folded header', post('Transfer-Encoding:\r\n chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a bare line feed', post(`X: y\nContent-Length: 0\r\n`, SMUGGLED)],
+    ['a bad chunk size', post('Transfer-Encoding: chunked\r\n', `0x0\r\n\r\n${SMUGGLED}`)],
+    ['a chunk size beyond any number', post('Transfer-Encoding: chunked\r\n', `${'f'.repeat(20)}\r\n${SMUGGLED}`)],
+    ['a chunk without its end', post('Transfer-Encoding: chunked\r\n', `1\r\nxyz\r\n0\r\n\r\n${SMUGGLED}`)],
+    ['a chunk extension with a line feed', post('Transfer-Encoding: chunked\r\n', `0;a\nb\r\n\r\n${SMUGGLED}`)],
+  ])('%s: the hidden request is never carried out', async (_, text) => {
+    const received = await exchange(text);
+    // Either refused as a whole, or its frame was clear and the rest refused: but no second answer that is a success.
+    expect(statuses(received).filter((status) => status < 400)).toEqual([]);
+    expect(received).toMatch(/^HTTP\/1.1 400 /);
+    expect(await service.api('GET', '/collections/victim')).toMatchObject({ status: 200 });
+  });
+
+  test('a body is read to its end and no further', async () => {
+    const body = '{"ids":["a"]}';
+    const received = await exchange(post(`Content-Length: ${body.length}\r\n`, body) + get('Connection: close\r\n'));
+    expect(statuses(received)).toEqual([200, 200]);
+    const refused = await exchange(
+      post(`Content-Length: ${length}\r\nContent-Type: text/plain\r\n`, SMUGGLED) + get('Connection: close\r\n'),
+    );
+    expect(statuses(refused)[0]).toBe(415);
+    expect(await service.api('GET', '/collections/victim')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('headers', () => {
+  test.each([
+    'a\r\nSet-Cookie: x=y',
+    'a\nSet-Cookie: x=y',
+    'a\rSet-Cookie: x=y',
+    'a%0d%0aSet-Cookie: x=y',
+    'a\u0000',
+    'ü',
+  ])('nothing gets from X-Request-Id %j into the answer’s header', async (id) => {
+    const received = await exchange(get(`X-Request-Id: ${id}\r\nConnection: close\r\n`));
+    expect(received).toMatch(/^HTTP\/1.1 (200|400) /);
+    expect(received).not.toMatch(/^set-cookie/im);
+    expect(received.split('\r\n\r\n')[0]).not.toMatch(/Set-Cookie|%0d/i);
+  });
+
+  test.each([
+    ['one of 20 KB', `X-Large: ${'x'.repeat(20_000)}\r\n`],
+    ['5,000 of them', Array.from({ length: 5_000 }, (_, at) => `X-${at}: y\r\n`).join('')],
+    ['a name of 20 KB', `${'X'.repeat(20_000)}: y\r\n`],
+  ])('%s: 400 as JSON, and closed', async (_, headers) => {
+    const received = await exchange(get(headers));
+    expect(statuses(received)).toEqual([400]);
+    expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'INVALID_ARGUMENT', status: 400 });
+  });
+
+  test('a path of 20 KB', async () => {
+    const received = await exchange(`GET /api/v1/${'x'.repeat(20_000)} HTTP/1.1\r\n${AUTHORIZED}\r\n`);
+    expect(statuses(received)).toEqual([400]);
+  });
+
+  test.each([
+    ['Content-Type', `application/json${' '.repeat(15_000)}x`],
+    ['Content-Type', `application/json;${' '.repeat(7_000)}charset${' '.repeat(7_000)}=x`],
+    ['Content-Type', `${'application/json;'.repeat(900)}x`],
+    ['Content-Encoding', `${' '.repeat(15_000)}gzip`],
+    ['X-Request-Id', `${'a.'.repeat(7_500)}!`],
+    ['Origin', 'a'.repeat(15_000)],
+  ])('a %s made to keep a pattern busy holds nobody up', async (name, value) => {
+    const body = '{"ids":["a"]}';
+    const received = await exchange(
+      post(`${name}: ${value}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`, body),
+    );
+    expect(statuses(received)[0]).toBe(name.startsWith('Content') ? 415 : 200);
+  });
+
+  test('an Authorization made to keep a pattern busy is 401', async () => {
+    for (const value of [
+      `Bearer${' '.repeat(14_000)}`,
+      `Bearer${' '.repeat(7_000)}a${' '.repeat(7_000)}b`,
+      'Bearer '.repeat(2_000),
+    ]) {
+      const received = await exchange(
+        `GET /api/v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: ${value}\r\nConnection: close\r\n\r\n`,
+      );
+      expect(statuses(received)).toEqual([401]);
+    }
+  });
+});

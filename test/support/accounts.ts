@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { type ActionName, type Actions, call } from '../../lib/actions/call.ts';
+import { readConfig } from '../../lib/config.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import { monthOf } from '../../lib/month.ts';
+import type { PlanName } from '../../lib/plans.ts';
+import type { Clock } from '../../lib/runtime.ts';
+import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
+import { shardKey } from '../../lib/shard/shard-key.ts';
+import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import type { Store } from '../../lib/store/port.ts';
+import keysService from '../../services/keys/keys.service.ts';
+import meteringService from '../../services/metering/metering.service.ts';
+
+/** A clock that stands still until it is moved. */
+export class HandClock implements Clock {
+  #wallMs: number;
+  #monotonicMs = 1_000_000;
+  constructor(iso = '2026-11-15T12:00:00.000Z') {
+    this.#wallMs = Date.parse(iso);
+  }
+  wallMs = (): number => this.#wallMs;
+  monotonicMs = (): number => this.#monotonicMs;
+  advance(ms: number): void {
+    this.#wallMs += ms;
+    this.#monotonicMs += ms;
+  }
+  /** Moves the calendar alone. */
+  setWall(iso: string): void {
+    this.#wallMs = Date.parse(iso);
+  }
+}
+
+/** A folder with an LMDB store, removed by `destroy`. */
+export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
+  const store = await openLmdbStore(folder);
+  return {
+    store,
+    folder,
+    async destroy() {
+      await store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Commits a write's tally as a shard does, in a shard of its own. */
+export async function commitTally(
+  store: Store,
+  clock: Clock,
+  accountId: string,
+  writes: number,
+  vectors: number,
+): Promise<void> {
+  const outcome = await store.log.append({
+    shard: shardKey(randomUUID(), 0),
+    seq: 1,
+    epoch: 1,
+    entryId: randomUUID(),
+    kind: 'write',
+    head: { ...EMPTY_HEAD, seq: 1 },
+    tally: { accountId, month: monthOf(clock.wallMs()), writes, vectors },
+    body: new Uint8Array(1),
+  });
+  if (outcome !== 'committed') throw new Error('a fresh shard had an entry');
+}
+
+export interface TestNode {
+  broker: ServiceBroker;
+  call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
+}
+
+/** A broker with the keys and metering services and a `collections.removeAll` that says what it was asked. */
+export async function startNode(
+  store: Store,
+  clock: Clock,
+  plans: Partial<Record<PlanName, Record<string, number>>> = {},
+  removeAll: (accountId: string) => Promise<void> = async () => {},
+): Promise<TestNode> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'provec-node-'));
+  const config = readConfig({
+    PROVEC_PLANS: JSON.stringify(plans),
+    PROVEC_PRICING_URL: 'https://example.com/pricing',
+    PROVEC_DATA_DIR: dataDir,
+  });
+  const runtime = { config, store, clock, log: pino({ level: 'silent' }) };
+  const broker = new ServiceBroker({ logger: false, nodeID: randomUUID() });
+  broker.createService(keysService(runtime));
+  broker.createService(meteringService(runtime));
+  broker.createService({
+    name: 'collections',
+    stopped: () => rm(dataDir, { recursive: true, force: true }),
+    actions: {
+      async removeAll(ctx: { params: { accountId: string } }) {
+        await removeAll(ctx.params.accountId);
+        return null;
+      },
+    },
+  });
+  await broker.start();
+  return { broker, call: (action, params) => call(broker, action, params) };
+}
+
+/** Calls `check` until it gives true; fails after ten seconds. */
+export async function eventually(check: () => Promise<boolean> | boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await check())) {
+    if (performance.now() > end) throw new Error('it never came true');
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+/** The ProvecError that a promise rejects with; anything else is thrown. */
+export async function refusal(promise: Promise<unknown>): Promise<ProvecError> {
+  const error = await promise.then(
+    (answer) => new Error(`not refused but ${JSON.stringify(answer)}`),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ProvecError)) throw error;
+  return error;
+}
+
+/** Whether a promise is still pending after everything has happened that can happen without the clock or the caller. */
+export async function isPending(promise: Promise<unknown>): Promise<boolean> {
+  let pending = true;
+  const done = (): void => {
+    pending = false;
+  };
+  promise.then(done, done);
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  return pending;
+}

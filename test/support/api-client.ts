@@ -1,0 +1,25 @@
+import { parseJson } from '../../lib/json-text.ts';
+
+/** An answer of the API, with its body read as JSON. */
+export interface Answer<T> {
+  status: number;
+  body: T;
+  headers: Headers;
+}
+
+export type Api = <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => Promise<Answer<T>>;
+
+/** Calls `<url>/api/v1<path>` with a key, as clients do. */
+export function apiClient(url: string, key: string): Api {
+  return async <T>(method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return { status: response.status, body: parseJson(await response.text()) as T, headers: response.headers };
+  };
+}

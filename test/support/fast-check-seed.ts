@@ -1,0 +1,5 @@
+/** Set once for every test file, before it is loaded (`setupFilesAfterEnv` of jest.config.js). */
+import fc from 'fast-check';
+import { seed } from './seed.ts';
+
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });

@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { expect } from '@jest/globals';
+import { ERROR_TABLE, type ErrorCode } from '../../lib/errors.ts';
+import { expectDurationBelow } from './duration.ts';
+import type { HostileOrder, HostileReply } from './hostile-client.ts';
+import { LoopWatch } from './loop-watch.ts';
+import { TEST_KEY } from './service.ts';
+
+/** What no client may ever be told of. */
+const INTERNALS = /node_modules|\.ts\b|file:\/\/|\bat \S+ \(|LMDB|moleculer/i;
+export const LOOP_HELD_MAX_MS = 200;
+
+export interface HostileAnswer {
+  status: number;
+  text: string;
+  /** How long the event loop was held. */
+  heldMs: number;
+}
+
+/** The connection was closed before the answer arrived. */
+export class CutOffError extends Error {
+  override name = 'CutOffError';
+}
+
+/** Sends a request exactly as given, with the first account's key, from a thread of its own. A number as body is that many bytes of no declared length. */
+export async function hostileRequest(
+  url: string,
+  method: string,
+  path: string,
+  body?: string | Buffer | number,
+  headers: Record<string, string> = {},
+): Promise<HostileAnswer> {
+  const order: HostileOrder = {
+    url: `${url}/api/v1${path}`,
+    method,
+    headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json', ...headers },
+    body: body === undefined || typeof body === 'number' ? null : Uint8Array.from(Buffer.from(body)),
+    streamedBytes: typeof body === 'number' ? body : 0,
+  };
+  const worker = new Worker(new URL('./hostile-client.ts', import.meta.url), {
+    workerData: order,
+    transferList: order.body === null ? [] : [order.body.buffer as ArrayBuffer],
+  });
+  const watch = new LoopWatch();
+  const [reply] = (await once(worker, 'message')) as [HostileReply];
+  const heldMs = await watch.end();
+  await worker.terminate();
+  if ('failure' in reply) throw new CutOffError(reply.failure);
+  return { ...reply, heldMs };
+}
+
+/** Expects a documented refusal with that code, nothing of the service's inside in it, and an event loop that was not held. */
+export function expectRefusal({ status, text, heldMs }: HostileAnswer, code: ErrorCode): Record<string, unknown> {
+  const body = JSON.parse(text) as Record<string, unknown>;
+  expect({ status, body }).toMatchObject({
+    status: ERROR_TABLE[code].status,
+    body: { error: expect.stringMatching(/\.$/), code, status, requestId: expect.any(String) },
+  });
+  const known = ['error', 'code', 'status', 'requestId', 'details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'];
+  expect(Object.keys(body).filter((name) => !known.includes(name))).toEqual([]);
+  expect(text).not.toMatch(INTERNALS);
+  expectDurationBelow(heldMs, LOOP_HELD_MAX_MS);
+  return body;
+}

@@ -1,0 +1,104 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
+import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
+import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
+import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+
+const SILENT = pino({ level: 'silent' });
+const FUNDS = 100_000_000_000n;
+
+export type Rewrite = (method: string, answer: string) => string;
+/** A request on its way to the ledger: the path of the URL it was sent to, its body, and how to send that on. */
+export interface Passing {
+  path: string;
+  asked: string;
+  forward(): Promise<string>;
+}
+/** Lets requests through in its own way and time; a rejection cuts the connection. */
+export type Intercept = (passing: Passing) => Promise<string>;
+
+/**
+ * A Solana ledger outside of the service (the real runtime, in its own process), behind an RPC address that stays the same, can go dead, and
+ * can lie. `environment` makes a service use it.
+ */
+export class LedgerRelay {
+  /** Connections are cut off while true. */
+  isDown = false;
+  /** Changes what the ledger answers, as a lying or forked RPC server would. */
+  rewrite: Rewrite | null = null;
+  /** Stands between every request and the ledger. */
+  intercept: Intercept | null = null;
+  readonly #folder: string;
+  readonly #ledger: DevLedger;
+  readonly #server: Server;
+
+  private constructor(folder: string, ledger: DevLedger) {
+    this.#folder = folder;
+    this.#ledger = ledger;
+    this.#server = createServer((req, res) => {
+      this.#serve(req, res).catch(() => res.destroy());
+    });
+  }
+
+  static async open(): Promise<LedgerRelay> {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-relay-'));
+    const relay = new LedgerRelay(folder, await startDevLedger({ dataDir: folder, log: SILENT }));
+    await new Promise<void>((resolve) => relay.#server.listen(0, '127.0.0.1', resolve));
+    await (await relay.client('authority')).airdrop(FUNDS);
+    return relay;
+  }
+
+  get environment(): Record<string, string> {
+    return { PROVEC_SOLANA_RPC_URLS: this.url, PROVEC_SOLANA_KEYPAIR: this.#keypair('authority') };
+  }
+
+  /** Past the relay. */
+  get ledgerUrl(): string {
+    return this.#ledger.url;
+  }
+
+  /** A client that signs with the keypair of that name, which is made when it is new. */
+  async client(name: string): Promise<LedgerClient> {
+    const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+    const authority = await openAuthority(this.#keypair(name), true, SILENT);
+    return new LedgerClient(new RpcPool({ embedded: true, urls: () => [this.#ledger.url] }, nowMs), authority, nowMs);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#ledger.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  #keypair(name: string): string {
+    return join(this.#folder, `${name}.json`);
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req) chunks.push(chunk as Buffer);
+    if (this.isDown) return void res.destroy();
+    const asked = Buffer.concat(chunks).toString();
+    const headers = { 'content-type': 'application/json' };
+    let status = 200;
+    const forward = async () => {
+      const answer = await fetch(this.#ledger.url, { method: 'POST', headers, body: asked });
+      status = answer.status;
+      return answer.text();
+    };
+    const text = await (this.intercept?.({ path: req.url ?? '/', asked, forward }) ?? forward());
+    const { method } = JSON.parse(asked) as { method: string };
+    res.writeHead(status, headers).end(this.rewrite?.(method, text) ?? text);
+  }
+}

@@ -1,0 +1,15 @@
+/** Locks the data directory named in argv and says how it went on one line; on success stays until it is killed or its input ends. */
+import { DataDirError, lockDataDir } from '../../lib/process/data-dir.ts';
+
+try {
+  const lock = await lockDataDir(process.argv[2]);
+  console.log('locked');
+  process.stdin.resume();
+  process.stdin.on('end', async () => {
+    await lock.release();
+    process.exit(0);
+  });
+} catch (error) {
+  if (!(error instanceof DataDirError)) throw error;
+  console.log(error.message);
+}

@@ -1,0 +1,31 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** State and command of what is in a group: of processes, or of their threads. */
+async function inGroup(group: number, ...options: string[]): Promise<{ stat: string; command: string }[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', ...options, '-o', 'pgid=,stat=,command=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, pgid, stat, command] = /^\s*(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    return Number(pgid) === group ? [{ stat: stat!, command: command! }] : [];
+  });
+}
+
+/** Commands of the processes of a group that still run; a zombie does not. */
+export async function runningIn(group: number): Promise<string[]> {
+  return (await inGroup(group)).flatMap(({ stat, command }) => (stat.startsWith('Z') ? [] : [command]));
+}
+
+/** Whether a SIGSTOP has reached every process of a group: until then, some of their threads go on. */
+export async function isHalted(group: number): Promise<boolean> {
+  const threads = await inGroup(group, '-L');
+  return threads.length > 0 && threads.every(({ stat }) => /^[TZ]/.test(stat));
+}
+
+/** Sends a signal to a process, or to a group as a negative number; one that is gone already stays so. */
+export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** Sends a request exactly as it is given, whatever its method, path and headers; of headers only Host is added. */
+export function rawRequest(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string> = {},
+  body?: string | Uint8Array,
+): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const sent = request({ hostname, port, method, path, headers, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode!,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString(),
+        }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

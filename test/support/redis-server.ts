@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+/** A real redis-server on 127.0.0.1 that keeps nothing on disk, to be killed, halted and started again. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** Ends it with SIGKILL. */
+  kill(): Promise<void>;
+  /** Starts it again on its port. */
+  restart(): Promise<void>;
+  /** Stops it from answering, with its connections open, until `resume`. */
+  halt(): void;
+  resume(): void;
+  dispose(): Promise<void>;
+}
+
+const groups = new Set<number>();
+process.on('exit', () => {
+  for (const group of groups) killGroup(group);
+});
+
+function killGroup(group: number): void {
+  groups.delete(group);
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {}
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function launch(port: number, settings: string[]): Promise<ChildProcess> {
+  const memoryOnly = ['--save', '', '--appendonly', 'no'];
+  const child = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', ...memoryOnly, ...settings], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child, 'spawn');
+  groups.add(child.pid!);
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      if (output.includes('Ready to accept connections')) resolve();
+    });
+    child.once('exit', () => reject(new Error(`redis-server ended: ${output}`)));
+  });
+  return child;
+}
+
+/** Starts redis-server (Debian's package of that name must be installed) on a port of the system's choice. */
+export async function startRedis(...settings: string[]): Promise<RedisServer> {
+  const port = await freePort();
+  let child = await launch(port, settings);
+  const kill = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    killGroup(child.pid!);
+    await ended;
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    async restart() {
+      await kill();
+      child = await launch(port, settings);
+    },
+    halt: () => void child.kill('SIGSTOP'),
+    resume: () => void child.kill('SIGCONT'),
+    dispose: kill,
+  };
+}

@@ -1,0 +1,24 @@
+import { expect } from '@jest/globals';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** An answer that refuses: its status, and a body with these members and no others. `extras` are those that some codes have. */
+export function refusal(status: number, code: string, extras: Record<string, unknown> = {}) {
+  return {
+    status,
+    headers: expect.any(Headers),
+    body: {
+      error: expect.stringMatching(/^\S.{15,}[^\s]$/),
+      code,
+      status,
+      requestId: expect.stringMatching(UUID),
+      ...extras,
+    },
+  };
+}
+
+/** A 400 whose details name exactly these fields, in this order. */
+export function refusalOf(...paths: string[]) {
+  const detail = (path: string) => ({ path, expected: expect.any(String), got: expect.any(String) });
+  return refusal(400, 'INVALID_ARGUMENT', { details: paths.map(detail) });
+}

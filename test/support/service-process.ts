@@ -1,0 +1,152 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Api, apiClient } from './api-client.ts';
+import { TEST_KEY } from './service.ts';
+
+const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
+const START_TIMEOUT_MS = 30_000;
+
+/** What runs, and its first arguments. */
+export type Command = readonly [program: string, ...args: string[]];
+const NODE_START: Command = [process.execPath, START];
+export const NPM_START: Command = ['npm', 'start', '--prefix', dirname(START)];
+
+export interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface ServiceProcess {
+  readonly dataDir: string;
+  readonly url: string;
+  readonly pid: number;
+  /** All that it wrote so far, since its last start. */
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly api: Api;
+  /** Sends a signal to the main process alone and waits for its end. */
+  kill(signal: NodeJS.Signals): Promise<Ended>;
+  /** Starts anew on the same data; the process must have ended. */
+  restart(): Promise<void>;
+  /** Ends the process and everything it started, and removes the data. */
+  dispose(): Promise<void>;
+}
+
+/** Groups of processes to end with this one, however it ends. */
+const groups = new Set<number>();
+process.on('exit', () => {
+  for (const group of groups) killGroup(group);
+});
+
+function killGroup(group: number): void {
+  groups.delete(group);
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {}
+}
+
+/** A run of start.ts, or of a command that runs it, in a process group of its own. */
+export class StartedProcess {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  stdout = '';
+  stderr = '';
+
+  /** `stdin`: whether something will be written to it. */
+  constructor(
+    environment: Record<string, string>,
+    args: string[] = [],
+    [program, ...first]: Command = NODE_START,
+    { stdin = false } = {},
+  ) {
+    this.child = spawn(program, [...first, ...args], {
+      detached: true,
+      stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+    });
+    groups.add(this.child.pid!);
+    this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text;
+    });
+    this.child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+    });
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({ code, signal }) as Ended);
+  }
+
+  /** The address it listens on; rejects when it ends or stays silent. */
+  async listening(): Promise<string> {
+    const lines = async (): Promise<string> => {
+      for (;;) {
+        const found = /^Provec listens on (\S+)\n(?:.*\n)*?.*curl/m.exec(this.stdout);
+        if (found) return found[1];
+        await once(this.child.stdout!, 'data');
+      }
+    };
+    const ended = this.ended.then(() => Promise.reject(new Error(`start.ts ended: ${this.stderr}`)));
+    const late = AbortSignal.timeout(START_TIMEOUT_MS);
+    const timedOut = once(late, 'abort').then(() => Promise.reject(new Error(`start.ts is silent: ${this.stderr}`)));
+    return Promise.race([lines(), ended, timedOut]);
+  }
+
+  dispose(): void {
+    killGroup(this.child.pid!);
+  }
+}
+
+/** A whole Provec as `npm start` runs it, to be killed and started again. */
+export async function startProcess(environment: Record<string, string> = {}): Promise<ServiceProcess> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'provec-process-'));
+  const start = () =>
+    new StartedProcess({
+      PROVEC_PORT: '0',
+      PROVEC_DATA_DIR: dataDir,
+      PROVEC_BOOTSTRAP_KEY: TEST_KEY,
+      PROVEC_WORKERS: '1',
+      PROVEC_DISK_RESERVE_MB: '16',
+      ...environment,
+    });
+  let run = start();
+  const dispose = async () => {
+    run.dispose();
+    await run.ended;
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const listening = () =>
+    run.listening().catch(async (error: unknown) => {
+      await dispose();
+      throw error;
+    });
+  let url = await listening();
+  return {
+    dataDir,
+    get url() {
+      return url;
+    },
+    get pid() {
+      return run.child.pid!;
+    },
+    get stdout() {
+      return run.stdout;
+    },
+    get stderr() {
+      return run.stderr;
+    },
+    api: (method, path, body) => apiClient(url, TEST_KEY)(method, path, body),
+    async kill(signal) {
+      run.child.kill(signal);
+      return run.ended;
+    },
+    async restart() {
+      run.dispose();
+      await run.ended;
+      run = start();
+      url = await listening();
+    },
+    dispose,
+  };
+}

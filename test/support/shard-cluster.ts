@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { ShardSpec } from '../../lib/actions/shards.ts';
+import { readConfig } from '../../lib/config.ts';
+import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { shardKey } from '../../lib/shard/shard-key.ts';
+import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { SYSTEM_TIMERS } from '../../lib/timers.ts';
+import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
+import { ShardNode } from '../../services/shards/shard-node.ts';
+
+const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
+const PATIENCE_MS = 30_000;
+
+interface Member {
+  node: ShardNode;
+  /** The process that the node's lease names: killed with the node, so that the others see that it is gone. */
+  process: ChildProcess;
+  isUp: boolean;
+  draining: boolean;
+  weight: number;
+}
+
+export interface ShardCluster {
+  store: Store;
+  nodes: Map<string, ShardNode>;
+  row: CollectionRow;
+  specs: ShardSpec[];
+  /** Runs `work` on the node that holds the shard, as a caller of the service would. */
+  call<T>(spec: ShardSpec, reads: boolean, work: (node: ShardNode, leftMs: number) => Promise<T>): Promise<T>;
+  join(name: string): Promise<void>;
+  /** As SIGTERM would. */
+  stop(name: string): Promise<void>;
+  /** As SIGKILL would. */
+  kill(name: string): Promise<void>;
+  /** Who holds each shard, as the store says. */
+  holders(): Promise<(string | null)[]>;
+  end(): Promise<void>;
+}
+
+/** Shard nodes in one process over one real store, which call each other directly; `wrap` may put faults before the store of a node. */
+export async function shardCluster(
+  names: string[],
+  options: Partial<Pick<CollectionRow, 'shards' | 'replicas' | 'dimensions'>> = {},
+  wrap: (store: Store, name: string) => Store = (store) => store,
+  environment: Record<string, string> = {},
+): Promise<ShardCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'provec-cluster-'));
+  const store = await openLmdbStore(folder);
+  const createdAt = new Date(0).toISOString();
+  await store.catalog.createAccount({ id: ACCOUNT, name: 'test', plan: 'enterprise', createdAt });
+  const row: CollectionRow = {
+    id: 'c0000000-0000-4000-8000-000000000001',
+    accountId: ACCOUNT,
+    name: 'docs',
+    dimensions: 4,
+    metric: 'euclidean',
+    shards: 4,
+    replicas: 0,
+    quantization: 'bf16',
+    deletionProtection: false,
+    createdAt,
+    ...options,
+  };
+  await store.catalog.createCollection(row, null);
+  const log = pino({ level: process.env.PROVEC_TEST_LOG ?? 'silent' });
+  const config = readConfig({
+    PROVEC_DATA_DIR: folder,
+    PROVEC_WORKERS: '1',
+    PROVEC_DISK_RESERVE_MB: '0',
+    ...environment,
+  });
+  const members = new Map<string, Member>();
+  const nodes = new Map<string, ShardNode>();
+  const up = (name: string): ShardNode => {
+    const member = members.get(name);
+    if (!member?.isUp) throw new NotThere(name);
+    return member.node;
+  };
+  const router = new ShardRouter({
+    owners: store.owners,
+    nodes: () =>
+      [...members].flatMap(([node, { isUp, weight, draining }]) => (isUp ? [{ node, weight, draining }] : [])),
+    lossOf: (error) => (error instanceof NotThere ? 'unsent' : 'none'),
+    clock: SYSTEM_CLOCK,
+    timers: SYSTEM_TIMERS,
+  });
+  const cluster: ShardCluster = {
+    store,
+    nodes,
+    row,
+    specs: Array.from({ length: row.shards }, (_, index) => shardSpec(row, index)),
+    call(spec, reads, work) {
+      return router.call({
+        shard: shardKey(spec.collectionId, spec.index),
+        deadlineMs: SYSTEM_CLOCK.monotonicMs() + PATIENCE_MS,
+        reads,
+        ask: async (name, leftMs) => work(up(name), leftMs),
+      });
+    },
+    async join(name) {
+      const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+      const peers = {
+        node: name,
+        process: await identityOf(child),
+        adopt: async (to: string, shard: ShardSpec) => up(to).adopt(shard),
+        isThere: (to: string) => members.get(to)?.isUp ?? false,
+        offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => up(to).offered(arrival),
+        follow: async (to: string, shard: ShardSpec, seq: number) => up(to).follow(shard, seq),
+        onDead: () => undefined,
+        onDraining: () => {
+          members.get(name)!.draining = true;
+        },
+      };
+      const node = new ShardNode(
+        { config, store: wrap(store, name), clock: SYSTEM_CLOCK, log },
+        () => undefined,
+        peers,
+      );
+      await node.start();
+      members.set(name, { node, process: child, isUp: true, draining: false, weight: config.memoryLimitMiB * 2 ** 20 });
+      nodes.set(name, node);
+    },
+    async stop(name) {
+      const member = members.get(name)!;
+      await member.node.stop();
+      member.isUp = false;
+      member.process.kill('SIGKILL');
+      nodes.delete(name);
+    },
+    async kill(name) {
+      const member = members.get(name)!;
+      member.isUp = false;
+      nodes.delete(name);
+      await Promise.all([ended(member.process), member.node.abandon()]);
+    },
+    async holders() {
+      const rows = await store.owners.list(row.id);
+      return cluster.specs.map(
+        ({ index }) => rows.find(({ shard }) => shard === shardKey(row.id, index))?.holder?.node ?? null,
+      );
+    },
+    async end() {
+      for (const name of [...nodes.keys()]) await cluster.stop(name);
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  for (const name of names) await cluster.join(name);
+  return cluster;
+}
+
+class NotThere extends Error {
+  override name = 'NotThere';
+}
+
+async function identityOf({ pid }: ChildProcess): Promise<ProcessIdentity> {
+  const { place } = await ownIdentity();
+  return { pid: pid!, startedAt: null, place };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exit;
+}

@@ -1,0 +1,143 @@
+import canonicalize from 'canonicalize';
+import type { QueryOptions, ShardMatch, ShardSpec } from '../../lib/actions/shards.ts';
+import { matches } from '../../lib/filter/evaluate.ts';
+import { parseFilter } from '../../lib/filter/parse.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
+import type { ShardWrite } from '../../services/shards/engine/write.ts';
+import { referenceLeaf, referenceRoot } from './reference-root.ts';
+
+/** A record as tests know it. */
+export interface TestRecord {
+  values: number[];
+  metadata: Record<string, unknown>;
+}
+
+export function specWith(changes: Partial<ShardSpec> = {}): ShardSpec {
+  const identity = { collectionId: 'c', accountId: 'a', index: 0, of: 1 };
+  return { ...identity, dimensions: 4, metric: 'cosine', quantization: 'bf16', ...changes };
+}
+
+export function queryWith(vector: ArrayLike<number>, changes: Partial<QueryOptions> = {}): QueryOptions {
+  return {
+    vector: Float32Array.from(vector),
+    topK: 10,
+    filter: null,
+    includeValues: false,
+    includeMetadata: false,
+    scoreThreshold: null,
+    exact: false,
+    ...changes,
+  };
+}
+
+export function upsertOf(records: Iterable<[string, TestRecord]>, dimensions: number): ShardWrite {
+  const all = [...records];
+  return {
+    kind: 'upsert',
+    batch: {
+      ids: all.map(([id]) => id),
+      dimensions,
+      vectors: Float32Array.from(all.flatMap(([, { values }]) => values)),
+      metadata: all.map(([, { metadata }]) => canonicalize(metadata) as string),
+    },
+  };
+}
+
+/** Writes a group as a shard's owner does, and returns its log entry. */
+export function write(shard: Shard, ...writes: ShardWrite[]) {
+  const { commit } = shard.stage(writes);
+  if (commit === null) return null;
+  shard.commit();
+  return { seq: commit.head.seq, head: commit.head, body: commit.body };
+}
+
+/** Runs the engine's background work to its end. */
+export function settle(shard: Shard): void {
+  while (shard.maintain(50));
+}
+
+/** What a shard must be: a plain map, scored and rooted by other code. */
+export class Model {
+  readonly records = new Map<string, TestRecord>();
+  readonly spec: ShardSpec;
+
+  constructor(spec: ShardSpec) {
+    this.spec = spec;
+  }
+
+  apply(write: ShardWrite): void {
+    if (write.kind === 'delete') {
+      for (const id of write.ids) this.records.delete(id);
+      return;
+    }
+    const { ids, vectors, metadata, dimensions } = write.batch;
+    ids.forEach((id, i) => {
+      const values = [...vectors.subarray(i * dimensions, (i + 1) * dimensions)];
+      this.records.set(id, { values, metadata: JSON.parse(metadata[i]) });
+    });
+  }
+
+  root(): string {
+    return referenceRoot([...this.records].map(([id, { values, metadata }]) => referenceLeaf(id, values, metadata)));
+  }
+
+  query({ vector, topK, filter, scoreThreshold }: QueryOptions): { id: string; score: number }[] {
+    const node = filter === null ? null : parseFilter(filter, LIMITS);
+    const found: { id: string; score: number }[] = [];
+    for (const [id, { values, metadata }] of this.records) {
+      if (node !== null && !matches(node, metadata)) continue;
+      const score = referenceScore(this.spec.metric, vector, values);
+      if (scoreThreshold === null || score >= scoreThreshold) found.push({ id, score });
+    }
+    found.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
+    return found.slice(0, topK);
+  }
+}
+
+export const SMALL_GRAPH: EngineOptions = { graphMinRecords: 64, scanCostFactor: 1_000 };
+
+/** A shard that builds its graph at 64 records and prefers it to scans, so that small tests reach it. */
+export function smallGraphShard(spec: ShardSpec, options: EngineOptions = {}): Shard {
+  return new Shard(spec, { ...SMALL_GRAPH, ...options });
+}
+
+/** The share of `exact` (the true best) that `found` reaches; an id counts if its score reaches the last true one within 1e-5. */
+export function recallOf(found: ShardMatch[], exact: ShardMatch[]): number {
+  if (exact.length === 0) return 1;
+  const last = exact[exact.length - 1].score - 1e-5;
+  return found.filter(({ score }) => score >= last).length / exact.length;
+}
+
+export function rootOf(shard: Shard): string {
+  return Buffer.from(shard.head.hash).toString('hex');
+}
+
+function referenceScore(metric: ShardSpec['metric'], a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let product = 0;
+  let squareA = 0;
+  let squareB = 0;
+  let apart = 0;
+  for (let i = 0; i < a.length; i++) {
+    product += a[i] * b[i];
+    squareA += a[i] * a[i];
+    squareB += b[i] * b[i];
+    apart += (a[i] - b[i]) ** 2;
+  }
+  if (metric === 'dot') return product;
+  if (metric === 'euclidean') return 1 / (1 + Math.sqrt(apart));
+  return squareA === 0 || squareB === 0 ? 0 : product / Math.sqrt(squareA * squareB);
+}
+
+/** How many of `found` reach the last of the truly `best` rows of a data set of unit vectors within 1e-5, at most all of them. */
+export function reachedTruth(
+  found: ShardMatch[],
+  best: number[],
+  { vectors, dimensions }: { vectors: Float32Array; dimensions: number },
+  query: Float32Array,
+): number {
+  if (best.length === 0) return 0;
+  const row = best[best.length - 1];
+  const last = referenceScore('cosine', query, vectors.subarray(row * dimensions, (row + 1) * dimensions));
+  return Math.min(best.length, found.filter(({ score }) => score >= last - 1e-5).length);
+}

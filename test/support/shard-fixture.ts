@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import type { ShardSpec } from '../../lib/actions/shards.ts';
+import { type Config, readConfig } from '../../lib/config.ts';
+import type { RecordBatch } from '../../lib/records/batch.ts';
+import { type Clock, SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { ShardNode } from '../../services/shards/shard-node.ts';
+
+/** The catalog of a fixture knows the collections of `specOf` 1 to this. */
+const COLLECTIONS = 32;
+export const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
+
+export function specOf(number: number, changes: Partial<ShardSpec> = {}): ShardSpec {
+  const collectionId = `c0000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+  return {
+    collectionId,
+    accountId: ACCOUNT,
+    index: 0,
+    of: 1,
+    dimensions: 4,
+    metric: 'cosine',
+    quantization: 'bf16',
+    ...changes,
+  };
+}
+
+/** Records whose vectors are told apart by their number. */
+export function batchOf(ids: string[], seed = 1): RecordBatch {
+  const vectors = new Float32Array(ids.length * 4);
+  ids.forEach((_, row) => {
+    vectors.set([1, row + 1, seed, 1 / (row + 1)], row * 4);
+  });
+  return { ids, dimensions: 4, vectors, metadata: ids.map((id) => JSON.stringify({ id, seed })) };
+}
+
+export interface ShardFixture {
+  store: Store;
+  node: ShardNode;
+  halts: { collectionId: string; reason: string }[];
+  /** Ends the node without saving anything, as a kill would, and starts another on the same store. */
+  crash(): Promise<void>;
+  /** Ends the node as SIGTERM would, and starts another. */
+  restart(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** A shard node over a real store in a temporary folder; `wrap` may put faults in front of the store. */
+export async function shardFixture(
+  environment: Record<string, string> = {},
+  wrap: (store: Store) => Store = (store) => store,
+  clock: Clock = SYSTEM_CLOCK,
+): Promise<ShardFixture> {
+  const folder = mkdtempSync(join(tmpdir(), 'provec-shards-'));
+  const config: Config = readConfig({
+    PROVEC_DATA_DIR: folder,
+    PROVEC_WORKERS: '1',
+    PROVEC_DISK_RESERVE_MB: '0',
+    ...environment,
+  });
+  const store = await openLmdbStore(folder);
+  await store.catalog.createAccount({
+    id: ACCOUNT,
+    name: 'test',
+    plan: 'enterprise',
+    createdAt: new Date(0).toISOString(),
+  });
+  for (let number = 1; number <= COLLECTIONS; number++) {
+    const { collectionId: id, accountId, dimensions, metric, quantization } = specOf(number);
+    const options = { shards: 1, replicas: 0, deletionProtection: false, createdAt: new Date(0).toISOString() };
+    const row = { id, accountId, name: `c${number}`, dimensions, metric, quantization, ...options };
+    await store.catalog.createCollection(row, null);
+  }
+  const halts: ShardFixture['halts'] = [];
+  const log = pino({ level: process.env.PROVEC_TEST_LOG ?? 'silent' });
+  const start = () =>
+    new ShardNode({ config, store: wrap(store), clock, log }, (collectionId, reason) =>
+      halts.push({ collectionId, reason }),
+    );
+  const fixture: ShardFixture = {
+    store,
+    node: start(),
+    halts,
+    async crash() {
+      await fixture.node.abandon();
+      fixture.node = start();
+    },
+    async restart() {
+      await fixture.node.stop();
+      fixture.node = start();
+    },
+    async end() {
+      await fixture.node.stop();
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  return fixture;
+}

@@ -1,0 +1,45 @@
+import type { ShardLog } from '../../lib/store/log.ts';
+import type { Store } from '../../lib/store/port.ts';
+
+/** A store in front of whose log `changes` stands; everything else of it is real. */
+export function withLog(changes: (real: ShardLog) => Partial<ShardLog>): (store: Store) => Store {
+  return (store) => {
+    const real = store.log;
+    const log: ShardLog = {
+      append: (entry) => real.append(entry),
+      read: (...given) => real.read(...given),
+      head: (key) => real.head(key),
+      heads: (id) => real.heads(id),
+      trim: (...given) => real.trim(...given),
+      firstSeq: (key) => real.firstSeq(key),
+      ...changes(real),
+    };
+    return new Proxy(store, { get: (target, name) => (name === 'log' ? log : Reflect.get(target, name)) });
+  };
+}
+
+/** Appends to a store's log wait while it is shut. */
+export class AppendGate {
+  /** Appends that have come to the gate, those that it let through included. */
+  reached = 0;
+  #opened: Promise<void> = Promise.resolve();
+  #open: () => void = () => undefined;
+
+  readonly wrap = withLog((real) => ({
+    append: async (entry) => {
+      this.reached++;
+      await this.#opened;
+      return real.append(entry);
+    },
+  }));
+
+  shut(): void {
+    this.#opened = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  open(): void {
+    this.#open();
+  }
+}

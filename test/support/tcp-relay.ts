@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** Listens on an address and hands everything on to a port of this machine, and back. */
+export class TcpRelay {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** Sees what clients send, as it comes; `connection` counts the connections. */
+  onSent: ((bytes: Buffer, connection: number) => void) | null = null;
+  #connections = 0;
+
+  private constructor(targetPort: number) {
+    this.#server = createServer((outer) => {
+      const connection = this.#connections++;
+      const inner = connect(targetPort, '127.0.0.1');
+      outer.on('data', (bytes) => this.onSent?.(bytes, connection));
+      outer.pipe(inner);
+      inner.pipe(outer);
+      for (const [one, other] of [
+        [outer, inner],
+        [inner, outer],
+      ] as const) {
+        this.#sockets.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          this.#sockets.delete(one);
+          other.destroy();
+        });
+      }
+    });
+  }
+
+  static async start(host: string, targetPort: number): Promise<TcpRelay> {
+    const relay = new TcpRelay(targetPort);
+    relay.#server.listen(0, host);
+    await once(relay.#server, 'listening');
+    return relay;
+  }
+
+  /** `host:port`. */
+  get address(): string {
+    const { address, port } = this.#server.address() as AddressInfo;
+    return `${address}:${port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await once(this.#server, 'close');
+  }
+}

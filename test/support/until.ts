@@ -1,0 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+const MAX_MS = 30_000;
+
+/** Asks until `check` gives something other than false, null or undefined, and gives that; fails after 30 s, saying `what` never came true. */
+export async function until<T>(
+  what: string,
+  check: () => Promise<T | false | null | undefined> | T | false | null | undefined,
+): Promise<T> {
+  const end = performance.now() + MAX_MS;
+  for (;;) {
+    const found = await check();
+    if (found !== false && found !== null && found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`It never came true that ${what}.`);
+    await delay(10);
+  }
+}

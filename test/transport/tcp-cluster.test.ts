@@ -1,0 +1,3 @@
+import { stayingNodes } from './staying-nodes.ts';
+
+stayingNodes(() => ({ kind: 'TCP' }));

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { RateLimiter } from '../../services/anchoring/ledger/rate-limiter.ts';
+import { LedgerUnreachableError, RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
+import { SignatureStatuses } from '../../services/anchoring/ledger/signature-statuses.ts';
+import { LedgerRelay } from '../support/ledger-relay.ts';
+
+let relay: LedgerRelay;
+let asked: string[] = [];
+beforeAll(async () => {
+  relay = await LedgerRelay.open();
+  relay.intercept = (passing) => {
+    asked.push((JSON.parse(passing.asked) as { method: string }).method);
+    return passing.forward();
+  };
+});
+afterAll(() => relay.close());
+
+const pool = (perSecond: number, burst: number) =>
+  new RpcPool({ embedded: false, urls: () => [relay.url] }, SYSTEM_CLOCK.monotonicMs, { perSecond, burst });
+
+test('calls are let through up to a burst, then one in each interval, and a pause brings the burst back', async () => {
+  let nowMs = 1_000;
+  const pace = new RateLimiter({ perSecond: 10, burst: 3 }, () => nowMs);
+  const { signal } = new AbortController();
+  const atOnce = async () => {
+    let turns = 0;
+    while (await pace.turn(0, signal)) turns += 1;
+    return turns;
+  };
+  expect(await atOnce()).toBe(3);
+  nowMs += 100;
+  expect(await atOnce()).toBe(1);
+  nowMs += 99;
+  expect(await atOnce()).toBe(0);
+  nowMs += 101;
+  expect(await atOnce()).toBe(2);
+  nowMs += 60_000;
+  expect(await atOnce()).toBe(3);
+});
+
+test('a pause ends with the signal', async () => {
+  const pace = new RateLimiter({ perSecond: 0.001, burst: 1 }, SYSTEM_CLOCK.monotonicMs);
+  const stopped = new AbortController();
+  expect(await pace.turn(0, stopped.signal)).toBe(true);
+  const waiting = pace.turn(Number.POSITIVE_INFINITY, stopped.signal);
+  stopped.abort();
+  await expect(waiting).rejects.toThrow();
+});
+
+test('a pool asks no more often than its rate, and refuses what would wait for too long', async () => {
+  const bounded = pool(20, 2);
+  const height = () => bounded.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
+  const startMs = performance.now();
+  await Promise.all(Array.from({ length: 12 }, height));
+  // Two at once, ten in turn; timers may be a little early.
+  expect(performance.now() - startMs).toBeGreaterThan(490);
+  const refused = pool(0.1, 1);
+  const slow = () => refused.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
+  await slow();
+  await expect(slow()).rejects.toThrow(LedgerUnreachableError);
+});
+
+test('the statuses of hundreds of transactions are asked for in a few calls, and each gets its own', async () => {
+  const client = await relay.client('authority');
+  const statuses = new SignatureStatuses(pool(1_000, 1_000));
+  const { signature, wire } = await client.signCreate('00112233-4455-6677-8899-aabbccddeeff');
+  await client.send(wire);
+  const stranger = (await (await relay.client('stranger')).signClose('00112233-4455-6677-8899-aabbccddeeff')).signature;
+  asked = [];
+  const asking = Array.from({ length: 600 }, (_, at) => statuses.of(at === 300 ? signature : stranger));
+  const answers = await Promise.all(asking);
+  expect(asked).toEqual(Array.from({ length: 3 }, () => 'getSignatureStatuses'));
+  expect(answers.map(({ status }) => status).indexOf('confirmed')).toBe(300);
+  expect(answers.filter(({ status }) => status === 'unknown')).toHaveLength(599);
+});

@@ -1,0 +1,307 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { afterEach, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
+import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../lib/store/owners.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
+import { DEAD_AFTER_MS, RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../services/shards/ownership/lease-terms.ts';
+import { Membership } from '../../services/shards/ownership/membership.ts';
+import { NodeTime, VirtualTime } from '../simulation/virtual-time.ts';
+
+const LOG = pino({ level: 'silent' });
+const SHARD = 'c0000000-0000-4000-8000-000000000001.0';
+const STORE_MS = 5;
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+});
+
+/** Nodes over leases and owners in memory, each reaching them over a line of its own. */
+class Nodes {
+  readonly time = new VirtualTime();
+  readonly leases = new Map<string, LeaseRow>();
+  readonly owners = new Map<string, OwnerRow>();
+  readonly cut = new Set<string>();
+  readonly dead: { at: number; by: string; node: string }[] = [];
+  readonly members = new Map<string, Membership>();
+  isDown = false;
+  /** A lease that is there is about to be ended. */
+  beforeEnd: (row: LeaseRow) => void = () => undefined;
+  /** What was read: how many rows, or how many were asked for. */
+  lists = 0;
+  gets: string[][] = [];
+
+  async start(node: string, process: ProcessIdentity, rate = 1): Promise<Membership> {
+    const time = new NodeTime(this.time, rate, 0);
+    const member = new Membership({
+      store: this.#storeOf(node),
+      clock: time,
+      timers: time,
+      node,
+      process,
+      log: LOG,
+      use: () => ({ bytes: 0, memoryLimitBytes: node === 'large' ? 4 : 1, load: 0, workers: 1 }),
+      onLost: () => undefined,
+      onDead: (dead) => this.dead.push({ at: this.time.nowMs, by: node, node: dead }),
+    });
+    this.members.set(node, member);
+    const started = member.start();
+    await this.time.run(this.time.nowMs + 200);
+    await started;
+    return member;
+  }
+
+  async over<T>(work: Promise<T>, forMs = 2_000): Promise<T> {
+    work.catch(() => undefined);
+    await this.time.run(this.time.nowMs + forMs);
+    return work;
+  }
+
+  #storeOf(node: string): Pick<Store, 'owners' | 'leases' | 'log'> {
+    const reach = async <T>(work: () => T): Promise<T> => {
+      await this.time.delay(STORE_MS);
+      if (this.isDown || this.cut.has(node)) throw new StoreError('unavailable', 'out of reach');
+      return work();
+    };
+    const { leases: rows, owners: held } = this;
+    const leases: LeaseStore = {
+      begin: (row) => reach(() => void rows.set(row.incarnation, row)),
+      renew: (incarnation, beat, draining, use) =>
+        reach(() => {
+          const row = rows.get(incarnation);
+          if (row) rows.set(incarnation, { ...row, beat, draining, ...(use && { use }) });
+          return row !== undefined;
+        }),
+      list: () =>
+        reach(() => {
+          this.lists++;
+          return [...rows.values()];
+        }),
+      get: (incarnations) =>
+        reach(() => {
+          this.gets.push([...incarnations]);
+          return incarnations.flatMap((incarnation) => rows.get(incarnation) ?? []);
+        }),
+      end: (incarnation, beat) =>
+        reach(() => {
+          const there = rows.get(incarnation);
+          if (there) this.beforeEnd(there);
+          if (beat !== undefined && (rows.get(incarnation)?.beat ?? beat) !== beat) return false;
+          rows.delete(incarnation);
+          return true;
+        }),
+    };
+    const owners = {
+      get: (shard: string) => reach(() => held.get(shard) ?? null),
+      claim: (row: OwnerRow) =>
+        reach(() => {
+          if ((held.get(row.shard)?.epoch ?? 0) !== row.epoch - 1) return false;
+          held.set(row.shard, row);
+          return true;
+        }),
+      release: (shard: string, epoch: number, to?: Holder) =>
+        reach(() => {
+          const row = held.get(shard);
+          if (row?.epoch === epoch) held.set(shard, { ...row, holder: to ?? null });
+        }),
+    };
+    const log = { head: async () => null, append: async () => 'committed' };
+    return { leases, owners, log } as unknown as Pick<Store, 'owners' | 'leases' | 'log'>;
+  }
+}
+
+/** Each on a machine of its own, whose processes nobody can ask for. */
+let machines = 0;
+const elsewhere = (): ProcessIdentity => ({ pid: 1, startedAt: null, place: `machine ${machines++}` });
+
+async function processHere(): Promise<{ child: ChildProcess; identity: ProcessIdentity }> {
+  const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+  children.push(child);
+  const { place } = await ownIdentity();
+  return { child, identity: { pid: child.pid!, startedAt: null, place } };
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exit;
+}
+
+/** Lets what asks the real machine about processes answer between steps of virtual time. */
+async function runWithMachine(nodes: Nodes, forMs: number): Promise<void> {
+  const untilMs = nodes.time.nowMs + forMs;
+  while (nodes.time.nowMs < untilMs) {
+    await nodes.time.run(Math.min(untilMs, nodes.time.nowMs + 100));
+    for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+test('a process of this machine that is gone is found dead within a second, and its shards are free', async () => {
+  const nodes = new Nodes();
+  const own = await ownIdentity();
+  const { child, identity } = await processHere();
+  const [a, b] = [nodes.start('a', own), nodes.start('b', identity)];
+  await runWithMachine(nodes, 500);
+  const [first, second] = [await a, await b];
+  const taken = second.ownership.acquire(SHARD);
+  await runWithMachine(nodes, 200);
+  await taken;
+  second.abandon();
+  await ended(child);
+  await runWithMachine(nodes, WATCH_EVERY_MS + 200);
+  expect(nodes.dead).toMatchObject([{ by: 'a', node: 'b' }]);
+  const claim = first.ownership.acquire(SHARD);
+  await runWithMachine(nodes, 500);
+  expect((await claim).epoch).toBe(2);
+});
+
+test('one that is cut off is found dead after 7.5 s, not before its own clock has ended its lease', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere(), 1.1);
+  const second = await nodes.start('b', elsewhere(), 0.9);
+  const claim = await nodes.over(second.ownership.acquire(SHARD));
+  nodes.cut.add('b');
+  const cutMs = nodes.time.nowMs;
+  let servedUntilMs = 0;
+  for (let step = 0; step < 1_000 && nodes.dead.length === 0; step++) {
+    await nodes.time.run(nodes.time.nowMs + 10);
+    if (second.ownership.holds(claim)) servedUntilMs = nodes.time.nowMs;
+  }
+  expect(nodes.dead).toMatchObject([{ by: 'a', node: 'b' }]);
+  expect(nodes.dead[0]!.at).toBeGreaterThan(servedUntilMs);
+  expect(nodes.dead[0]!.at - cutMs).toBeLessThan(DEAD_AFTER_MS + RENEW_EVERY_MS + WATCH_EVERY_MS);
+  expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
+});
+
+test('with many nodes a few leases are read each second, and all of them seldom', async () => {
+  const nodes = new Nodes();
+  const count = 60;
+  for (let at = 0; at < count; at++) await nodes.start(`n${at}`, elsewhere());
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  nodes.lists = 0;
+  nodes.gets = [];
+  await nodes.time.run(nodes.time.nowMs + 30_000);
+  expect(nodes.lists).toBeGreaterThanOrEqual(count * 9);
+  expect(nodes.lists).toBeLessThanOrEqual(count * 13);
+  expect(Math.max(...nodes.gets.map((asked) => asked.length))).toBe(3);
+  // Somebody watches every one of them.
+  for (const cut of ['n7', 'n31']) nodes.cut.add(cut);
+  await nodes.time.run(nodes.time.nowMs + DEAD_AFTER_MS + RENEW_EVERY_MS + 2 * WATCH_EVERY_MS);
+  expect(new Set(nodes.dead.map(({ node }) => node))).toEqual(new Set(['n7', 'n31']));
+  // And for all it is over, by and by.
+  await nodes.time.run(nodes.time.nowMs + 5_000);
+  for (const [name, member] of nodes.members) if (!nodes.cut.has(name)) expect(member.takers()).toHaveLength(count - 2);
+});
+
+test('all that wait for one holder share one reading of its lease', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  const second = await nodes.start('b', elsewhere());
+  for (let at = 0; at < 50; at++) await nodes.over(second.ownership.acquire(`c.${at}`), 50);
+  await nodes.time.run(nodes.time.nowMs + 1_000);
+  nodes.gets = [];
+  nodes.lists = 0;
+  const asks = Array.from({ length: 50 }, (_, at) => first.ownership.acquire(`c.${at}`));
+  for (const ask of asks) ask.catch(() => undefined);
+  await nodes.time.run(nodes.time.nowMs + 50);
+  for (const ask of asks) await expect(ask).rejects.toMatchObject({ node: 'b' });
+  expect(nodes.gets.length + nodes.lists).toBeLessThanOrEqual(3);
+});
+
+test('while the store is away nobody is judged, and when it is back nobody is dead who renews', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  const second = await nodes.start('b', elsewhere());
+  await nodes.over(second.ownership.acquire(SHARD));
+  nodes.isDown = true;
+  await nodes.time.run(nodes.time.nowMs + 60_000);
+  expect(nodes.dead).toEqual([]);
+  nodes.isDown = false;
+  await nodes.time.run(nodes.time.nowMs + 3_000);
+  // Both began anew: what they held before is free.
+  expect(nodes.dead).toEqual([]);
+  expect(first.takers().sort()).toEqual(['a', 'b']);
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  expect(nodes.dead).toEqual([]);
+  expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
+});
+
+test('a lease that was renewed since it was read is not ended', async () => {
+  const nodes = new Nodes();
+  await nodes.start('a', elsewhere());
+  const second = await nodes.start('b', elsewhere());
+  second.abandon();
+  let ends = 0;
+  nodes.beforeEnd = (row) => {
+    ends++;
+    nodes.leases.set(row.incarnation, { ...row, beat: row.beat + 1 });
+  };
+  await nodes.time.run(nodes.time.nowMs + 30_000);
+  expect(ends).toBeGreaterThan(1);
+  expect(nodes.dead).toEqual([]);
+  nodes.beforeEnd = () => undefined;
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  expect(nodes.dead).toMatchObject([{ by: 'a', node: 'b' }]);
+});
+
+test('placement goes by memory, and leaves out who leaves', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  const large = await nodes.start('large', elsewhere());
+  await nodes.time.run(nodes.time.nowMs + 3_000);
+  const share = (member: Membership): number => {
+    const shards = Array.from({ length: 2_000 }, (_, at) => `c.${at}`);
+    return shards.filter((shard) => member.placement.preferred(shard) === 'large').length / shards.length;
+  };
+  expect(share(first)).toBeGreaterThan(0.75);
+  expect(share(first)).toBeLessThan(0.85);
+  expect(share(large)).toBe(share(first));
+  await nodes.over(large.drain());
+  expect(first.takers()).toEqual(['a']);
+  expect(large.takers()).toEqual(['a']);
+});
+
+test('a shard that rests is left to another node, which alone may claim it while it lives', async () => {
+  const nodes = new Nodes();
+  const [first, heir, third] = [
+    await nodes.start('a', elsewhere()),
+    await nodes.start('b', elsewhere()),
+    await nodes.start('c', elsewhere()),
+  ];
+  first.ownership.rest(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
+  expect(first.ownership.resting()).toEqual([{ shard: SHARD, bytes: 1_000 }]);
+  const { node, incarnation } = first.live().find((row) => row.node === 'b')!;
+  await nodes.over(first.ownership.releaseResting(SHARD, { node, incarnation }));
+  expect(first.ownership.resting()).toEqual([]);
+  await expect(nodes.over(third.ownership.acquire(SHARD))).rejects.toMatchObject({ node: 'b' });
+  expect((await nodes.over(heir.ownership.acquire(SHARD))).epoch).toBe(2);
+});
+
+test('a node that leaves gives back what is asked for there, and what was left to it', async () => {
+  const nodes = new Nodes();
+  const [first, heir] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
+  first.ownership.rest(await nodes.over(first.ownership.acquire(SHARD)), 1_000);
+  const { node, incarnation } = first.live().find((row) => row.node === 'b')!;
+  await nodes.over(first.ownership.releaseResting(SHARD, { node, incarnation }));
+  await nodes.over(heir.drain());
+  await expect(nodes.over(heir.ownership.acquire(SHARD))).rejects.toMatchObject({ node: null });
+  expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 1, holder: null });
+  const claim = await nodes.over(first.ownership.acquire(SHARD));
+  first.ownership.rest(claim, 1_000);
+  await nodes.over(first.drain());
+  await expect(nodes.over(first.ownership.acquire(SHARD))).rejects.toMatchObject({ node: null });
+  expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 2, holder: null });
+});
+
+test('a node that leaves knows by then who came a moment ago', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  await nodes.time.run(nodes.time.nowMs + 5_000);
+  const started = nodes.start('b', elsewhere());
+  await nodes.time.run(nodes.time.nowMs + 50);
+  await started;
+  await nodes.over(first.drain(), 50);
+  expect(first.takers()).toEqual(['b']);
+});

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { ownIdentity } from '../../lib/process/process-identity.ts';
+import type { UsageStore } from '../../lib/store/usage.ts';
+import { BlockUses } from '../../services/metering/block-uses.ts';
+import { bootOfMachine, JournalAdoption } from '../../services/metering/journal-adoption.ts';
+import { QueryQuota } from '../../services/metering/query-quota.ts';
+import { type JournalOwner, UseJournal } from '../../services/metering/use-journal.ts';
+import { HandClock, openTemporaryStore } from '../support/accounts.ts';
+
+const MONTH = '2026-11';
+const LIMIT = 100;
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let usage: UsageStore;
+let folder: string;
+let clock: HandClock;
+let self: JournalOwner;
+let accountId: string;
+
+beforeEach(async () => {
+  opened = await openTemporaryStore();
+  ({ usage } = opened.store);
+  folder = await mkdtemp(join(tmpdir(), 'provec-journal-'));
+  clock = new HandClock();
+  self = { process: await ownIdentity(), boot: await bootOfMachine() };
+  accountId = randomUUID();
+});
+afterEach(async () => {
+  await opened.destroy();
+  await rm(folder, { recursive: true });
+});
+
+/** A journal of a process that has used 3 of a block of 10. */
+async function journalOf(owner: JournalOwner): Promise<UseJournal> {
+  const journal = new UseJournal(folder, owner, clock);
+  const id = randomUUID();
+  journal.begin({ accountId, month: MONTH, id });
+  expect(await usage.openBlock(accountId, MONTH, { id, node: 'a' }, 10, LIMIT)).toBe(10);
+  for (const used of [1, 2, 3]) journal.note(id, used);
+  return journal;
+}
+const adoption = () => new JournalAdoption({ folder, boot: self.boot, usage, clock });
+const taken = async () => (await usage.readQueries(accountId, MONTH)).queries;
+
+test('what a dead process left is given back at once, and only once', async () => {
+  const journal = await journalOf({ ...self, process: { ...self.process, pid: 2 ** 22 + 1 } });
+  journal.close();
+  await Promise.all([adoption().adopt(null), adoption().adopt(null)]);
+  expect(await taken()).toBe(3);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('a living process keeps what it has for as long as it shows that it lives', async () => {
+  const journal = await journalOf(self);
+  const observer = adoption();
+  for (let second = 0; second < 20; second++) {
+    await observer.adopt(null);
+    clock.advance(1_000);
+    journal.beat();
+  }
+  expect(journal.isCurrent).toBe(true);
+  expect(await taken()).toBe(10);
+  await observer.adopt(null);
+  clock.advance(6_000);
+  expect(journal.isCurrent).toBe(false);
+  clock.advance(1_499);
+  await observer.adopt(null);
+  expect(await taken()).toBe(10);
+  clock.advance(1);
+  journal.beat();
+  await observer.adopt(null);
+  expect(await taken()).toBe(3);
+  expect(journal.isCurrent).toBe(false);
+  journal.close();
+});
+
+test('a journal of an earlier start of the machine is not believed: its last uses may be missing', async () => {
+  const journal = await journalOf({ process: { ...self.process, pid: 2 ** 22 + 1 }, boot: 'another boot' });
+  journal.close();
+  const observer = adoption();
+  await observer.adopt(null);
+  clock.advance(7_500);
+  await observer.adopt(null);
+  expect(await taken()).toBe(10);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('a file that is no journal harms nobody', async () => {
+  await writeFile(join(folder, 'short.uses'), 'x');
+  await writeFile(join(folder, 'empty.uses'), Buffer.alloc(4_096));
+  await writeFile(join(folder, 'another'), 'x');
+  const observer = adoption();
+  await observer.adopt(null);
+  clock.advance(7_500);
+  await observer.adopt(null);
+  expect(await readdir(folder)).toEqual(['another']);
+});
+
+test('where no journal can be written queries are counted all the same', async () => {
+  const file = join(folder, 'a-file');
+  await writeFile(file, '');
+  const log = pino({ level: 'silent' });
+  const uses = new BlockUses({ folder: join(file, 'uses'), usage, clock, log });
+  await uses.start();
+  const quota = new QueryQuota({ usage, clock, uses, pricingUrl: '', node: 'a', recall: async () => {} });
+  const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: LIMIT + 5 }, () => quota.take(accountId, { plan: 'free', limits })),
+  );
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
+  await quota.close();
+  uses.close();
+  expect(await usage.readQueries(accountId, MONTH)).toEqual({ queries: LIMIT, blocks: [] });
+});
+
+test('a store that grants nothing although it has some left ends the wait', async () => {
+  const uses = new BlockUses({ folder, usage, clock, log: pino({ level: 'silent' }) });
+  await uses.start();
+  const stingy = new Proxy(usage, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === 'openBlock') return async () => 0;
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const quota = new QueryQuota({ usage: stingy, clock, uses, pricingUrl: '', node: 'a', recall: async () => {} });
+  const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
+  await expect(quota.take(accountId, { plan: 'free', limits })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await quota.close();
+  uses.close();
+});

@@ -1,0 +1,219 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { open } from 'lmdb';
+import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
+import { collect, entry, newCollection, put, readAll, record } from '../contract/store-rows.ts';
+import { randomFrom } from '../support/random.ts';
+import { seed } from '../support/seed.ts';
+
+const PAGE_BYTES = 4_096;
+const COLLECTION = newCollection();
+const SHARD = `${COLLECTION.id}.0`;
+const random = randomFrom(seed);
+
+let root: string;
+let sound: string;
+let folder: string;
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'provec-damage-'));
+  sound = join(root, 'sound');
+  const store = await openLmdbStore(sound);
+  await store.catalog.createCollection(COLLECTION, null);
+  for (let seq = 1; seq <= 40; seq++) await store.log.append(entry(SHARD, seq, { body: Buffer.alloc(seq * 200) }));
+  await store.records.apply(
+    SHARD,
+    0,
+    1,
+    Array.from({ length: 300 }, (_, i) => put(`r${i}`, 1, i % 50 === 0 ? 3_000 : 20)),
+  );
+  await store.records.apply(SHARD, 1, 2, [put('r1', 2)]);
+  await store.close();
+});
+afterAll(() => rmSync(root, { recursive: true }));
+beforeEach(() => {
+  folder = join(root, 'copy');
+  cpSync(sound, folder, { recursive: true });
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+async function opening(): Promise<StoreError> {
+  const outcome = await openLmdbStore(folder).catch((error: unknown) => error);
+  if (!(outcome instanceof StoreError)) {
+    await (outcome as Store).close();
+    throw new Error('the damaged store was opened');
+  }
+  expect(outcome.kind).toBe('damaged');
+  return outcome;
+}
+
+async function expectAllThere(store: Store): Promise<void> {
+  expect(await store.log.read(SHARD, 0, Number.MAX_SAFE_INTEGER)).toHaveLength(40);
+  expect(await readAll(await store.records.scan(SHARD))).toMatchObject({ size: 300 });
+  expect(await collect(store.catalog.allCollections())).toEqual([COLLECTION]);
+}
+
+describe('a store that must not be opened', () => {
+  test('of a newer format says which version to start', async () => {
+    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 2, createdBy: 'provec' }));
+    expect((await opening()).message).toMatch(
+      /has format 2, .* knows formats up to 1: start it with the newer version/,
+    );
+  });
+
+  test.each(['', 'garbage', '{}', '{"format":"1"}', '{"format":0}', 'null', '[1]'])(
+    'with format file %j',
+    async (text) => {
+      writeFileSync(join(folder, 'provec.json'), text);
+      expect((await opening()).message).toMatch(/^provec\.json in the data directory is damaged: put back a backup/);
+    },
+  );
+
+  test.each(['log.mdb', 'records.mdb'])('without %s', async (name) => {
+    rmSync(join(folder, name));
+    expect((await opening()).message).toMatch(
+      new RegExp(`^${name} is missing in the data directory: put back a backup`),
+    );
+    rmSync(join(folder, 'provec.json'));
+    if (name === 'log.mdb') await opening();
+  });
+
+  test.each(['log.mdb', 'records.mdb'])('with %s empty or overwritten', async (name) => {
+    const file = join(folder, name);
+    for (const bytes of [Buffer.alloc(0), Buffer.from('x'), Buffer.alloc(50_000), Buffer.alloc(50_000, 'garbage ')]) {
+      writeFileSync(file, bytes);
+      await opening();
+    }
+    copyFileSync(join(sound, 'provec.json'), file);
+    await opening();
+  });
+
+  test.each(['log.mdb', 'records.mdb'])('with %s cut short anywhere, unless nothing is missing', async (name) => {
+    const bytes = statSync(join(sound, name)).size;
+    let refused = 0;
+    for (let length = bytes - 1; length > 0; length -= 1 + Math.floor(random() * (PAGE_BYTES - 1))) {
+      truncateSync(join(folder, name), length);
+      const store = await openLmdbStore(folder).catch((error: unknown) => error);
+      if (store instanceof StoreError) {
+        expect(store.kind).toBe('damaged');
+        refused++;
+      } else {
+        await expectAllThere(store as Store);
+        await (store as Store).close();
+      }
+      copyFileSync(join(sound, name), join(folder, name));
+    }
+    expect(refused).toBeGreaterThan(bytes / PAGE_BYTES / 2);
+  });
+
+  test('never ends the process, whatever pages are garbled', async () => {
+    const next = (below: number) => Math.floor(random() * below);
+    let refused = 0;
+    for (let round = 0; round < 120; round++) {
+      const name = round % 2 === 0 ? 'log.mdb' : 'records.mdb';
+      const bytes = readFileSync(join(sound, name));
+      const at = next(bytes.length / PAGE_BYTES) * PAGE_BYTES + (round % 3 === 0 ? 0 : next(PAGE_BYTES - 64));
+      for (let i = 0; i < 64; i++) bytes[at + i] = next(256);
+      writeFileSync(join(folder, name), bytes);
+      const store = await openLmdbStore(folder).catch((error: unknown) => error);
+      if (store instanceof StoreError) {
+        expect(store.kind).toBe('damaged');
+        refused++;
+      } else {
+        const reads = [
+          () => expectAllThere(store as Store),
+          () => (store as Store).log.heads(COLLECTION.id),
+          () => (store as Store).records.get(SHARD, ['r1', 'r50']),
+        ];
+        for (const read of reads) await read().catch(() => {});
+        await (store as Store).close();
+      }
+      copyFileSync(join(sound, name), join(folder, name));
+    }
+    // Of 120, one in six or so hits what a start looks at.
+    expect(refused).toBeGreaterThan(3);
+  });
+});
+
+describe('a store that can be opened', () => {
+  test('of which the first start was cut short', async () => {
+    rmSync(join(folder, 'provec.json'));
+    let store = await openLmdbStore(folder);
+    await expectAllThere(store);
+    await store.close();
+    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 1, createdBy: 'provec' });
+    for (const name of ['provec.json', 'records.mdb']) rmSync(join(folder, name));
+    store = await openLmdbStore(folder);
+    await store.close();
+    expect(existsSync(join(folder, 'records.mdb'))).toBe(true);
+  });
+
+  test('answers damaged for rows that do not decode, and serves the others', async () => {
+    const environment = open<Uint8Array, Uint8Array>(join(folder, 'log.mdb'), {
+      keyEncoding: 'binary',
+      encoding: 'binary',
+      noSubdir: true,
+      overlappingSync: false,
+    });
+    for (const name of ['entries', 'heads', 'collections']) {
+      const table = environment.openDB<Uint8Array, Uint8Array>(name, { keyEncoding: 'binary', encoding: 'binary' });
+      const [first] = [...table.getRange({ limit: 1 })].map(({ key, value }) => ({
+        key: Buffer.from(key),
+        value: Buffer.from(value),
+      }));
+      first.value[first.value.length >> 1] ^= 0xff;
+      first.value[0] ^= 0xff;
+      await table.put(first.key, first.value);
+    }
+    await environment.close();
+    const store = await openLmdbStore(folder);
+    for (const read of [
+      () => store.log.head(SHARD),
+      () => store.catalog.getCollection(COLLECTION.id),
+      () => store.log.append(entry(SHARD, 41)),
+    ]) {
+      await expect(read()).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
+    }
+    expect(await store.log.read(SHARD, 0, 1)).toMatchObject([{ seq: 1, kind: 'damaged', body: new Uint8Array(0) }]);
+    expect(await store.log.read(SHARD, 1, 1)).toMatchObject([{ seq: 2, kind: 'write' }]);
+    expect(await store.records.get(SHARD, ['r1'])).toEqual([record('r1', 2)]);
+    await store.close();
+  });
+
+  test('a scan leaves out a record that does not decode, and says which', async () => {
+    const environment = open<Uint8Array, Uint8Array>(join(folder, 'records.mdb'), {
+      keyEncoding: 'binary',
+      encoding: 'binary',
+      noSubdir: true,
+      overlappingSync: false,
+    });
+    const table = environment.openDB<Uint8Array, Uint8Array>('records', { keyEncoding: 'binary', encoding: 'binary' });
+    for (const { key, value } of [...table.getRange({})].map((row) => ({ ...row, key: Buffer.from(row.key) }))) {
+      if (!/r(7|201)$/.test(key.toString())) continue;
+      const changed = Buffer.from(value);
+      changed.writeUInt32LE(0xffffffff, 8);
+      await table.put(key, changed);
+    }
+    await environment.close();
+    const store = await openLmdbStore(folder);
+    const scan = await store.records.scan(SHARD);
+    const found = await readAll(scan);
+    expect([...scan.unreadable].sort()).toEqual(['r201', 'r7']);
+    expect(found.size).toBe(298);
+    await expect(store.records.get(SHARD, ['r7'])).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
+    await store.close();
+  });
+});

@@ -1,0 +1,337 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type Context, ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
+import { call } from '../../lib/actions/call.ts';
+import type { Recomputed } from '../../lib/actions/shards.ts';
+import { readConfig } from '../../lib/config.ts';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
+import type { Contradiction } from '../../lib/store/contradictions.ts';
+import type { Store } from '../../lib/store/port.ts';
+import verificationService from '../../services/verification/verification.service.ts';
+import { newCollection } from '../contract/store-rows.ts';
+
+const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
+const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
+
+/** A head that stands for the state after `seq` commits; `content` other than the seq is a state that no log recorded. */
+function head(seq: number, content = seq): ShardHead {
+  if (seq === 0) return { seq, type: 'empty', hash: new Uint8Array(32), count: 0 };
+  return { seq, type: 'inner', hash: new Uint8Array(32).fill(content), count: seq };
+}
+const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
+
+function confirmed(of: Cut): Confirmed {
+  return { cut: of, ...collectionRoot(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+}
+function row(fields: Partial<AnchorRow> = {}): AnchorRow {
+  const base = { collectionId: ROW.id, revision: 1, epoch: 1, address: PLACE.address, created: true };
+  const wants = { wanted: null, wantedAt: null, closing: false };
+  return { ...base, ...wants, inFlight: null, confirmed: null, halted: null, trusted: false, ...fields };
+}
+const found = (of: Cut): OnChain => ({ status: 'found', ...collectionRoot(of), ...PLACE });
+const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({
+  status,
+  reason: 'A reason.',
+  ...PLACE,
+});
+
+/** Shards and a ledger whose every answer the test sets. */
+class World {
+  /** Seqs that the shards have committed, and what the stored bytes of a shard give when not the recorded state. */
+  committed = [3, 2];
+  tampered: (number | null)[] = [null, null];
+  anchoring = true;
+  contradictions: Contradiction[] = [];
+  row: AnchorRow | null = null;
+  onChain: OnChain = elsewhere('absent');
+  onSubmit: (wanted: Cut) => AnchorReceipt['status'] = (wanted) => {
+    this.row = row({ confirmed: confirmed(wanted) });
+    this.onChain = found(wanted);
+    return 'confirmed';
+  };
+  readonly submitted: Cut[] = [];
+  readonly open = new Map<string, number>();
+  scans = 0;
+  duringScan: (index: number) => Promise<void> = async () => undefined;
+  #broker = new ServiceBroker({ logger: false });
+
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    const runtime = {
+      config: readConfig(environment),
+      store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
+      clock: SYSTEM_CLOCK,
+      log: pino({ level: 'silent' }),
+    };
+    const broker = this.#broker;
+    broker.createService(verificationService(runtime));
+    broker.createService({ name: 'collections', actions: { resolve: () => ROW } });
+    broker.createService({ name: 'metering', actions: { limits: () => ({ anchoring: this.anchoring }) } });
+    broker.createService({
+      name: 'anchoring',
+      actions: {
+        submit: ({ params }: Context<{ cut: Cut }>) => {
+          this.submitted.push(params.cut);
+          return { status: this.onSubmit(params.cut), signature: null, explorerUrl: null };
+        },
+        state: () => this.row,
+        onChain: () => this.onChain,
+      },
+    });
+    broker.createService({
+      name: 'shards',
+      actions: {
+        head: ({ params }: Context<{ shard: { index: number } }>) => head(this.committed[params.shard.index]),
+        recompute: async ({ params }: Context<{ shard: { index: number } }>) => {
+          const { index } = params.shard;
+          if (index === 0) this.scans += 1;
+          const seq = this.committed[index];
+          await this.duringScan(index);
+          const session = `${index} ${this.scans}`;
+          this.open.set(session, index);
+          return this.#recomputed(session, seq);
+        },
+        extend: ({ params }: Context<{ session: string; seq: number }>) => this.#recomputed(params.session, params.seq),
+        release: ({ params }: Context<{ session: string }>) => {
+          this.open.delete(params.session);
+          return null;
+        },
+      },
+    });
+    await broker.start();
+  }
+
+  #recomputed(session: string, seq: number): Recomputed {
+    const index = this.open.get(session)!;
+    const bad = this.tampered[index];
+    const differences = bad === null ? [] : [{ id: `record of ${index}`, what: 'values' }];
+    return { session, head: head(seq, bad ?? seq), recorded: head(seq), differences };
+  }
+
+  verify() {
+    return call(this.#broker, 'verification.verify', { accountId: 'account', name: 'demo' });
+  }
+
+  stop(): Promise<void> {
+    return this.#broker.stop();
+  }
+}
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+afterEach(async () => {
+  expect([...world.open]).toEqual([]);
+  await world.stop();
+});
+
+describe('match', () => {
+  test('anchors the recorded cut and compares with what is on the ledger then', async () => {
+    await world.start();
+    const { merkleRoot } = collectionRoot(cut(3, 2));
+    expect(await world.verify()).toEqual({
+      verified: true,
+      onChainRoot: merkleRoot,
+      computedRoot: merkleRoot,
+      match: true,
+      vectorCount: 5,
+      ledgerExplorerUrl: PLACE.explorerUrl,
+      state: 'match',
+      version: 5,
+      anchoredVersion: 5,
+      ledgerAddress: 'Address',
+      checkedAt: expect.stringMatching(/Z$/),
+    });
+    expect(world.submitted).toEqual([cut(3, 2)]);
+  });
+
+  test('follows a ledger that moved on during the scan', async () => {
+    world.onSubmit = () => {
+      world.row = row({ confirmed: confirmed(cut(4, 7)) });
+      world.onChain = found(cut(4, 7));
+      return 'confirmed';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', version: 11, anchoredVersion: 11, vectorCount: 11 });
+  });
+
+  test('knows a root that the ledger took and this service has not yet seen confirmed', async () => {
+    world.onSubmit = () => {
+      const inFlight = { step: 'update' as const, signature: 'S', wire: '', lastValidBlockHeight: '1', cut: cut(3, 2) };
+      world.row = row({ confirmed: confirmed(cut(3, 1)), inFlight });
+      world.onChain = found(cut(3, 2));
+      return 'pending';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', verified: true, anchoredVersion: 5 });
+  });
+});
+
+describe('mismatch', () => {
+  test.each([
+    ['confirmed', () => undefined],
+    [
+      'unreachable',
+      () => {
+        world.onChain = elsewhere('unreachable');
+      },
+    ],
+    [
+      'not anchored at all',
+      () => {
+        world.anchoring = false;
+      },
+    ],
+  ])('tampered bytes are named while the ledger is %s, and never anchored', async (_, arrange) => {
+    world.tampered[1] = 99;
+    world.row = row({ confirmed: confirmed(cut(3, 2)) });
+    world.onChain = found(cut(3, 2));
+    arrange();
+    await world.start();
+    const result = await world.verify();
+    expect(result).toMatchObject({
+      state: 'mismatch',
+      verified: false,
+      match: false,
+      computedRoot: collectionRoot([head(3), head(2, 99)]).merkleRoot,
+      differences: [{ id: 'record of 1', what: 'values' }],
+      reason: expect.stringContaining('contradict'),
+    });
+    expect(world.submitted).toEqual([]);
+  });
+
+  test.each([
+    ['an account that is gone', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('absent') }],
+    ['an account of somebody else', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('foreign') }],
+    [
+      'another root at our version',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)) }),
+        onChain: { ...found(cut(3, 2)), merkleRoot: 'ab'.repeat(32) } as OnChain,
+      },
+    ],
+    [
+      'another count at our version',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)) }),
+        onChain: { ...found(cut(3, 2)), vectorCount: 6 } as OnChain,
+      },
+    ],
+    [
+      'an older version than was confirmed',
+      { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(3, 1)) },
+    ],
+    [
+      'a version that nobody here anchored',
+      { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(9, 9)) },
+    ],
+    [
+      'halted anchoring',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)), halted: { reason: 'The log was cut.', at: '' } }),
+        onChain: found(cut(3, 2)),
+      },
+    ],
+  ])('%s', async (_, ledger) => {
+    Object.assign(world, ledger);
+    world.onSubmit = () => 'pending';
+    await world.start();
+    const result = await world.verify();
+    expect(result).toMatchObject({ state: 'mismatch', verified: false, reason: expect.stringMatching(/\.$/) });
+    expect(world.submitted).toHaveLength(world.row!.halted ? 0 : 1);
+  });
+});
+
+describe('neither', () => {
+  test('pending while a newer root waits', async () => {
+    world.row = row({ confirmed: confirmed(cut(3, 1)) });
+    world.onChain = found(cut(3, 1));
+    world.onSubmit = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({
+      state: 'pending',
+      verified: false,
+      match: false,
+      onChainRoot: collectionRoot(cut(3, 1)).merkleRoot,
+      version: 5,
+      anchoredVersion: 4,
+    });
+  });
+
+  test('pending before the first anchor', async () => {
+    world.onSubmit = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'pending', onChainRoot: null, anchoredVersion: null });
+  });
+
+  test('unreachable when nothing contradicts and the ledger is down', async () => {
+    world.onChain = elsewhere('unreachable');
+    world.onSubmit = () => {
+      throw new Error('down');
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({
+      state: 'unreachable',
+      verified: false,
+      match: false,
+      onChainRoot: null,
+      computedRoot: collectionRoot(cut(3, 2)).merkleRoot,
+    });
+  });
+
+  test.each([
+    ['on the Free plan', false, {}],
+    ['with the ledger off', true, { PROVEC_LEDGER: 'off' }],
+  ])('not anchored %s', async (_, anchoring, environment) => {
+    world.anchoring = anchoring;
+    await world.start(environment as Record<string, string>);
+    expect(await world.verify()).toEqual({
+      state: 'not_anchored',
+      verified: false,
+      match: false,
+      onChainRoot: null,
+      computedRoot: collectionRoot(cut(3, 2)).merkleRoot,
+      vectorCount: 5,
+      version: 5,
+      anchoredVersion: null,
+      ledgerAddress: null,
+      ledgerExplorerUrl: null,
+      checkedAt: expect.any(String),
+      reason: expect.any(String),
+    });
+    expect(world.submitted).toEqual([]);
+  });
+});
+
+describe('overlapping verifications', () => {
+  test('share a scan, and cover what was written before the later one began', async () => {
+    const scanned = Promise.withResolvers<void>();
+    world.duringScan = () => scanned.promise;
+    await world.start();
+    const first = world.verify();
+    while (world.scans === 0) await new Promise(setImmediate);
+    world.committed = [8, 2];
+    const second = world.verify();
+    await new Promise(setImmediate);
+    scanned.resolve();
+    expect(await second).toMatchObject({ state: 'match', version: 10 });
+    expect(await first).toMatchObject({ state: 'match', version: 10 });
+    expect(world.scans).toBe(1);
+    expect(await world.verify()).toMatchObject({ state: 'match' });
+    expect(world.scans).toBe(2);
+  });
+
+  test('a scan that fails leaves nothing open, and the next begins afresh', async () => {
+    world.duringScan = async (index) => {
+      if (world.scans === 1 && index === 1) throw new Error('lost');
+    };
+    await world.start();
+    await expect(world.verify()).rejects.toThrow('lost');
+    expect(world.open.size).toBe(0);
+    expect(await world.verify()).toMatchObject({ state: 'match' });
+  });
+});
