@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 2_000;
 const RESTART = { minMs: 50, maxMs: 5_000 };
 const COMPLAINT_MAX_CHARS = 2_000;
@@ -55,7 +55,7 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
         try {
           running = await startProcess(folder, running.port);
           started = true;
-          if (stopping.signal.aborted) endProcess(running);
+          if (stopping.signal.aborted) endProcess(running.child);
         } catch (error) {
           log.error({ reason: (error as Error).message }, 'The embedded ledger cannot be started again; trying on.');
         }
@@ -74,7 +74,7 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
     exited,
     async stop() {
       stopping.abort();
-      endProcess(running);
+      endProcess(running.child);
       await exited;
     },
   };
@@ -95,14 +95,16 @@ function startProcess(folder: string, preferredPort: number): Promise<Running> {
     child.once('error', () => resolve());
   });
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      child.kill('SIGKILL');
-      reject(new Error(`The embedded ledger did not start within ${START_TIMEOUT_MS} ms.`));
-    }, START_TIMEOUT_MS);
+    // Whoever is told that there is no ledger can rely on it: its process is gone by then.
     const fail = (message: string): void => {
       clearTimeout(timer);
-      reject(new Error(message));
+      endProcess(child);
+      void ended.then(() => reject(new Error(message)));
     };
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      fail(`The embedded ledger did not start within ${START_TIMEOUT_MS} ms.`);
+    }, START_TIMEOUT_MS);
     child.once('message', (message: { kind: 'listening'; port: number } | { kind: 'failed'; message: string }) => {
       if (message.kind === 'failed') return fail(message.message);
       clearTimeout(timer);
@@ -112,7 +114,7 @@ function startProcess(folder: string, preferredPort: number): Promise<Running> {
   });
 }
 
-function endProcess({ child }: Running): void {
+function endProcess(child: ChildProcess): void {
   if (child.exitCode !== null || child.signalCode !== null) return;
   if (child.connected) child.disconnect();
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);

@@ -12,7 +12,7 @@ const RENT_MIN_LAMPORTS = 3_000_000n;
 let service: TestService;
 let ledger: EmbeddedLedger;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_ANCHOR_WAIT_MS: '20000' });
+  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_ANCHOR_WAIT_MS: '60000' });
   ledger = new EmbeddedLedger(service);
 });
 afterAll(() => service.stop());

@@ -8,7 +8,7 @@ import { type Api, apiClient } from './api-client.ts';
 import { TEST_KEY } from './service.ts';
 
 const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 90_000;
 
 /** What runs, and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]];
@@ -107,6 +107,7 @@ export async function startProcess(environment: Record<string, string> = {}): Pr
       PROVEC_DATA_DIR: dataDir,
       PROVEC_BOOTSTRAP_KEY: TEST_KEY,
       PROVEC_WORKERS: '1',
+      PROVEC_ANCHOR_WAIT_MS: '30000',
       PROVEC_DISK_RESERVE_MB: '16',
       ...environment,
     });

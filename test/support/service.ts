@@ -30,6 +30,8 @@ export async function startService(
     PROVEC_BOOTSTRAP_KEY: TEST_KEY,
     PROVEC_LOG_LEVEL: process.env.PROVEC_TEST_LOG_LEVEL ?? 'error',
     PROVEC_WORKERS: '1',
+    // On a busy machine an anchor takes longer than the five seconds of the default.
+    PROVEC_ANCHOR_WAIT_MS: '30000',
     PROVEC_DISK_RESERVE_MB: '16',
     ...environment,
   };

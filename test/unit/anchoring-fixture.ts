@@ -21,9 +21,9 @@ import { type DevLedger, startDevLedger } from '../../services/devledger/process
 export const SILENT = pino({ level: 'silent' });
 const nowMs = () => SYSTEM_CLOCK.monotonicMs();
 
-/** Waits for a condition, at most 20 s. */
+/** Waits for a condition, at most 90 s. */
 export async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 90_000;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`It did not come to pass that ${what}.`);
     await delay(5);

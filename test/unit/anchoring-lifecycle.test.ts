@@ -5,7 +5,7 @@ import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import type { Anchoring } from '../../services/anchoring/anchoring.ts';
 import { AnchoringFixture, headOf, until } from './anchoring-fixture.ts';
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 describe('the life of an anchor', () => {
   let fixture: AnchoringFixture;

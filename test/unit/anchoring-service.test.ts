@@ -14,7 +14,7 @@ import { collectionAddress, collectionSeed, readAccount } from '../../services/a
 import { explorerUrl } from '../../services/anchoring/ledger/explorer.ts';
 import { AnchoringFixture, headOf, SILENT, until } from './anchoring-fixture.ts';
 
-const WAIT_MS = 20_000;
+const WAIT_MS = 60_000;
 
 function broker(): ServiceBroker {
   return new ServiceBroker({ logger: false });

@@ -178,11 +178,11 @@ export class RawConnection {
   }
 }
 
-/** Waits until `condition` holds; fails after ten seconds. */
+/** Waits until `condition` holds; fails after 90 s. */
 export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 10_000;
+  const deadline = performance.now() + 90_000;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error('the condition did not come true within 10 s');
+    if (performance.now() > deadline) throw new Error('the condition did not come true within 90 s');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
