@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NOT_IN_GATE } from './test/suites.ts';
+import { NOT_IN_GATE, patternOf } from './test/suites.ts';
 
 function isOnPath(program) {
   return process.env.PATH.split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -76,7 +76,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: [
     '/node_modules/',
-    ...(isLong ? leftOut() : NOT_IN_GATE.map((path) => `<rootDir>/${path.replaceAll('.', '\\.')}`)),
+    ...(isLong ? leftOut() : NOT_IN_GATE.map((path) => `<rootDir>/${patternOf(path)}`)),
   ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},

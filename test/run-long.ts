@@ -4,7 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';
-import { LONG_SUITES } from './suites.ts';
+import { LONG_SUITES, patternOf } from './suites.ts';
 
 const [wanted, ...args] = process.argv.slice(2);
 const names = wanted === 'all' ? Object.keys(LONG_SUITES) : [wanted ?? ''];
@@ -19,7 +19,7 @@ for (const name of names) {
   const seed = process.env.PROVEC_TEST_SEED ?? String(randomInt(2 ** 31));
   const began = performance.now();
   console.log(`suite ${name}, PROVEC_TEST_SEED=${seed}`);
-  const patterns = LONG_SUITES[name]!.map((path) => path.replaceAll('.', '\\.'));
+  const patterns = LONG_SUITES[name]!.map(patternOf);
   const { result, outlived, hung, code } = await runJest(['--runInBand', ...args, '--testPathPatterns', ...patterns], {
     PROVEC_TEST_LONG: '1',
     PROVEC_TEST_SEED: seed,

@@ -15,16 +15,17 @@ const outlived: string[] = [];
 let passed = 0;
 let failed = 1;
 
-/** Tries the files again; what `failed` and `passed` count is corrected by what comes of it. */
-async function again(names: string[], passedBefore: number): Promise<void> {
+/** Tries the files again, and corrects `passed` and `failed` by what comes of it. */
+async function again(names: string[]): Promise<void> {
   console.log(`\ntrying again, alone: ${names.map(shortName).join(' ')}\n`);
   const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names]);
   const still = result === null ? names : failedFiles(result).map(({ name }) => name);
   for (const name of names.filter((each) => !still.includes(each)))
     console.log(`UNSTEADY: ${shortName(name)} failed, then passed alone: onto the list in docs/testing.md`);
   problems.push(...still.map((name) => `failed twice: ${shortName(name)}`));
-  passed = passedBefore + failed - (result?.numFailedTests ?? failed);
-  failed = result?.numFailedTests ?? failed;
+  const stillFailed = result?.numFailedTests ?? failed;
+  passed += failed - stillFailed;
+  failed = stillFailed;
 }
 
 const run = await runJest([`--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 2}`, ...process.argv.slice(2)]);
@@ -37,11 +38,7 @@ if (run.result === null) {
   const red = failedFiles(result);
   const isBroken = red.some(({ message }) => message.includes('INVARIANT'));
   if (isBroken || red.length > RETRIED_MAX) problems.push(...red.map(({ name }) => `failed: ${shortName(name)}`));
-  else if (red.length > 0)
-    await again(
-      red.map(({ name }) => name),
-      passed,
-    );
+  else if (red.length > 0) await again(red.map(({ name }) => name));
   else if (run.code !== 0 && !run.hung) outlived.push(`every test passed but jest ended with ${run.code}`);
   if (passed === 0) console.log('No test of the gate was run; tests of the long suites: npm run test:long -- <suite>');
   console.log(`slowest: ${slowestFiles(result, 8)}`);

@@ -28,6 +28,9 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   bench: ['test/bench/'],
 };
 
+/** As part of a regular expression. */
+export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
+
 /** Why each is not: `docs/testing.md`. */
 export const NOT_IN_GATE: readonly string[] = [
   'test/api/start.',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { invariant } from '../support/invariant.ts';
 import { runningIn } from '../support/process-group.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
@@ -148,7 +149,9 @@ describe('the process', () => {
     while ((await runningIn(group)).length > 0);
     await service.restart();
     const answer = await service.api<VerifyResult>('GET', '/collections/demo/verify');
-    expect(answer.body).toMatchObject({ state: 'match', computedRoot: body.merkleRoot, vectorCount: 3 });
+    await invariant('what was acknowledged outlives SIGKILL', () =>
+      expect(answer.body).toMatchObject({ state: 'match', computedRoot: body.merkleRoot, vectorCount: 3 }),
+    );
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)('stops on %s with exit code 0', async (signal) => {

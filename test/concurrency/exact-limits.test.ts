@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
 import { type Answer, type Api, apiClient } from '../support/api-client.ts';
+import { invariant } from '../support/invariant.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 const CLIENTS = 64;
@@ -60,7 +61,10 @@ async function atOnce(count: number, send: (at: number) => Sent): Promise<number
   return answers.filter(isTaken).length;
 }
 
-test('stored vectors reach the limit and never pass it; replacing and deleting go on', async () => {
+const limitTest = (title: string, check: () => Promise<void>) =>
+  test(title, () => invariant('limits are exact', check));
+
+limitTest('stored vectors reach the limit and never pass it; replacing and deleting go on', async () => {
   const api = await accountOn('free');
   let isFilling = true;
   let most = 0;
@@ -93,7 +97,7 @@ test('stored vectors reach the limit and never pass it; replacing and deleting g
   expect(await usage(api)).toMatchObject({ vector_count: LIMIT.vectors });
 });
 
-test('deletes and upserts at the limit at the same time never pass it', async () => {
+limitTest('deletes and upserts at the limit at the same time never pass it', async () => {
   const api = await accountOn('free');
   await upsert(api, ...Array.from({ length: LIMIT.vectors }, (_, at) => `r${at}`));
   let deleted = 0;
@@ -112,7 +116,7 @@ test('deletes and upserts at the limit at the same time never pass it', async ()
   expect(await atOnce(CLIENTS, (at) => upsert(api, `rest-${at}`))).toBe(deleted - created);
 });
 
-test('writes of a month reach the limit exactly, whole requests at a time', async () => {
+limitTest('writes of a month reach the limit exactly, whole requests at a time', async () => {
   const api = await accountOn('pro');
   const batches = await untilRefused((client, turn) =>
     upsert(api, ...[1, 2, 3].map((part) => `${client}-${turn}-${part}`)),
@@ -125,7 +129,7 @@ test('writes of a month reach the limit exactly, whole requests at a time', asyn
   expect(await api('POST', '/collections/demo/delete', { ids: ['single-0'] })).toMatchObject({ status: 200 });
 });
 
-test('queries of a month reach the limit exactly; what fails costs nothing', async () => {
+limitTest('queries of a month reach the limit exactly; what fails costs nothing', async () => {
   const api = await accountOn('business');
   await upsert(api, 'a');
   const query = (body: object) => api('POST', '/collections/demo/query', body);

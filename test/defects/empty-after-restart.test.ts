@@ -1,5 +1,6 @@
 /** Seen in earlier systems: a collection is there after a restart, and empty. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { invariant } from '../support/invariant.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 
@@ -36,7 +37,7 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after %s', (signal) => {
   });
   afterAll(() => service.dispose());
 
-  test.each(COLLECTIONS)('$name', async ({ name, count }) => {
+  const isAllThere = async ({ name, count }: (typeof COLLECTIONS)[number]) => {
     const { body } = await service.api('GET', `/collections/${name}`);
     expect(body.collection).toMatchObject({ vector_count: count, merkleRoot: ROOTS.get(name) });
     const last = record(count - 1);
@@ -50,7 +51,10 @@ describe.each(['SIGTERM', 'SIGKILL'] as const)('after %s', (signal) => {
     const verified = await service.api('GET', `/collections/${name}/verify`);
     expect(verified.body).toMatchObject({ computedRoot: ROOTS.get(name), vectorCount: count });
     expect(verified.body.differences).toBeUndefined();
-  });
+  };
+  test.each(COLLECTIONS)('$name', (collection) =>
+    invariant('all that was acknowledged is there', () => isAllThere(collection)),
+  );
 
   test('usage says so', async () => {
     const total = COLLECTIONS.reduce((sum, { count }) => sum + count, 0);

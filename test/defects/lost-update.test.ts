@@ -1,5 +1,6 @@
 /** Seen in earlier systems: two writers read, change and write back one state, and one of them loses its records. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { invariant } from '../support/invariant.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { startService, type TestService } from '../support/service.ts';
 
@@ -44,9 +45,9 @@ describe.each([1, 4])('over %i shards', (shards) => {
       const fetched = await service.api('POST', '/collections/demo/fetch', { ids: all.map(({ id }) => id) });
       expect(fetched.body).toEqual(expected);
     };
-    await check();
+    await invariant('no update is lost', check);
     expect(new Set(versions).size).toBeGreaterThanOrEqual(ROUNDS);
     await service.restart();
-    await check();
+    await invariant('no update is lost by a restart', check);
   });
 });

@@ -11,6 +11,7 @@ import fc from 'fast-check';
 import { type ServiceProcess, startServiceProcess } from '../../examples/service-process.ts';
 import { parseJson } from '../../lib/json-text.ts';
 import { isThorough } from '../support/effort.ts';
+import { invariant } from '../support/invariant.ts';
 import { seed } from '../support/seed.ts';
 import { CollectionModel } from './collection-model.ts';
 import { DIMENSIONS, type Operation, operation } from './operation.ts';
@@ -123,11 +124,14 @@ test(
         const name = `model-${run++}`;
         const model = new CollectionModel();
         await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: 2 ** (run % 3) });
-        for (const op of operations) await step(subject, `/collections/${name}`, model, op);
+        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, op);
+        for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));
         await subject.end('SIGKILL');
         await subject.start();
         const { collection } = await subject.call<{ collection: unknown }>('GET', `/collections/${name}`);
-        expect(collection).toMatchObject({ vector_count: model.size, merkleRoot: model.root() });
+        await invariant('what was acknowledged outlives SIGKILL', () =>
+          expect(collection).toMatchObject({ vector_count: model.size, merkleRoot: model.root() }),
+        );
       },
     );
     try {

@@ -1,5 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { isThorough } from '../support/effort.ts';
+import { invariant } from '../support/invariant.ts';
 import { seed } from '../support/seed.ts';
 
 // Real collections of a test's heap would take most of the time and change nothing.
@@ -34,7 +35,9 @@ test(
     const total = { operations: 0, commits: 0, epochs: 0 };
     for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
       const { profile, faults, stalls, operations, commits, epochs } = await new World(seed).run();
-      expect({ seed, profile, faults, stalls }).toEqual({ seed, profile, faults: [], stalls: [] });
+      await invariant('answers, records and roots fit the log', () =>
+        expect({ seed, profile, faults, stalls }).toEqual({ seed, profile, faults: [], stalls: [] }),
+      );
       total.operations += operations;
       total.commits += commits;
       total.epochs += epochs;

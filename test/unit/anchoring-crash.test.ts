@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { OutboxStep } from '../../services/anchoring/outbox.ts';
-import { AnchoringFixture, rpc, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { AnchoringFixture, rpc } from './anchoring-fixture.ts';
 
 const WAIT_MS = 30_000;
 const STEPS: OutboxStep[] = ['signed', 'persisted', 'sent', 'confirmed'];

@@ -17,18 +17,10 @@ import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+import { until } from '../support/until.ts';
 
 export const SILENT = pino({ level: 'silent' });
 const nowMs = () => SYSTEM_CLOCK.monotonicMs();
-
-/** Waits for a condition, at most 90 s. */
-export async function until(what: string, condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 90_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`It did not come to pass that ${what}.`);
-    await delay(5);
-  }
-}
 
 /** One JSON-RPC call as clients make it; throws the error's message. */
 export async function rpc<T>(url: string, method: string, params: unknown[] = []): Promise<T> {

@@ -7,7 +7,8 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { encodeLine, Journal } from '../../services/devledger/journal.ts';
 import { startDevLedger } from '../../services/devledger/process.ts';
-import { AnchoringFixture, clientOf, headOf, SILENT, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { AnchoringFixture, clientOf, headOf, SILENT } from './anchoring-fixture.ts';
 
 const WAIT_MS = 20_000;
 

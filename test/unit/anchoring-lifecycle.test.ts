@@ -3,7 +3,8 @@ import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { contains } from '../../lib/shard/cut.ts';
 import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import type { Anchoring } from '../../services/anchoring/anchoring.ts';
-import { AnchoringFixture, headOf, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { AnchoringFixture, headOf } from './anchoring-fixture.ts';
 
 const WAIT_MS = 60_000;
 

@@ -12,7 +12,8 @@ import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { collectionAddress, collectionSeed, readAccount } from '../../services/anchoring/ledger/collection-account.ts';
 import { explorerUrl } from '../../services/anchoring/ledger/explorer.ts';
-import { AnchoringFixture, headOf, SILENT, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { AnchoringFixture, headOf, SILENT } from './anchoring-fixture.ts';
 
 const WAIT_MS = 60_000;
 

@@ -5,7 +5,8 @@ import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { LedgerUnreachableError, RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { startDevLedger } from '../../services/devledger/process.ts';
-import { AnchoringFixture, SILENT, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { AnchoringFixture, SILENT } from './anchoring-fixture.ts';
 
 const WAIT_MS = 20_000;
 const CLOSED_PORT = 'http://127.0.0.1:1';

@@ -8,7 +8,8 @@ import * as litesvm from 'litesvm';
 import { Journal, JournalDamagedError } from '../../services/devledger/journal.ts';
 import { Ledger } from '../../services/devledger/ledger.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
-import { rpc, SILENT, until } from './anchoring-fixture.ts';
+import { until } from '../support/until.ts';
+import { rpc, SILENT } from './anchoring-fixture.ts';
 
 const LAMPORTS = 1_000_000_000;
 
