@@ -27,8 +27,8 @@ module.exports = {
       name: 'domain-knows-no-database',
       comment: 'Databases are known to their adapter of the storage port alone.',
       severity: 'error',
-      from: { pathNot: '^lib/store/(lmdb|mongo)/' },
-      to: { path: 'node_modules/(lmdb|mongodb|ioredis)/' },
+      from: { pathNot: '^lib/store/mongo/' },
+      to: { path: 'node_modules/(mongodb|ioredis)/' },
     },
     {
       name: 'client-stands-alone',

@@ -11,19 +11,19 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 
-# lmdb and cbor-x have their native parts in optional packages, so those cannot be left out; the Node of this image is the base's. Native parts
+# cbor-x has its native part in an optional package, so those cannot be left out; the Node of this image is the base's. Native parts
 # come built, without install scripts; whether they load is seen here and not at the first start.
 FROM base AS modules
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts \
     && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin \
-    && node --input-type=module --eval "await Promise.all(['lmdb', 'usearch', 'cbor-x'].map((name) => import(name)))"
+    && node --input-type=module --eval "await Promise.all(['usearch', 'cbor-x'].map((name) => import(name)))"
 
 FROM base AS development-modules
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts \
     && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin/node \
-    && node --input-type=module --eval "await Promise.all(['lmdb', 'usearch', 'cbor-x', 'litesvm'].map((name) => import(name)))"
+    && node --input-type=module --eval "await Promise.all(['usearch', 'cbor-x', 'litesvm'].map((name) => import(name)))"
 
 FROM base AS server
 COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./

@@ -14,8 +14,8 @@ import type { Config } from './lib/config.ts';
 import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
-import { openLmdbStore } from './lib/store/lmdb/store.ts';
 import type { Store } from './lib/store/port.ts';
+import { openSqliteStore } from './lib/store/sqlite/store.ts';
 import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/health/health-pages.ts';
 import { HealthServer } from './mixins/health/health-server.ts';
 import { readinessOf } from './mixins/health/readiness.ts';
@@ -63,6 +63,8 @@ export interface Overrides {
   services?: readonly ServiceName[];
   /** Default: those of `INTERNAL_LIMITS`. */
   httpTimeouts?: HttpTimeouts;
+  /** Bound on the pages of each file of the embedded store, as a small disk has it; for tests. */
+  storeMaxPages?: number;
 }
 
 /** A running Provec process. */
@@ -119,7 +121,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
     const home = await takeHome(config);
     started.push(() => home.release());
-    const store = await openStore(config, home.folder);
+    const store = await openStore(config, home.folder, overrides.storeMaxPages);
     started.push(() => store.close());
     const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
     const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
@@ -184,9 +186,9 @@ async function stopAll(started: (() => Promise<unknown>)[], log: Logger): Promis
 }
 
 /** The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load. */
-async function openStore({ mongoUrl, dataDir }: Config, homeFolder: string): Promise<Store> {
+async function openStore({ mongoUrl, dataDir }: Config, homeFolder: string, maxPages?: number): Promise<Store> {
   const checkpoints = join(homeFolder, 'checkpoints');
-  if (mongoUrl === null) return openLmdbStore(dataDir, join(checkpoints, 'staging'));
+  if (mongoUrl === null) return openSqliteStore(dataDir, { staging: join(checkpoints, 'staging'), maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');
   return openMongoStore({ url: mongoUrl, folder: checkpoints });
 }

@@ -119,7 +119,7 @@ async function main(): Promise<void> {
   }
   const stores = [
     config.redisUrl !== null && config.transporter === null ? 'Redis' : 'TCP',
-    config.mongoUrl === null ? 'one LMDB folder' : 'MongoDB',
+    config.mongoUrl === null ? 'one SQLite folder' : 'MongoDB',
   ];
   process.stdout.write(cluster.banner(config.dataDir, stores.join(', ')));
 }

@@ -15,7 +15,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/unit/store-',
   ],
   unit: ['test/unit/'],
-  service: ['test/api/', 'test/defects/', 'test/ledger/', 'test/process/', 'test/contract/lmdb-'],
+  service: ['test/api/', 'test/defects/', 'test/ledger/', 'test/process/', 'test/contract/sqlite-'],
   security: ['test/security/'],
   concurrency: ['test/concurrency/', 'test/overload/'],
   cluster: ['test/cluster/', 'test/process/laptop-cluster.'],

@@ -1,5 +1,5 @@
 /**
- * The storage port: everything the service keeps for good goes through these interfaces. `lib/store/lmdb/` implements it
+ * The storage port: everything the service keeps for good goes through these interfaces. `lib/store/sqlite/` implements it
  * for one machine, `lib/store/mongo/` for a cluster; `test/contract/` runs one suite against every adapter.
  *
  * What an adapter promises

@@ -81,7 +81,7 @@ describe('a start that cannot be', () => {
     await run.listening();
     run.child.kill('SIGTERM');
     await run.ended;
-    const [file] = (await readdir(data.PROVEC_DATA_DIR)).filter((name) => name === 'log.mdb');
+    const [file] = (await readdir(data.PROVEC_DATA_DIR)).filter((name) => name === 'log.db');
     await truncate(join(data.PROVEC_DATA_DIR, file), 5_000);
     expect(await refusal(data)).toEqual({ code: 1, stdout: '', stderr: oneLine(/damaged/) });
   });

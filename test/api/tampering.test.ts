@@ -14,7 +14,7 @@ afterEach(() => service.stop());
 /** Changes stored bytes as an intruder with access to the disk would; counts the places. */
 async function replaceOnDisk(dataDir: string, from: string, to: string): Promise<number> {
   let places = 0;
-  for (const name of ['log.mdb', 'records.mdb']) {
+  for (const name of ['log.db', 'records.db']) {
     const path = join(dataDir, name);
     const bytes = await readFile(path);
     for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at + 1)) {

@@ -1,7 +1,7 @@
 import { type Backing, bestBacking } from '../support/backing-services.ts';
 import { isThorough } from '../support/effort.ts';
 
-const LOCAL = 'LMDB + TCP';
+const LOCAL = 'SQLite + TCP';
 
 /** The stores that cases run on: with servers where there are any, and when thorough also without; with PROVEC_TEST_CHAOS=local only without. */
 export async function backings(): Promise<Backing[]> {

@@ -7,8 +7,8 @@ import { type ActionName, type Actions, call } from '../../lib/actions/call.ts';
 import { readConfig } from '../../lib/config.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { LedgerRelay, type Passing } from '../support/ledger-relay.ts';
@@ -78,7 +78,7 @@ export class AnchoringCluster {
 
   static async open(instances: number): Promise<AnchoringCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-cluster-'));
-    const store = await openLmdbStore(folder);
+    const store = await openSqliteStore(folder);
     const relay = await LedgerRelay.open();
     const cluster = new AnchoringCluster(folder, store, relay, await relay.client('authority'));
     for (let count = 0; count < instances; count++) await cluster.start();

@@ -7,8 +7,8 @@ import { pino } from 'pino';
 import { type ActionName, type Actions, call } from '../../lib/actions/call.ts';
 import { readConfig } from '../../lib/config.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import keysService from '../../services/keys/keys.service.ts';
@@ -65,7 +65,7 @@ export class ControlCluster {
 
   static async open(options: ControlClusterOptions): Promise<ControlCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-control-'));
-    return new ControlCluster(await openLmdbStore(folder), folder, options);
+    return new ControlCluster(await openSqliteStore(folder), folder, options);
   }
 
   /** Starts nodes and waits until each sees all. */

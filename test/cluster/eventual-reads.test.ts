@@ -21,7 +21,7 @@ let holder: ClusterNode;
 let copies: ClusterNode[];
 
 beforeAll(async () => {
-  const backing = await startBacking('LMDB + TCP');
+  const backing = await startBacking('SQLite + TCP');
   // Reads that wait for a node keep their seats at the gateway: there is one for all of them.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { monthOf } from '../../lib/month.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { seed } from '../support/seed.ts';
 
 const LIMIT = 3_000;
@@ -19,7 +19,7 @@ const accountId = randomUUID();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-killed-'));
-  store = await openLmdbStore(join(folder, 'store'));
+  store = await openSqliteStore(join(folder, 'store'));
 });
 afterEach(async () => {
   await store.close();

@@ -15,7 +15,7 @@ let broker: ServiceBroker;
 let id = '';
 
 beforeAll(async () => {
-  const backing = await startBacking('LMDB + TCP');
+  const backing = await startBacking('SQLite + TCP');
   cluster = await ClusterProcess.start(backing, {
     shardNodes: 3,
     environment: { PROVEC_LEDGER: 'off', PROVEC_HEALTH_PORT: '0' },

@@ -5,12 +5,12 @@ import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { ProvecError } from '../../lib/errors.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { BlockUses } from '../../services/metering/block-uses.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
 
 const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string];
-const { usage } = await openLmdbStore(`${folder}/store`);
+const { usage } = await openSqliteStore(`${folder}/store`);
 const uses = new BlockUses({ folder: `${folder}/uses`, usage, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) });
 await uses.start();
 const quota = new QueryQuota({

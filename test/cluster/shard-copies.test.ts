@@ -1,4 +1,4 @@
-/** Copies of shards under what real stores and real memory do to them: nodes in one process over one LMDB folder, one worker thread each. */
+/** Copies of shards under what real stores and real memory do to them: nodes in one process over one SQLite folder, one worker thread each. */
 import { afterEach, expect, test } from '@jest/globals';
 import type { QueryOptions, ShardSpec } from '../../lib/actions/shards.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';

@@ -7,7 +7,7 @@ import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Where the intruder gets at: the materialised records alone, or everything that holds the record. */
-const REACHES = { records: /^records\.mdb$/, everything: /\.(mdb|bin)$/ };
+const REACHES = { records: /^records\.db(-wal)?$/, everything: /\.(db|db-wal|bin)$/ };
 
 interface Case {
   name: string;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { cp, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { runningIn } from '../support/process-group.ts';
@@ -26,7 +27,7 @@ function start(folder: string): StartedProcess {
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), 'provec-damaged-'));
   await write(0, 2);
-  await cp(join(root, 'sound', 'log.mdb'), join(root, 'older-log.mdb'));
+  await cp(join(root, 'sound', 'log.db'), join(root, 'older-log.db'));
   await write(2, 5);
 });
 afterAll(async () => {
@@ -71,10 +72,15 @@ async function garbleLine(path: string): Promise<void> {
 
 describe('a start is refused in one line that says what to do', () => {
   test.each<[string, (folder: string) => Promise<unknown>, RegExp]>([
-    ['garbled pages of the log', (folder) => garble(join(folder, 'log.mdb'), 2), /put back a backup/],
-    ['a garbled head of the records', (folder) => garble(join(folder, 'records.mdb'), 0), /put back a backup/],
-    ['missing records', (folder) => rm(join(folder, 'records.mdb')), /records\.mdb is missing .* put back a backup/],
-    ['a newer format', (folder) => writeFile(join(folder, 'provec.json'), '{"format":2}'), /start it with the newer/],
+    ['garbled pages of the log', (folder) => garble(join(folder, 'log.db'), 2), /put back a backup/],
+    ['a garbled head of the records', (folder) => garble(join(folder, 'records.db'), 0), /put back a backup/],
+    [
+      'a log of before the last writes',
+      putOlderLog,
+      /log\.db .* lacks the last \d+ of \d+ commits .* put back a backup/,
+    ],
+    ['missing records', (folder) => rm(join(folder, 'records.db')), /records\.db .* is missing: put back a backup/],
+    ['a newer format', (folder) => writeFile(join(folder, 'provec.json'), '{"format":3}'), /start it with the newer/],
     ['a garbled format', (folder) => writeFile(join(folder, 'provec.json'), '{"form'), /put back a backup/],
     ['a lost keypair', (folder) => rm(join(folder, 'ledger-keypair.json')), /keypair.*put it back/],
     ['a garbled keypair', (folder) => writeFile(join(folder, 'ledger-keypair.json'), '[1,2]'), /64 numbers/],
@@ -113,8 +119,24 @@ describe('what can be made again is no reason to refuse', () => {
   });
 });
 
-test('a log of before the last writes is told by what was written after it: reads and no writes', async () => {
-  const run = start(await damaged((folder) => cp(join(root, 'older-log.mdb'), join(folder, 'log.mdb'))));
+async function putOlderLog(folder: string): Promise<void> {
+  await cp(join(root, 'older-log.db'), join(folder, 'log.db'));
+}
+
+/** As when the file that keeps count of the commits was put back together with the log. */
+function forgetCommits(folder: string): void {
+  const leases = new DatabaseSync(join(folder, 'leases.db'));
+  leases.exec('DELETE FROM high_water');
+  leases.close();
+}
+
+test('a log and a count of before the last writes are told by what was written after them: reads and no writes', async () => {
+  const run = start(
+    await damaged(async (folder) => {
+      await putOlderLog(folder);
+      forgetCommits(folder);
+    }),
+  );
   const api = apiClient(await run.listening(), TEST_KEY);
   const refusal = {
     status: 500,

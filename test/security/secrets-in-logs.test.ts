@@ -81,7 +81,7 @@ beforeAll(async () => {
   await session(api, admin);
   await service.kill('SIGTERM');
   collect();
-  expect(overwriteOnDisk(service.dataDir, `value-${MARK}`, `eulav-${MARK}`, /\.mdb$/)).toBeGreaterThan(0);
+  expect(overwriteOnDisk(service.dataDir, `value-${MARK}`, `eulav-${MARK}`, /\.db(-wal)?$/)).toBeGreaterThan(0);
   await service.restart();
   await session(api, admin);
   await service.kill('SIGKILL');

@@ -12,10 +12,11 @@ import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
+import { quiet, watched } from './store-watch.ts';
 
 /** A clock that stands still until it is moved. */
 export class HandClock implements Clock {
@@ -36,10 +37,10 @@ export class HandClock implements Clock {
   }
 }
 
-/** A folder with an LMDB store, removed by `destroy`. */
+/** A folder with an SQLite store, removed by `destroy`. */
 export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
-  const store = await openLmdbStore(folder);
+  const store = watched(await openSqliteStore(folder));
   return {
     store,
     folder,
@@ -133,6 +134,6 @@ export async function isPending(promise: Promise<unknown>): Promise<boolean> {
     pending = false;
   };
   promise.then(done, done);
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  await quiet();
   return pending;
 }

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import {
   anyMongoServer,
   hasOwnMongoServer,
@@ -28,7 +28,7 @@ export interface BackingServices {
   end(): Promise<void>;
 }
 
-export type Backing = 'LMDB + TCP' | 'MongoDB + Redis';
+export type Backing = 'SQLite + TCP' | 'MongoDB + Redis';
 
 const { PROVEC_TEST_MONGO_URL: mongoUrl, PROVEC_TEST_REDIS_URL: redisUrl } = process.env;
 const hasOwnRedis = spawnSync('redis-server', ['--version']).status === 0;
@@ -47,22 +47,22 @@ export async function bestBacking(): Promise<Backing> {
   if (missing.length === 0) return 'MongoDB + Redis';
   const demanded = missing.filter((name) => process.env.PROVEC_TEST_REQUIRE?.split(/[\s,]+/).includes(name));
   if (demanded.length > 0) throw new Error(`PROVEC_TEST_REQUIRE demands ${demanded.join(' and ')}: there is none.`);
-  process.stderr.write(`\n!!! No ${missing.join(' and no ')}: the cluster is tested on LMDB + TCP instead. !!!\n\n`);
-  return 'LMDB + TCP';
+  process.stderr.write(`\n!!! No ${missing.join(' and no ')}: the cluster is tested on SQLite + TCP instead. !!!\n\n`);
+  return 'SQLite + TCP';
 }
 
 /** Servers that are given by a URL serve many tests at once: with `isOwn` others are started, which may be treated badly. */
 export async function startBacking(backing: Backing, isOwn = false): Promise<BackingServices> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-cluster-'));
   const removeData = () => rm(dataDir, { recursive: true, force: true });
-  if (backing === 'LMDB + TCP') {
+  if (backing === 'SQLite + TCP') {
     return {
       name: backing,
       dataDir,
       environment: { PROVEC_DATA_DIR: dataDir, PROVEC_TRANSPORTER: 'TCP' },
       mongo: null,
       redis: null,
-      openStore: () => openLmdbStore(dataDir),
+      openStore: () => openSqliteStore(dataDir),
       end: removeData,
     };
   }

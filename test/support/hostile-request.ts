@@ -8,7 +8,7 @@ import { LoopWatch } from './loop-watch.ts';
 import { TEST_KEY } from './service.ts';
 
 /** What no client may ever be told of. */
-const INTERNALS = /node_modules|\.ts\b|file:\/\/|\bat \S+ \(|LMDB|moleculer/i;
+const INTERNALS = /node_modules|\.ts\b|file:\/\/|\bat \S+ \(|SQLite|moleculer/i;
 export const LOOP_HELD_MAX_MS = 200;
 
 export interface HostileAnswer {

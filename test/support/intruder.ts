@@ -6,7 +6,7 @@ export const float32Bytes = (values: number[]) => Buffer.from(Float32Array.from(
 
 /**
  * Does to the files under `folder` what somebody with the disk in hand would do: writes `instead` over every occurrence of `bytes`, in place,
- * so that a service that has a file mapped sees it as well. `files` says which names; gives the number of places changed.
+ * so that a service that has a file open sees it as well. `files` says which names; gives the number of places changed.
  */
 export function overwriteOnDisk(
   folder: string,

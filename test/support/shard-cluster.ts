@@ -10,8 +10,8 @@ import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
@@ -53,7 +53,7 @@ export async function shardCluster(
   environment: Record<string, string> = {},
 ): Promise<ShardCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'provec-cluster-'));
-  const store = await openLmdbStore(folder);
+  const store = await openSqliteStore(folder);
   const createdAt = new Date(0).toISOString();
   await store.catalog.createAccount({ id: ACCOUNT, name: 'test', plan: 'enterprise', createdAt });
   const row: CollectionRow = {

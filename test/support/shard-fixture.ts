@@ -6,9 +6,10 @@ import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { type Config, readConfig } from '../../lib/config.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
+import { watched } from './store-watch.ts';
 
 /** The catalog of a fixture knows the collections of `specOf` 1 to this. */
 const COLLECTIONS = 32;
@@ -61,7 +62,7 @@ export async function shardFixture(
     PROVEC_DISK_RESERVE_MB: '0',
     ...environment,
   });
-  const store = await openLmdbStore(folder);
+  const store = watched(await openSqliteStore(folder));
   await store.catalog.createAccount({
     id: ACCOUNT,
     name: 'test',

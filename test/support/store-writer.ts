@@ -3,11 +3,11 @@
  * each apply that was acknowledged, until it is killed.
  */
 import { writeSync } from 'node:fs';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { entry, put } from '../contract/store-rows.ts';
 
 const [, , folder, collectionId] = process.argv;
-const store = await openLmdbStore(folder);
+const store = await openSqliteStore(folder);
 // Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
 const say = (line: string) => writeSync(1, `${line}\n`);
 

@@ -25,10 +25,10 @@ let collectionId = '';
 
 beforeAll(async () => {
   redis = await startRedis();
-  const folder = await startBacking('LMDB + TCP');
+  const folder = await startBacking('SQLite + TCP');
   const environment = { PROVEC_DATA_DIR: folder.dataDir, PROVEC_REDIS_URL: redis.url };
   cluster = await ClusterProcess.start(
-    { ...folder, name: 'LMDB + Redis', environment },
+    { ...folder, name: 'SQLite + Redis', environment },
     { shardNodes: 1, environment: { PROVEC_BOOTSTRAP_PLAN: 'enterprise' } },
   );
   const created = await cluster.api<{ collection: { id: string } }>('POST', '/collections', {
@@ -95,7 +95,7 @@ test(
       [float32Bytes(BEFORE), float32Bytes(AFTER)],
       [leafOf(BEFORE), leafOf(AFTER)],
     ] as const)
-      expect(overwriteOnDisk(cluster.backing.dataDir, bytes, instead, /\.mdb$/)).toBeGreaterThan(0);
+      expect(overwriteOnDisk(cluster.backing.dataDir, bytes, instead, /\.db(-wal)?$/)).toBeGreaterThan(0);
     await node!.start();
     await cluster.ready();
     const before = await anchored();

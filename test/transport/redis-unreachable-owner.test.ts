@@ -28,10 +28,10 @@ let held = 0;
 beforeAll(async () => {
   redis = await startRedis();
   relay = await RedisRelay.start(redis.port);
-  const folder = await startBacking('LMDB + TCP');
+  const folder = await startBacking('SQLite + TCP');
   const environment = { PROVEC_DATA_DIR: folder.dataDir, PROVEC_REDIS_URL: redis.url };
   cluster = await ClusterProcess.start(
-    { ...folder, name: 'LMDB + Redis', environment },
+    { ...folder, name: 'SQLite + Redis', environment },
     {
       shardNodes: 3,
       environment: { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' },

@@ -9,8 +9,8 @@ import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { type Cut, EMPTY_HEAD, type ShardHead } from '../../lib/shard/shard-head.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { Anchoring, type AnchoringOptions } from '../../services/anchoring/anchoring.ts';
 import { fundFromEmbeddedLedger } from '../../services/anchoring/funds.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
@@ -102,7 +102,7 @@ export class AnchoringFixture {
   static async open(): Promise<AnchoringFixture> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-anchoring-'));
     const devLedger = await startDevLedger({ dataDir: folder, log: SILENT });
-    const store = await openLmdbStore(folder);
+    const store = await openSqliteStore(folder);
     const where = {
       get url() {
         return devLedger.url;

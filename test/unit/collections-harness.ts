@@ -11,8 +11,8 @@ import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import collectionsService from '../../services/collections/collections.service.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
@@ -80,7 +80,7 @@ export class Harness {
   static async open(environment: Record<string, string> = {}, clock: Clock = SYSTEM_CLOCK): Promise<Harness> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-collections-'));
     const config = readConfig({ PROVEC_DATA_DIR: folder, ...environment });
-    const harness = new Harness(folder, config, await openLmdbStore(folder), clock);
+    const harness = new Harness(folder, config, await openSqliteStore(folder), clock);
     await harness.startServices();
     return harness;
   }

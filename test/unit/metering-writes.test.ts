@@ -199,10 +199,11 @@ describe('concurrent writes', () => {
     const second = quota.reserve(accountId, { writes: 1, vectors: 1 }, allowance);
     expect(await isPending(second)).toBe(true);
     await commit(10, 10);
-    void quota.settle(accountId, first);
+    const settled = quota.settle(accountId, first);
     gated = false;
     release();
     expect((await refusal(second)).code).toBe('PLAN_LIMIT_REACHED');
+    await settled;
     expect(quota.accounts).toBe(0);
   });
 

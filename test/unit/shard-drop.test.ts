@@ -4,6 +4,7 @@ import { shardKey } from '../../lib/shard/shard-key.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { readAll } from '../contract/store-rows.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
+import { quiet } from '../support/store-watch.ts';
 import { until } from '../support/until.ts';
 
 const SPEC = specOf(1);
@@ -40,7 +41,7 @@ async function dropBehind(gate: Gate, dropCalls: () => number): Promise<void> {
   await fixture.store.catalog.dropCollection(SPEC.collectionId);
   const dropping = fixture.node.drop(SPEC.collectionId);
   // Whatever waits for nothing has its turn.
-  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  await quiet();
   const early = dropCalls();
   gate.open();
   await dropping;

@@ -10,6 +10,7 @@ import { entry, newCollection, readAll } from '../contract/store-rows.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { LoopWatch } from '../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../support/shard-fixture.ts';
+import { quiet } from '../support/store-watch.ts';
 import { until } from '../support/until.ts';
 
 const QUIET_MS = 250;
@@ -84,11 +85,6 @@ async function append(shard: string, from: number, through: number): Promise<voi
 }
 
 describe('a shard that cannot be materialised', () => {
-  /** Lets whatever does not wait for a timer come to its end. */
-  async function settled(): Promise<void> {
-    for (let turn = 0; turn < 200; turn++) await realTurn();
-  }
-
   test('is tried again after a pause that grows, and holds up no other', async () => {
     const [bad, good] = [newShard(), newShard()];
     for (const shard of [bad, good]) await append(shard, 1, 3);
@@ -108,12 +104,12 @@ describe('a shard that cannot be materialised', () => {
     for (const [round, pauseMs] of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000].entries()) {
       materialiser.wake(bad);
       jest.advanceTimersByTime(pauseMs - 1);
-      await settled();
+      await quiet();
       expect(tries).toBe(round + 1);
       jest.advanceTimersByTime(1);
       jest.advanceTimersByTime(QUIET_MS);
       while (tries < round + 2) await realTurn();
-      await settled();
+      await quiet();
     }
     isFailing = false;
     jest.advanceTimersByTime(60_000);
@@ -229,7 +225,7 @@ test('forget waits for the pass that runs, and takes no more of the collection',
   });
   await append(mine, 3, 3);
   materialiser.wake(mine);
-  for (let turn = 0; turn < 20; turn++) await realTurn();
+  await quiet();
   expect(isForgotten).toBe(false);
   release();
   await forgotten;
@@ -255,7 +251,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
   await until('the turn is taken', () => isReached);
   const waiting = materialiser.catchUp(mine);
   // It looks for the goal first.
-  for (let turn = 0; turn < 20; turn++) await realTurn();
+  await quiet();
   const forgotten = materialiser.forget(mine.slice(0, -2));
   release();
   expect(await waiting).toBe(0);
@@ -265,7 +261,7 @@ test('a pass that waits for its turn when its collection is forgotten applies no
   expect(await mark(other)).toBe(2);
 });
 
-/** 39 ms on a quiet machine; LMDB copies a value in one piece. */
+/** 39 ms on a quiet machine; SQLite copies a value in one piece. */
 const HELD_MAX_MS = 200;
 
 test('an entry of nearly 60 MB is applied without holding the event loop', async () => {

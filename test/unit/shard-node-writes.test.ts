@@ -6,6 +6,7 @@ import { StoreError } from '../../lib/store/port.ts';
 import { HandClock } from '../support/accounts.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
 import { AppendGate, withLog } from '../support/store-log.ts';
+import { quiet } from '../support/store-watch.ts';
 
 let fixture: ShardFixture;
 let gate: AppendGate;
@@ -343,7 +344,7 @@ test('a shard whose worker ended during an append opens again only when that app
   await fixture.node.killWorkers();
   await expect(fixture.node.fetch(specOf(1), ['a'])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   const read = ids();
-  for (let turn = 0; turn < 50; turn++) await new Promise(setImmediate);
+  await quiet();
   release();
   expect((await write).head.seq).toBe(2);
   expect(await read).toEqual(['a', 'b']);

@@ -59,7 +59,7 @@ async function turns(): Promise<void> {
   for (let count = 0; count < 50; count++) await turn();
 }
 
-/** Only timers that the code sets: worker threads and LMDB go on as ever. */
+/** Only timers that the code sets: worker threads and SQLite go on as ever. */
 function fakeTimers(): void {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
 }

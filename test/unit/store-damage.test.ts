@@ -11,17 +11,18 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { open } from 'lmdb';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
-import { collect, entry, newCollection, put, readAll, record } from '../contract/store-rows.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { collect, entry, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
 import { randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
 
 const PAGE_BYTES = 4_096;
 const COLLECTION = newCollection();
 const SHARD = `${COLLECTION.id}.0`;
+const KEY = newKey();
 const random = randomFrom(seed);
 
 let root: string;
@@ -31,8 +32,9 @@ let folder: string;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'provec-damage-'));
   sound = join(root, 'sound');
-  const store = await openLmdbStore(sound);
+  const store = await openSqliteStore(sound);
   await store.catalog.createCollection(COLLECTION, null);
+  await store.keys.create(KEY, null);
   for (let seq = 1; seq <= 40; seq++) await store.log.append(entry(SHARD, seq, { body: Buffer.alloc(seq * 200) }));
   await store.records.apply(
     SHARD,
@@ -51,7 +53,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 async function opening(): Promise<StoreError> {
-  const outcome = await openLmdbStore(folder).catch((error: unknown) => error);
+  const outcome = await openSqliteStore(folder).catch((error: unknown) => error);
   if (!(outcome instanceof StoreError)) {
     await (outcome as Store).close();
     throw new Error('the damaged store was opened');
@@ -68,9 +70,9 @@ async function expectAllThere(store: Store): Promise<void> {
 
 describe('a store that must not be opened', () => {
   test('of a newer format says which version to start', async () => {
-    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 2, createdBy: 'provec' }));
+    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 3, createdBy: 'provec' }));
     expect((await opening()).message).toMatch(
-      /has format 2, .* knows formats up to 1: start it with the newer version/,
+      /has format 3, .* knows formats up to 2: start it with the newer version/,
     );
   });
 
@@ -82,16 +84,14 @@ describe('a store that must not be opened', () => {
     },
   );
 
-  test.each(['log.mdb', 'records.mdb'])('without %s', async (name) => {
+  test.each(['log.db', 'records.db', 'leases.db'])('without %s', async (name) => {
     rmSync(join(folder, name));
     expect((await opening()).message).toMatch(
-      new RegExp(`^${name} is missing in the data directory: put back a backup`),
+      new RegExp(`^${name} in the data directory is missing: put back a backup`),
     );
-    rmSync(join(folder, 'provec.json'));
-    if (name === 'log.mdb') await opening();
   });
 
-  test.each(['log.mdb', 'records.mdb'])('with %s empty or overwritten', async (name) => {
+  test.each(['log.db', 'records.db'])('with %s empty or overwritten', async (name) => {
     const file = join(folder, name);
     for (const bytes of [Buffer.alloc(0), Buffer.from('x'), Buffer.alloc(50_000), Buffer.alloc(50_000, 'garbage ')]) {
       writeFileSync(file, bytes);
@@ -101,12 +101,12 @@ describe('a store that must not be opened', () => {
     await opening();
   });
 
-  test.each(['log.mdb', 'records.mdb'])('with %s cut short anywhere, unless nothing is missing', async (name) => {
+  test.each(['log.db', 'records.db'])('with %s cut short anywhere, unless nothing is missing', async (name) => {
     const bytes = statSync(join(sound, name)).size;
     let refused = 0;
     for (let length = bytes - 1; length > 0; length -= 1 + Math.floor(random() * (PAGE_BYTES - 1))) {
       truncateSync(join(folder, name), length);
-      const store = await openLmdbStore(folder).catch((error: unknown) => error);
+      const store = await openSqliteStore(folder).catch((error: unknown) => error);
       if (store instanceof StoreError) {
         expect(store.kind).toBe('damaged');
         refused++;
@@ -123,12 +123,12 @@ describe('a store that must not be opened', () => {
     const next = (below: number) => Math.floor(random() * below);
     let refused = 0;
     for (let round = 0; round < 120; round++) {
-      const name = round % 2 === 0 ? 'log.mdb' : 'records.mdb';
+      const name = round % 2 === 0 ? 'log.db' : 'records.db';
       const bytes = readFileSync(join(sound, name));
       const at = next(bytes.length / PAGE_BYTES) * PAGE_BYTES + (round % 3 === 0 ? 0 : next(PAGE_BYTES - 64));
       for (let i = 0; i < 64; i++) bytes[at + i] = next(256);
       writeFileSync(join(folder, name), bytes);
-      const store = await openLmdbStore(folder).catch((error: unknown) => error);
+      const store = await openSqliteStore(folder).catch((error: unknown) => error);
       if (store instanceof StoreError) {
         expect(store.kind).toBe('damaged');
         refused++;
@@ -148,41 +148,34 @@ describe('a store that must not be opened', () => {
   });
 });
 
+/** Does to a file what somebody with the disk in hand would do. */
+function change(name: string, sql: string): void {
+  const file = new DatabaseSync(join(folder, name));
+  file.exec(sql);
+  file.close();
+}
+
 describe('a store that can be opened', () => {
   test('of which the first start was cut short', async () => {
     rmSync(join(folder, 'provec.json'));
-    let store = await openLmdbStore(folder);
+    let store = await openSqliteStore(folder);
     await expectAllThere(store);
     await store.close();
-    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 1, createdBy: 'provec' });
-    for (const name of ['provec.json', 'records.mdb']) rmSync(join(folder, name));
-    store = await openLmdbStore(folder);
+    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 2, createdBy: 'provec' });
+    for (const name of ['provec.json', 'records.db', 'leases.db']) rmSync(join(folder, name));
+    store = await openSqliteStore(folder);
     await store.close();
-    expect(existsSync(join(folder, 'records.mdb'))).toBe(true);
+    expect(existsSync(join(folder, 'records.db'))).toBe(true);
   });
 
   test('answers damaged for rows that do not decode, and serves the others', async () => {
-    const environment = open<Uint8Array, Uint8Array>(join(folder, 'log.mdb'), {
-      keyEncoding: 'binary',
-      encoding: 'binary',
-      noSubdir: true,
-      overlappingSync: false,
-    });
-    for (const name of ['entries', 'heads', 'collections']) {
-      const table = environment.openDB<Uint8Array, Uint8Array>(name, { keyEncoding: 'binary', encoding: 'binary' });
-      const [first] = [...table.getRange({ limit: 1 })].map(({ key, value }) => ({
-        key: Buffer.from(key),
-        value: Buffer.from(value),
-      }));
-      first.value[first.value.length >> 1] ^= 0xff;
-      first.value[0] ^= 0xff;
-      await table.put(first.key, first.value);
-    }
-    await environment.close();
-    const store = await openLmdbStore(folder);
+    change('log.db', 'UPDATE entries SET epoch = epoch + 1 WHERE seq = 1');
+    change('log.db', "UPDATE shards SET hash = x'00'");
+    change('log.db', "UPDATE keys SET scopes = '{'");
+    const store = await openSqliteStore(folder);
     for (const read of [
       () => store.log.head(SHARD),
-      () => store.catalog.getCollection(COLLECTION.id),
+      () => store.keys.findByHash(KEY.hash),
       () => store.log.append(entry(SHARD, 41)),
     ]) {
       await expect(read()).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
@@ -194,21 +187,8 @@ describe('a store that can be opened', () => {
   });
 
   test('a scan leaves out a record that does not decode, and says which', async () => {
-    const environment = open<Uint8Array, Uint8Array>(join(folder, 'records.mdb'), {
-      keyEncoding: 'binary',
-      encoding: 'binary',
-      noSubdir: true,
-      overlappingSync: false,
-    });
-    const table = environment.openDB<Uint8Array, Uint8Array>('records', { keyEncoding: 'binary', encoding: 'binary' });
-    for (const { key, value } of [...table.getRange({})].map((row) => ({ ...row, key: Buffer.from(row.key) }))) {
-      if (!/r(7|201)$/.test(key.toString())) continue;
-      const changed = Buffer.from(value);
-      changed.writeUInt32LE(0xffffffff, 8);
-      await table.put(key, changed);
-    }
-    await environment.close();
-    const store = await openLmdbStore(folder);
+    change('records.db', "UPDATE records SET leaf = x'00' WHERE CAST(id AS TEXT) IN ('r7', 'r201')");
+    const store = await openSqliteStore(folder);
     const scan = await store.records.scan(SHARD);
     const found = await readAll(scan);
     expect([...scan.unreadable].sort()).toEqual(['r201', 'r7']);

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { entry, newAccount, newCollection, put } from '../contract/store-rows.ts';
 
-const DISK_MIB = 12;
+const DISK_MIB = 48;
 const SHARDS = 8;
 const MONTH = '2026-11';
 const { id } = newCollection();
@@ -33,21 +33,17 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
   const unhandled: unknown[] = [];
   const onUnhandled = (reason: unknown) => unhandled.push(reason);
   const ballast = join(probe, 'ballast');
-  const silenced = console.error;
 
   beforeAll(() => {
     process.on('unhandledRejection', onUnhandled);
-    // lmdb prints every failed commit.
-    console.error = () => {};
   });
   afterAll(() => {
     process.off('unhandledRejection', onUnhandled);
-    console.error = silenced;
     rmSync(probe, { recursive: true, force: true });
   });
   beforeEach(async () => {
     mountSmallDisk(probe);
-    store = await openLmdbStore(probe);
+    store = await openSqliteStore(probe);
     acknowledged.fill(0);
   });
   afterEach(async () => {
@@ -111,7 +107,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.catalog.createAccount(newAccount());
     await expectAcknowledgedOnly();
     await store.close();
-    store = await openLmdbStore(probe);
+    store = await openSqliteStore(probe);
     await expectAcknowledgedOnly();
   });
 
@@ -130,7 +126,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
 
   test('an apply is refused whole', async () => {
     const shard = `${id}.0`;
-    const many = Array.from({ length: 1_000 }, (_, i) => put(`r${i}`, 2, 4_000));
+    const many = Array.from({ length: 3_000 }, (_, i) => put(`r${i}`, 2, 4_000));
     await store.records.apply(shard, 0, 1, [put('r0', 1)]);
     await expect(store.records.apply(shard, 1, 2, many)).rejects.toMatchObject({ kind: 'capacity' });
     expect(await store.records.appliedSeq(shard)).toBe(1);
@@ -155,7 +151,10 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.close();
     const { bavail, bsize } = statfsSync(probe);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    store = await openLmdbStore(probe);
+    await expect(openSqliteStore(probe)).rejects.toMatchObject({ name: 'StoreError', kind: 'capacity' });
+    // What opening takes.
+    truncateSync(ballast, bavail * bsize - (1 << 20));
+    store = await openSqliteStore(probe);
     await expectAcknowledgedOnly();
     for (const error of await fillUp()) expect(error).toMatchObject({ kind: 'capacity' });
     await expectAcknowledgedOnly();
@@ -167,9 +166,9 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.close();
     const { bavail, bsize } = statfsSync(probe);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    await expect(openLmdbStore(join(probe, 'new'))).rejects.toMatchObject({ name: 'StoreError', kind: 'capacity' });
+    await expect(openSqliteStore(join(probe, 'new'))).rejects.toMatchObject({ name: 'StoreError', kind: 'capacity' });
     rmSync(ballast);
-    store = await openLmdbStore(join(probe, 'new'));
+    store = await openSqliteStore(join(probe, 'new'));
     expect(await store.log.append(nextEntry(0, 1_000))).toBe('committed');
   });
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { openLmdbStore } from '../../lib/store/lmdb/store.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { newCollection, readAll } from '../contract/store-rows.ts';
 import { isThorough } from '../support/effort.ts';
 import { invariant } from '../support/invariant.ts';
@@ -49,7 +49,7 @@ async function outlivesKills(): Promise<void> {
         if (who === 'r') applied = Math.max(applied, Number(seq));
         else if (who !== 'open') acknowledged[Number(who)] = Math.max(acknowledged[Number(who)], Number(seq));
       }
-      const store = await openLmdbStore(folder);
+      const store = await openSqliteStore(folder);
       let committed = 0;
       for (let index = 0; index < SHARDS; index++) {
         const entries = await store.log.read(`${id}.${index}`, 0, Number.MAX_SAFE_INTEGER);

@@ -3,13 +3,13 @@ import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../port.ts';
 
-/** The layout of the store's files; a service refuses a folder of a later one. */
-const FORMAT = 1;
+/** The layout of the store's files; a service refuses a folder of any other. */
+const FORMAT = 2;
 const NAME = 'provec.json';
 
 /**
- * Whether the folder holds a store of this format; false when it has no format file yet. Throws StoreError 'damaged' when it is of a later format or cannot
- * be read as one.
+ * Whether the folder holds a store of this format; false when it has no format file yet. Throws StoreError 'damaged' when it is of another format or
+ * cannot be read as one.
  */
 export async function checkFormat(folder: string): Promise<boolean> {
   let text: string;
@@ -30,6 +30,12 @@ export async function checkFormat(folder: string): Promise<boolean> {
     throw new StoreError(
       'damaged',
       `The data directory has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+    );
+  }
+  if (format < FORMAT) {
+    throw new StoreError(
+      'damaged',
+      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${FORMAT} only: start with an empty directory, and write the records again from where they came.`,
     );
   }
   return true;

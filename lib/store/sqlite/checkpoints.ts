@@ -1,10 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, hash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
 import type { CheckpointInfo, CheckpointStore } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
-import { idPart } from './row-key.ts';
 import { storeFailure } from './store-failure.ts';
 
 /**
@@ -17,6 +16,7 @@ const STAGING = 'staging';
 const ASIDE = 'unsound-';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 interface Manifest extends CheckpointInfo {
   files: { name: string; bytes: number; sha256: string }[];
@@ -158,8 +158,9 @@ export class FolderCheckpoints implements CheckpointStore {
   }
 }
 
+/** A name from outside is never part of a path. */
 function collectionFolder(collectionId: string): string {
-  return idPart(collectionId).toString('hex');
+  return UUID.test(collectionId) ? collectionId : hash('sha256', collectionId);
 }
 
 function shardFolder(shard: ShardKey): string {

@@ -1,0 +1,138 @@
+/**
+ * Records on their way between threads: one buffer for many of them, which goes over instead of being copied part by part.
+ * For each u32le bytes of its id, u32le bytes of its vector (`GONE`: the id was deleted, nothing follows but the id), u32le
+ * bytes of its metadata, f64le seq; then id (UTF-8), vector (f32le), metadata and its 32-byte leaf.
+ */
+import { endianness } from 'node:os';
+import type { RecordChange, StoredRecord } from '../records.ts';
+
+const LEAF_BYTES = 32;
+const HEADER_BYTES = 12 + 8;
+const GONE = 0xffff_ffff;
+/** An id may begin with U+FEFF, which a decoder takes for a byte order mark by default. */
+const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+// Vectors are copied as the machine holds them; every platform that usearch is built for is little-endian.
+if (endianness() !== 'LE') throw new Error('Provec needs a little-endian machine.');
+
+/** A record's parts in one piece, as a table gives them fastest: id, vector, metadata, leaf. */
+export interface RecordRow {
+  idBytes: number;
+  vectorBytes: number;
+  metadataBytes: number;
+  seq: number;
+  bytes: Uint8Array;
+}
+
+/** A record's parts as columns of a table hold them. */
+export interface RecordParts {
+  id: Uint8Array;
+  seq: number;
+  vector: Uint8Array;
+  metadata: Uint8Array;
+  leaf: Uint8Array;
+}
+
+/** What a row must be to be a record: there is no checksum, since its leaf and the roots above it prove the rest. */
+export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: RecordRow): boolean {
+  const leafBytes = bytes.byteLength - idBytes - vectorBytes - metadataBytes;
+  return Number.isSafeInteger(seq) && vectorBytes % 4 === 0 && leafBytes === LEAF_BYTES;
+}
+
+export function idOf({ bytes, idBytes }: RecordRow): string {
+  return UTF8.decode(bytes.subarray(0, idBytes));
+}
+
+/** Gathers rows into one buffer. */
+export class BatchWriter {
+  #rows: RecordRow[] = [];
+  bytes = 0;
+
+  put(row: RecordRow): void {
+    this.#rows.push(row);
+    this.bytes += HEADER_BYTES + row.bytes.byteLength;
+  }
+
+  /** What was gathered since the last time. */
+  take(): ArrayBuffer {
+    const batch = Buffer.from(new ArrayBuffer(this.bytes));
+    let at = 0;
+    for (const { idBytes, vectorBytes, metadataBytes, seq, bytes } of this.#rows) {
+      batch.writeUInt32LE(idBytes, at);
+      batch.writeUInt32LE(vectorBytes, at + 4);
+      batch.writeUInt32LE(metadataBytes, at + 8);
+      batch.writeDoubleLE(seq, at + 12);
+      batch.set(bytes, at + HEADER_BYTES);
+      at += HEADER_BYTES + bytes.byteLength;
+    }
+    this.#rows = [];
+    this.bytes = 0;
+    return batch.buffer as ArrayBuffer;
+  }
+}
+
+/** The rows of a batch in their order, as views of it; null for the parts of an id that was deleted. */
+export function* rowsIn(batch: ArrayBuffer): Generator<{ id: Uint8Array; parts: RecordParts | null }> {
+  const bytes = Buffer.from(batch);
+  for (let at = 0; at < bytes.length; ) {
+    const vectorAt = at + HEADER_BYTES + bytes.readUInt32LE(at);
+    const id = bytes.subarray(at + HEADER_BYTES, vectorAt);
+    const vectorBytes = bytes.readUInt32LE(at + 4);
+    if (vectorBytes === GONE) {
+      yield { id, parts: null };
+      at = vectorAt;
+      continue;
+    }
+    const metadataAt = vectorAt + vectorBytes;
+    const leafAt = metadataAt + bytes.readUInt32LE(at + 8);
+    const seq = bytes.readDoubleLE(at + 12);
+    const vector = bytes.subarray(vectorAt, metadataAt);
+    const metadata = bytes.subarray(metadataAt, leafAt);
+    at = leafAt + LEAF_BYTES;
+    yield { id, parts: { id, seq, vector, metadata, leaf: bytes.subarray(leafAt, at) } };
+  }
+}
+
+/** The records of a batch, each in buffers of its own. */
+export function recordsIn(batch: ArrayBuffer): StoredRecord[] {
+  const records: StoredRecord[] = [];
+  for (const { id, parts } of rowsIn(batch)) {
+    if (parts === null) continue;
+    const { seq, vector, metadata, leaf } = parts;
+    records.push({
+      id: UTF8.decode(id),
+      seq,
+      vector: new Float32Array(new Uint8Array(vector).buffer),
+      metadata: new Uint8Array(metadata),
+      leaf: new Uint8Array(leaf),
+    });
+  }
+  return records;
+}
+
+/** The changes in batches of about `batchBytes`, one at a time. */
+export function* batchesOf(changes: Iterable<RecordChange>, batchBytes: number): Generator<ArrayBuffer> {
+  const writer = new BatchWriter();
+  for (const { id, record } of changes) {
+    writer.put(record === null ? goneRow(Buffer.from(id)) : rowOf(record));
+    if (writer.bytes >= batchBytes) yield writer.take();
+  }
+  if (writer.bytes > 0) yield writer.take();
+}
+
+function goneRow(id: Uint8Array): RecordRow {
+  return { idBytes: id.byteLength, vectorBytes: GONE, metadataBytes: 0, seq: 0, bytes: id };
+}
+
+function rowOf({ id, seq, vector, metadata, leaf }: StoredRecord): RecordRow {
+  if (leaf.byteLength !== LEAF_BYTES) throw new RangeError(`a leaf has ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
+  const idBytes = Buffer.from(id);
+  const vectorBytes = new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+  return {
+    idBytes: idBytes.byteLength,
+    vectorBytes: vectorBytes.byteLength,
+    metadataBytes: metadata.byteLength,
+    seq,
+    bytes: Buffer.concat([idBytes, vectorBytes, metadata, leaf]),
+  };
+}

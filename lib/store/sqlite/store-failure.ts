@@ -1,0 +1,93 @@
+import { StoreError, type StoreErrorKind } from '../port.ts';
+
+/** Primary result codes of SQLite: https://sqlite.org/rescode.html */
+const SQLITE = {
+  busy: 5,
+  locked: 6,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  protocol: 15,
+  constraint: 19,
+  notADatabase: 26,
+};
+/** The transaction reads a state that others have moved on from; only another transaction can write. */
+const BUSY_SNAPSHOT = 517;
+/** The index of the WAL, which each page of it is given a block of the disk for, could not grow. */
+const IO_ERROR_SHM_SIZE = 4874;
+const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
+
+/** The extended result code that node:sqlite puts on its errors; null for an error of anything else. */
+function resultCode(error: unknown): number | null {
+  const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
+  return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : null;
+}
+
+function isPrimary(error: unknown, ...primary: number[]): boolean {
+  const code = resultCode(error);
+  return code !== null && primary.includes(code & 0xff);
+}
+
+export function isOfSqlite(error: unknown): boolean {
+  return resultCode(error) !== null;
+}
+
+/** Another connection is in the way: the same can be tried again, from the beginning of its transaction. */
+export function isBusy(error: unknown): boolean {
+  return isPrimary(error, SQLITE.busy, SQLITE.locked, SQLITE.protocol);
+}
+
+/** No waiting inside the transaction ends this one. */
+export function isStaleSnapshot(error: unknown): boolean {
+  return resultCode(error) === BUSY_SNAPSHOT;
+}
+
+export function isIoError(error: unknown): boolean {
+  return isPrimary(error, SQLITE.ioError);
+}
+
+/** The bytes of the file are not those of a database. */
+export function isOfDamage(error: unknown): boolean {
+  return isPrimary(error, SQLITE.corrupt, SQLITE.notADatabase);
+}
+
+/** The fault of one statement, which leaves the transaction around it as it was. */
+export function isOfStatement(error: unknown): boolean {
+  return isPrimary(error, SQLITE.constraint, SQLITE.corrupt);
+}
+
+/** What went wrong in SQLite or the file system, in the port's terms. */
+export function storeFailure(error: unknown, doing: string): StoreError {
+  if (error instanceof StoreError) return error;
+  const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
+  const isFull = isPrimary(error, SQLITE.full) || resultCode(error) === IO_ERROR_SHM_SIZE || NO_ROOM.test(String(code));
+  if (isFull) return full(doing, error);
+  if (isOfDamage(error)) return failure('damaged', `The store is damaged (${doing}): ${message}.`, error);
+  if (isBusy(error)) {
+    return failure('unavailable', `Another process keeps the store's file locked (${doing}): is one stopped?`, error);
+  }
+  const text = error instanceof Error ? message : String(error);
+  return failure('unavailable', `The store failed (${doing}): ${text}.`, error);
+}
+
+/** Nothing of what was asked for is there. */
+export function full(doing: string, cause?: unknown): StoreError {
+  return failure('capacity', `The disk of the data directory is full (${doing}).`, cause);
+}
+
+/** For stored bytes that do not decode. */
+export function damaged(what: string, cause?: unknown): StoreError {
+  return failure('damaged', `${what} in the store does not decode: the data directory is damaged.`, cause);
+}
+
+/** For files that must not be opened. */
+export function damagedFile(name: string, what: string): StoreError {
+  return failure(
+    'damaged',
+    `${name} in the data directory ${what}: put back a backup of the whole directory, or start with an empty one.`,
+  );
+}
+
+function failure(kind: StoreErrorKind, message: string, cause?: unknown): StoreError {
+  return new StoreError(kind, message, cause);
+}

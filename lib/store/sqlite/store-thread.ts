@@ -1,0 +1,144 @@
+import { Worker } from 'node:worker_threads';
+import { StoreError } from '../port.ts';
+import {
+  type Fault,
+  type FromThread,
+  OPERATIONS,
+  type Opening,
+  type OperationOf,
+  type Remote,
+  type Reply,
+  type Request,
+  type TableName,
+  type ToThread,
+} from './requests.ts';
+
+/** What its garbage takes at most; what it reads and writes lies outside of the heap. */
+const YOUNG_GENERATION_MIB = 16;
+
+interface Pending {
+  isWrite: boolean;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * One thread with its SQLite connections, as the main thread sees it. Requests are begun in the order in which they were
+ * made. It keeps the process running only while requests wait. When it ends before `close`, writes that were under way are
+ * 'unknown' and everything after that is 'unavailable'.
+ */
+export class StoreThread {
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  readonly #ended: Promise<void>;
+  #opened: ((outcome: StoreError | null) => void) | null = null;
+  #nextId = 1;
+  #closing: Promise<void> | null = null;
+  #lost = false;
+
+  private constructor(opening: Opening) {
+    this.#worker = new Worker(new URL('./thread/main.ts', import.meta.url), {
+      name: `provec-store-${opening.role}`,
+      workerData: opening,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
+    });
+    this.#worker.on('message', (message: FromThread) => this.#receive(message));
+    this.#ended = new Promise((resolve) => {
+      const end = (): void => {
+        this.#lose();
+        resolve();
+      };
+      this.#worker.on('error', end);
+      this.#worker.on('exit', end);
+    });
+  }
+
+  /** Opens the files of a role. Throws StoreError. */
+  static async open(opening: Opening): Promise<StoreThread> {
+    const thread = new StoreThread(opening);
+    const refusal = await new Promise<StoreError | null>((resolve) => {
+      thread.#opened = resolve;
+    });
+    if (refusal === null) {
+      thread.#worker.unref();
+      return thread;
+    }
+    await thread.#ended;
+    throw refusal;
+  }
+
+  /** The operations of one of its tables. */
+  remote<T extends TableName>(table: T): Remote<T> {
+    const operations = Object.keys(OPERATIONS[table]).map((operation) => [
+      operation,
+      (...args: unknown[]) => this.#request(table, operation, args, 0, []),
+    ]);
+    return Object.fromEntries(operations) as Remote<T>;
+  }
+
+  /** One operation that writes about `bytes`; `buffers` go over to the thread. */
+  call<T extends TableName, O extends OperationOf<T> & string>(
+    table: T,
+    operation: O,
+    args: Parameters<Remote<T>[O]>,
+    bytes: number,
+    buffers: ArrayBuffer[],
+  ): ReturnType<Remote<T>[O]> {
+    return this.#request(table, operation, args, bytes, buffers) as ReturnType<Remote<T>[O]>;
+  }
+
+  /** Throws StoreError 'closed' once the store is to be closed. */
+  assertOpen(): void {
+    if (this.#closing) throw new StoreError('closed', 'The store is closed.');
+    if (this.#lost) throw new StoreError('unavailable', "The store's thread ended; restart the service.");
+  }
+
+  /** Ends the thread after all that was asked of it before. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#worker.ref();
+      this.#worker.postMessage('close' satisfies ToThread);
+      await this.#ended;
+    })();
+    return this.#closing;
+  }
+
+  #request(table: TableName, operation: string, args: unknown[], bytes: number, buffers: ArrayBuffer[]) {
+    return new Promise<unknown>((resolve, reject) => {
+      this.assertOpen();
+      const id = this.#nextId++;
+      const request: Request = { id, table, operation, args, bytes };
+      this.#worker.postMessage(request satisfies ToThread, buffers);
+      const isWrite = (OPERATIONS[table] as Record<string, string>)[operation] === 'write';
+      if (this.#pending.size === 0) this.#worker.ref();
+      this.#pending.set(id, { isWrite, resolve, reject });
+    });
+  }
+
+  #receive(message: FromThread): void {
+    if ('opened' in message) this.#opened?.(null);
+    else if ('refused' in message) this.#opened?.(errorOf(message.refused) as StoreError);
+    else for (const reply of message.replies) this.#settle(reply);
+    if ('replies' in message && this.#pending.size === 0 && !this.#closing) this.#worker.unref();
+  }
+
+  #settle(reply: Reply): void {
+    const pending = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    if ('result' in reply) pending?.resolve(reply.result);
+    else pending?.reject(errorOf(reply.fault));
+  }
+
+  #lose(): void {
+    this.#lost = true;
+    const ended = "The store's thread ended";
+    this.#opened?.(new StoreError('unavailable', `${ended} while it opened the data directory.`));
+    for (const { isWrite, reject } of this.#pending.values())
+      reject(new StoreError(isWrite ? 'unknown' : 'unavailable', `${ended}; restart the service.`));
+    this.#pending.clear();
+  }
+}
+
+function errorOf({ kind, message }: Fault): Error {
+  return kind === 'caller' ? new RangeError(message) : new StoreError(kind, message);
+}

@@ -1,0 +1,149 @@
+import { access, mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Catalog } from '../catalog.ts';
+import type { Store } from '../port.ts';
+import { SqliteAnchors } from './anchors.ts';
+import { FolderCheckpoints } from './checkpoints.ts';
+import { checkFormat, writeFormat } from './format-file.ts';
+import { SqliteLog } from './log.ts';
+import { pages } from './pages.ts';
+import { SqliteRecords } from './records.ts';
+import type { Remote } from './requests.ts';
+import { damagedFile, storeFailure } from './store-failure.ts';
+import { StoreThread } from './store-thread.ts';
+import type { FileSettings } from './thread/database.ts';
+
+export interface SqliteStoreOptions {
+  /** A folder for staged checkpoints that nobody else uses; within the store's folder by default. */
+  staging?: string;
+  /** Bound on the pages of each file, as a small disk has it; for tests. */
+  maxPages?: number | null;
+}
+
+/** With what only this adapter can say: how each of its files is written. */
+export interface SqliteStore extends Store {
+  settings(): Promise<FileSettings[]>;
+}
+
+const FILES = ['log.db', 'records.db', 'leases.db'];
+const DROP_SLICE_ROWS = 500;
+const PAGE_ROWS = 500;
+
+/**
+ * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and urgent, `records.db` the
+ * materialised records, `leases.db` the leases and how many commits the others must have. Several processes of one machine may
+ * have it open. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
+ * each has a folder of its own for `staging` checkpoints. Throws StoreError.
+ */
+export async function openSqliteStore(folder: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+  const { staging, maxPages = null } = options;
+  const threads: StoreThread[] = [];
+  try {
+    const made = await checkFiles(folder);
+    const checkpoints = new FolderCheckpoints(join(folder, 'checkpoints'), staging);
+    await checkpoints.open();
+    const open = async (role: 'log' | 'records'): Promise<StoreThread> => {
+      const thread = await StoreThread.open({ role, folder, made, maxPages });
+      threads.push(thread);
+      return thread;
+    };
+    const [log, records] = await allOf([open('log'), open('records')]);
+    const store = assemble(folder, log, records, checkpoints);
+    if (!made) await writeFormat(folder);
+    return store;
+  } catch (error) {
+    await Promise.all(threads.map((thread) => thread.close()));
+    throw storeFailure(error, `opening ${folder}`);
+  }
+}
+
+/** Whether the folder holds a store already. Makes the folder. Throws StoreError 'damaged'. */
+async function checkFiles(folder: string): Promise<boolean> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const made = await checkFormat(folder);
+  if (!made) return false;
+  for (const name of FILES) if (!(await isThere(join(folder, name)))) throw damagedFile(name, 'is missing');
+  return true;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}
+
+/** All of them, or the first failure once every one has ended. */
+async function allOf<T>(promises: Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+function assemble(
+  folder: string,
+  log: StoreThread,
+  materialised: StoreThread,
+  checkpoints: FolderCheckpoints,
+): SqliteStore {
+  const usage = log.remote('usage');
+  const logTables = log.remote('log');
+  const recordTables = materialised.remote('records');
+  const contradictions = log.remote('contradictions');
+  const owners = log.remote('owners');
+  return {
+    catalog: catalogOf(log.remote('catalog')),
+    keys: log.remote('keys'),
+    log: new SqliteLog(log),
+    records: new SqliteRecords(materialised),
+    checkpoints,
+    usage,
+    anchors: new SqliteAnchors(log),
+    contradictions,
+    owners,
+    leases: log.remote('leases'),
+
+    async settings() {
+      const settings = await Promise.all([log, materialised].map((thread) => thread.remote('thread').settings()));
+      return settings.flat();
+    },
+
+    async freeBytes() {
+      try {
+        const { bavail, bsize } = await statfs(folder);
+        return bavail * bsize;
+      } catch (error) {
+        throw storeFailure(error, 'measuring free space');
+      }
+    },
+
+    async dropCollectionData(collectionId) {
+      await usage.takeOffShare(collectionId);
+      // The log first: as long as it is there, records could be made from it again.
+      while (!(await logTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
+      await contradictions.clear(collectionId);
+      await owners.drop(collectionId);
+      while (!(await recordTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
+      await checkpoints.drop(collectionId);
+    },
+
+    async close() {
+      checkpoints.close();
+      await Promise.all([log.close(), materialised.close()]);
+    },
+  };
+}
+
+function catalogOf({ collectionsAfter, ...tables }: Remote<'catalog'>): Catalog {
+  return {
+    ...tables,
+    allCollections: () =>
+      pages(
+        (id) => collectionsAfter(id, PAGE_ROWS),
+        ({ id }) => id,
+        PAGE_ROWS,
+      ),
+  };
+}

@@ -1,0 +1,117 @@
+import type { AnchorHistoryItem, AnchoringInstance, AnchorStanding, OpenAnchor } from '../../anchors.ts';
+import type { EncodedAnchor } from '../anchor-codec.ts';
+import { decodeRow } from '../row-codec.ts';
+import type { Database } from './database.ts';
+
+export const ANCHORS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS anchors (
+    collection TEXT PRIMARY KEY, revision INTEGER NOT NULL, standing TEXT NOT NULL, wantedAt TEXT, row TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX IF NOT EXISTS anchors_by_standing ON anchors (standing, collection, wantedAt);
+  CREATE TABLE IF NOT EXISTS anchor_history (
+    collection TEXT NOT NULL, version INTEGER NOT NULL, item TEXT NOT NULL, PRIMARY KEY (collection, version)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS anchoring_instances (instance TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
+`;
+
+interface Row {
+  collection: string;
+  row: string;
+}
+
+/** The anchors' outbox, synchronously. */
+export class AnchorTables {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get(collectionId: string): string | null {
+    return this.#database.get<Row>('SELECT row FROM anchors WHERE collection = ?', collectionId)?.row ?? null;
+  }
+
+  getMany(collectionIds: string[]): string[] {
+    return collectionIds.map((id) => this.get(id)).filter((row) => row !== null);
+  }
+
+  add(anchor: EncodedAnchor): boolean {
+    if (this.#revision(anchor.collectionId) !== null) return false;
+    this.#write(anchor);
+    return true;
+  }
+
+  put(anchor: EncodedAnchor, history?: AnchorHistoryItem): boolean {
+    const { collectionId, revision } = anchor;
+    if (this.#revision(collectionId) !== revision - 1) return false;
+    this.#write(anchor);
+    if (history) {
+      const sql = 'INSERT OR REPLACE INTO anchor_history VALUES (?, ?, ?)';
+      this.#database.run(sql, collectionId, history.version, JSON.stringify(history));
+    }
+    return true;
+  }
+
+  rowsAfter(collectionId: string, limit: number): Row[] {
+    const sql = 'SELECT collection, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?';
+    return this.#database.all<Row>(sql, collectionId, limit);
+  }
+
+  openAfter(standing: AnchorStanding, collectionId: string, limit: number): OpenAnchor[] {
+    const sql = `SELECT collection AS collectionId, wantedAt FROM anchors
+      WHERE standing = ? AND collection > ? ORDER BY collection LIMIT ?`;
+    return this.#database.all<OpenAnchor>(sql, standing, collectionId, limit);
+  }
+
+  history(collectionId: string, limit: number, beforeVersion: number | null): AnchorHistoryItem[] {
+    const sql = `SELECT item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
+      ORDER BY version DESC LIMIT ?`;
+    return this.#database
+      .all<{ item: string }>(sql, collectionId, beforeVersion, limit)
+      .map(({ item }) => decodeRow<AnchorHistoryItem>(item, 'An anchor'));
+  }
+
+  /** How many it removed; null when the row is of another revision. */
+  removeHistorySlice(collectionId: string, revision: number, limit: number): number | null {
+    if (this.#isOther(collectionId, revision)) return null;
+    const sql = `DELETE FROM anchor_history WHERE collection = ?1
+      AND version IN (SELECT version FROM anchor_history WHERE collection = ?1 LIMIT ?2)`;
+    return this.#database.run(sql, collectionId, limit);
+  }
+
+  remove(collectionId: string, revision: number): boolean {
+    if (this.#isOther(collectionId, revision)) return false;
+    this.#database.run('DELETE FROM anchors WHERE collection = ?', collectionId);
+    return true;
+  }
+
+  beat(instance: AnchoringInstance): void {
+    const sql = 'INSERT OR REPLACE INTO anchoring_instances VALUES (?, ?)';
+    this.#database.run(sql, instance.instance, JSON.stringify(instance));
+  }
+
+  instances(): AnchoringInstance[] {
+    return this.#database
+      .all<{ row: string }>('SELECT row FROM anchoring_instances ORDER BY instance')
+      .map(({ row }) => decodeRow<AnchoringInstance>(row, 'An instance'));
+  }
+
+  endInstance(instance: string): void {
+    this.#database.run('DELETE FROM anchoring_instances WHERE instance = ?', instance);
+  }
+
+  #write({ collectionId, revision, standing, wantedAt, row }: EncodedAnchor): void {
+    const sql = 'INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?, ?)';
+    this.#database.run(sql, collectionId, revision, standing, wantedAt, row);
+  }
+
+  #revision(collectionId: string): number | null {
+    const sql = 'SELECT revision FROM anchors WHERE collection = ?';
+    return this.#database.get<{ revision: number }>(sql, collectionId)?.revision ?? null;
+  }
+
+  #isOther(collectionId: string, revision: number): boolean {
+    const stored = this.#revision(collectionId);
+    return stored !== null && stored !== revision;
+  }
+}

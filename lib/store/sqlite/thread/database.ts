@@ -1,0 +1,260 @@
+/**
+ * One SQLite file in WAL mode, shared with the other processes that have the folder open, and the one connection of this
+ * thread that writes to it.
+ *
+ * Promises: what is committed is on the disk (`synchronous = FULL`); a statement outside of a transaction waits for others
+ * instead of failing; `fresh` reads what the file holds now, never what this process has cached of it.
+ * Fails: with the errors of node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps the
+ * file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the middle of a commit.
+ */
+import { statSync } from 'node:fs';
+import { basename } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { damagedFile, isBusy, isOfDamage, isStaleSnapshot } from '../store-failure.ts';
+
+export type Value = SQLInputValue;
+
+/** How a file is written, as its writing connection answers. */
+export interface FileSettings {
+  name: string;
+  journalMode: string;
+  /** 2 is FULL: a commit is on the disk when it returns. */
+  synchronous: number;
+}
+
+export interface DatabaseOptions {
+  path: string;
+  /** Makes the tables where they are missing. */
+  schema: string;
+  /** Bytes; only for a file that is made now. */
+  pageBytes: number;
+  /** Whether its tables must be there already. */
+  made: boolean;
+  maxPages?: number | null;
+  /** Off: a commit survives the end of the process, and not that of the machine. */
+  synchronous?: boolean;
+}
+
+/** Numbers of frames, of a page each. */
+interface Checkpoint {
+  log: number;
+  checkpointed: number;
+}
+
+const LOCK_MAX_MS = 10_000;
+/** SQLite's own busy handler sleeps up to 100 ms at a time and starves a process for seconds. */
+const NAP_MIN_MS = 0.3;
+const NAP_SPREAD_MS = 1;
+/** A file of up to this size is read through when it is opened; a larger one is looked at page by page as it is used. */
+const CHECKED_MAX_BYTES = 256 * 1024 * 1024;
+/** What the log of changes may keep of the disk when it has been checkpointed. */
+const WAL_KEPT_MAX_BYTES = 64 * 1024 * 1024;
+const NAP_CELL = new Int32Array(new SharedArrayBuffer(4));
+
+/** Tries again, from its beginning, what another connection was in the way of. Blocks the thread. */
+export function retryWhileBusy<T>(attempt: () => T): T {
+  const endMs = performance.now() + LOCK_MAX_MS;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || isStaleSnapshot(error) || performance.now() > endMs) throw error;
+      nap();
+    }
+  }
+}
+
+function nap(): void {
+  Atomics.wait(NAP_CELL, 0, 0, NAP_MIN_MS + Math.random() * NAP_SPREAD_MS);
+}
+
+export class Database {
+  readonly name: string;
+  readonly #options: DatabaseOptions;
+  readonly #statements = new Map<string, StatementSync>();
+  #connection: DatabaseSync;
+
+  /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
+  constructor(options: DatabaseOptions) {
+    this.#options = options;
+    this.name = basename(options.path);
+    try {
+      if (options.made) this.#assertNotEmpty();
+      this.#connection = this.#connect();
+    } catch (error) {
+      throw this.#refusal(error);
+    }
+    try {
+      if (options.made) this.#check();
+      else this.inTransaction(() => this.#connection.exec(options.schema));
+    } catch (error) {
+      this.#connection.close();
+      throw this.#refusal(error);
+    }
+  }
+
+  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#do(sql, values, (statement) => statement.get(...values)) as Row | undefined;
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#do(sql, values, (statement) => statement.all(...values)) as Row[];
+  }
+
+  /** The number of rows that it changed. */
+  run(sql: string, ...values: Value[]): number {
+    return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));
+  }
+
+  /** Runs `work` with the lock for writing, and commits; whatever it throws undoes it. Begins anew as long as another connection is in the way. */
+  inTransaction<T>(work: () => T): T {
+    return retryWhileBusy(() => {
+      this.#connection.exec('BEGIN IMMEDIATE');
+      try {
+        const result = work();
+        this.#connection.exec('COMMIT');
+        return result;
+      } catch (error) {
+        this.#rollBack();
+        throw error;
+      }
+    });
+  }
+
+  /** Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes on. */
+  inSavepoint<T>(work: () => T): T {
+    this.#connection.exec('SAVEPOINT operation');
+    try {
+      const result = work();
+      this.#connection.exec('RELEASE operation');
+      return result;
+    } catch (error) {
+      // A full disk ends the whole transaction by itself.
+      if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK TO operation; RELEASE operation');
+      throw error;
+    }
+  }
+
+  /** Whether the transaction is still there that `inTransaction` began. */
+  get isInTransaction(): boolean {
+    return this.#connection.isTransaction;
+  }
+
+  /** Reads through a connection that has nothing cached. */
+  fresh<T>(read: (connection: DatabaseSync) => T): T {
+    const connection = this.freshConnection();
+    try {
+      return retryWhileBusy(() => read(connection));
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** A connection that only reads and has nothing cached; the caller closes it. */
+  freshConnection(): DatabaseSync {
+    return new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
+  }
+
+  /** Takes what was committed over from the WAL into the file, as far as no reader is in the way; does not wait. Bytes that are left. */
+  checkpoint(): number {
+    return this.#checkpoint('PASSIVE');
+  }
+
+  /** Bytes of pages in the WAL that the file does not have yet. */
+  get walBytes(): number {
+    // SQLite before 3.51 knows no NOOP and checkpoints, which is as right, and slower.
+    return this.#checkpoint('NOOP');
+  }
+
+  /** As the writing connection answers. */
+  get settings(): FileSettings {
+    const { journal_mode: journalMode } = this.get<{ journal_mode: string }>('PRAGMA journal_mode')!;
+    const { synchronous } = this.get<{ synchronous: number }>('PRAGMA synchronous')!;
+    return { name: this.name, journalMode, synchronous };
+  }
+
+  /** Forgets the pages it has cached, so that bytes changed on the disk meanwhile are neither hidden from reads nor undone by the next commit. */
+  forgetCache(): void {
+    this.#connection.exec('PRAGMA shrink_memory');
+  }
+
+  /** Opens the file anew, after an error that leaves open what the connection knows of it. */
+  reconnect(): void {
+    this.#connection.close();
+    this.#statements.clear();
+    this.#connection = this.#connect();
+  }
+
+  /** The last connection of all takes the WAL over into the file and removes it. */
+  close(): void {
+    // Not even a file whose commits are not synced is to be left to the system while its WAL is removed.
+    this.#connection.exec('PRAGMA synchronous = FULL');
+    this.#connection.close();
+  }
+
+  #checkpoint(mode: 'PASSIVE' | 'NOOP'): number {
+    const { log, checkpointed } = this.get<Checkpoint>(`PRAGMA wal_checkpoint(${mode})`)!;
+    return (log - checkpointed) * this.#options.pageBytes;
+  }
+
+  #connect(): DatabaseSync {
+    const { path, pageBytes, maxPages, synchronous = true } = this.#options;
+    const connection = new DatabaseSync(path, { timeout: 0 });
+    try {
+      connection.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF`);
+      // Two that open a new file at once collide here.
+      const mode = retryWhileBusy(() => connection.prepare('PRAGMA journal_mode = WAL').get());
+      if (mode?.journal_mode !== 'wal') throw new Error(`${this.name} cannot be put into WAL mode here`);
+      connection.exec(`PRAGMA synchronous = ${synchronous ? 'FULL' : 'OFF'}`);
+      connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_MAX_BYTES}`);
+      if (maxPages) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  #refusal(error: unknown): unknown {
+    return isOfDamage(error) ? damagedFile(this.name, `is damaged (${(error as Error).message})`) : error;
+  }
+
+  /** To SQLite an empty file is an empty database. */
+  #assertNotEmpty(): void {
+    // Without opening it: whoever closes a file takes away the locks that SQLite has on it elsewhere in this process.
+    if (statSync(this.#options.path).size === 0) throw damagedFile(this.name, 'is empty');
+  }
+
+  #check(): void {
+    const wanted = [...this.#options.schema.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g)].map(([, table]) => table);
+    const found = new Set(this.all<{ name: string }>('SELECT name FROM sqlite_schema').map(({ name }) => name));
+    const missing = wanted.find((table) => !found.has(table));
+    if (missing !== undefined) throw damagedFile(this.name, `is damaged (it has no table ${missing})`);
+    if (statSync(this.#options.path).size > CHECKED_MAX_BYTES) return;
+    const [finding] = this.fresh((connection) => connection.prepare('PRAGMA quick_check(1)').all());
+    if (finding?.quick_check !== 'ok') throw damagedFile(this.name, `is damaged (${finding?.quick_check})`);
+  }
+
+  #do<T>(sql: string, values: Value[], use: (statement: StatementSync) => T): T {
+    // Two different ill-formed strings can have one UTF-8 form.
+    for (const value of values) {
+      if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
+    }
+    // Waiting inside a transaction would keep others waiting.
+    if (this.#connection.isTransaction) return use(this.#statement(sql));
+    return retryWhileBusy(() => use(this.#statement(sql)));
+  }
+
+  #statement(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#connection.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #rollBack(): void {
+    if (this.#connection.isTransaction) this.#connection.exec('ROLLBACK');
+  }
+}

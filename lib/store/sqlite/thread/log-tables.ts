@@ -1,0 +1,199 @@
+import { crc32 } from 'node:zlib';
+import { EMPTY_HEAD, type ShardHead } from '../../../shard/shard-head.ts';
+import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import type { LogEntry, Tally } from '../../log.ts';
+import { Handover } from '../handover.ts';
+import { decodeRow, headOf } from '../row-codec.ts';
+import type { Database } from './database.ts';
+import type { UsageTables } from './usage-tables.ts';
+
+/**
+ * A shard's row holds its head and outlives its entries. The checksum is a CRC-32 of an entry's other columns but for its
+ * body, which has none on purpose: the root in the head proves it, so that a body that was changed is noticed when it is
+ * replayed or verified, and verify can name the record.
+ */
+export const LOG_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS shards (
+    number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL,
+    seq INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL, UNIQUE (collection, shard)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS entries (
+    place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL,
+    entryId TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
+    tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (shard, seq)
+  ) STRICT;
+`;
+
+interface ShardRow {
+  number: number;
+  shard: number;
+  seq: number;
+  type: string;
+  hash: Uint8Array;
+  count: number;
+}
+
+interface EntryRow {
+  seq: number;
+  epoch: number;
+  entryId: string;
+  kind: string;
+  type: string;
+  hash: Uint8Array;
+  count: number;
+  tally: string | null;
+  checksum: number;
+  body: Uint8Array<ArrayBuffer>;
+}
+
+/** Entries, heads and tallies in one file, so that one commit holds all three; synchronously. */
+export class LogTables {
+  readonly #database: Database;
+  readonly #usage: UsageTables;
+
+  constructor(database: Database, usage: UsageTables) {
+    this.#database = database;
+    this.#usage = usage;
+  }
+
+  append(entry: LogEntry): 'committed' | 'conflict' {
+    const { shard, seq, epoch, entryId, kind, head, body } = entry;
+    const before = this.#row(shard);
+    const newest = before === undefined ? 0 : headIn(before).seq;
+    if (seq <= newest) return 'conflict';
+    if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
+    const number = this.#writeHead(shard, head, before);
+    const tally = entry.tally && JSON.stringify(entry.tally);
+    const { type, hash, count } = head;
+    const checksum = checksumOf({ seq, epoch, entryId, kind, type, hash, count, tally });
+    this.#database.run(
+      `INSERT INTO entries (shard, seq, epoch, entryId, kind, type, hash, count, tally, checksum, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      number,
+      seq,
+      epoch,
+      entryId,
+      kind,
+      type,
+      hash,
+      count,
+      tally,
+      checksum,
+      body,
+    );
+    if (entry.tally !== null) this.#usage.tally(shard, entry.tally);
+    return 'committed';
+  }
+
+  read(shard: ShardKey, afterSeq: number, maxBytes: number): Handover<LogEntry[]> {
+    const number = this.#row(shard)?.number;
+    if (number === undefined) return new Handover([], []);
+    const sql = `SELECT seq, epoch, entryId, kind, type, hash, count, tally, checksum, body FROM entries
+      WHERE shard = ? AND seq > ? ORDER BY seq`;
+    // Whoever replays or verifies the log wants what the disk holds.
+    const entries = this.#database.fresh((connection) => {
+      const found: LogEntry[] = [];
+      let bytes = 0;
+      for (const row of connection.prepare(sql).iterate(number, afterSeq)) {
+        const entry = entryOf(shard, row as unknown as EntryRow);
+        bytes += entry.body.byteLength;
+        if (found.length > 0 && bytes > maxBytes) break;
+        found.push(entry);
+      }
+      return found;
+    });
+    return new Handover(
+      entries,
+      entries.map(({ body }) => body.buffer as ArrayBuffer),
+    );
+  }
+
+  head(shard: ShardKey): ShardHead | null {
+    const row = this.#row(shard);
+    return row === undefined ? null : headIn(row);
+  }
+
+  heads(collectionId: string): Map<number, ShardHead> {
+    const rows = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ? ORDER BY shard', collectionId);
+    return new Map(rows.map((row) => [row.shard, headIn(row)]));
+  }
+
+  /** Removes up to `limit` of the entries up to and including `throughSeq`; how many it removed. */
+  trimSlice(shard: ShardKey, throughSeq: number, limit: number): number {
+    const number = this.#row(shard)?.number;
+    return number === undefined ? 0 : this.#removeEntries(number, throughSeq, limit);
+  }
+
+  firstSeq(shard: ShardKey): number | null {
+    const number = this.#row(shard)?.number;
+    if (number === undefined) return null;
+    return this.#database.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM entries WHERE shard = ?', number)!
+      .seq;
+  }
+
+  /** Removes up to `limit` entries of a collection, and shards when they have none left; whether nothing is left. */
+  dropSlice(collectionId: string, limit: number): boolean {
+    for (const { number } of this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId)) {
+      if (this.#removeEntries(number, Number.MAX_SAFE_INTEGER, limit) === limit) return false;
+      this.#database.run('DELETE FROM shards WHERE number = ?', number);
+    }
+    return true;
+  }
+
+  #removeEntries(number: number, throughSeq: number, limit: number): number {
+    const sql = `DELETE FROM entries WHERE place IN
+      (SELECT place FROM entries WHERE shard = ? AND seq <= ? ORDER BY seq LIMIT ?)`;
+    return this.#database.run(sql, number, throughSeq, limit);
+  }
+
+  #row(shard: ShardKey): ShardRow | undefined {
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = 'SELECT * FROM shards WHERE collection = ? AND shard = ?';
+    return this.#database.get<ShardRow>(sql, collectionId, index);
+  }
+
+  /** The shard's number. */
+  #writeHead(shard: ShardKey, { seq, type, hash, count }: ShardHead, before: ShardRow | undefined): number {
+    if (before !== undefined) {
+      const sql = 'UPDATE shards SET seq = ?, type = ?, hash = ?, count = ? WHERE number = ?';
+      this.#database.run(sql, seq, type, hash, count, before.number);
+      return before.number;
+    }
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = `INSERT INTO shards (collection, shard, seq, type, hash, count) VALUES (?, ?, ?, ?, ?, ?)
+      RETURNING number`;
+    return this.#database.get<{ number: number }>(sql, collectionId, index, seq, type, hash, count)!.number;
+  }
+}
+
+function headIn({ seq, type, hash, count }: ShardRow): ShardHead {
+  return headOf(seq, type, hash, count);
+}
+
+/** An entry of kind 'damaged' when the row is none. */
+function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
+  const { seq, epoch, entryId, kind, type, hash, count, tally, body } = row;
+  try {
+    if (row.checksum === checksumOf(row)) {
+      return {
+        shard,
+        seq,
+        epoch,
+        entryId,
+        kind: kind as LogEntry['kind'],
+        head: headOf(seq, type, hash, count),
+        tally: tally === null ? null : decodeRow<Tally>(tally, 'A tally'),
+        body,
+      };
+    }
+  } catch {
+    // Said below.
+  }
+  const head = { ...EMPTY_HEAD, seq };
+  return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
+}
+
+function checksumOf(row: Omit<EntryRow, 'checksum' | 'body'>): number {
+  const { seq, epoch, entryId, kind, type, hash, count, tally } = row;
+  return crc32(JSON.stringify([seq, epoch, entryId, kind, type, Buffer.from(hash).toString('hex'), count, tally]));
+}

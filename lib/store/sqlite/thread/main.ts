@@ -1,0 +1,20 @@
+/** A thread with the SQLite connections of one role: says whether they could be opened, then answers requests until it is told to close. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { FromThread, Opening, ToThread } from '../requests.ts';
+import { faultOf, Session } from './session.ts';
+
+if (parentPort === null) throw new Error('to be run as a worker thread');
+const port = parentPort;
+const post = (message: FromThread, buffers: ArrayBuffer[] = []): void => port.postMessage(message, buffers);
+
+try {
+  const session = new Session(workerData as Opening, post);
+  port.on('message', (message: ToThread) => {
+    if (message !== 'close') return session.receive(message);
+    session.close();
+    port.close();
+  });
+  post({ opened: true });
+} catch (error) {
+  post({ refused: faultOf(error, 'opening the store') });
+}

@@ -1,0 +1,62 @@
+import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
+import type { Holder, OwnerRow } from '../../owners.ts';
+import type { Database } from './database.ts';
+
+export const OWNERS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS owners (
+    collection TEXT NOT NULL, shard INTEGER NOT NULL, epoch INTEGER NOT NULL, node TEXT, incarnation TEXT,
+    PRIMARY KEY (collection, shard)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+interface Row {
+  collection: string;
+  shard: number;
+  epoch: number;
+  node: string | null;
+  incarnation: string | null;
+}
+
+/** Who holds which shard, synchronously. */
+export class OwnerTable {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  get(shard: ShardKey): OwnerRow | null {
+    const { collectionId, index } = parseShardKey(shard);
+    const row = this.#database.get<Row>('SELECT * FROM owners WHERE collection = ? AND shard = ?', collectionId, index);
+    return row === undefined ? null : ownerOf(row);
+  }
+
+  list(collectionId: string): OwnerRow[] {
+    return this.#database
+      .all<Row>('SELECT * FROM owners WHERE collection = ? ORDER BY shard', collectionId)
+      .map(ownerOf);
+  }
+
+  claim({ shard, epoch, holder }: OwnerRow): boolean {
+    if ((this.get(shard)?.epoch ?? 0) !== epoch - 1) return false;
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = 'INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)';
+    this.#database.run(sql, collectionId, index, epoch, holder?.node ?? null, holder?.incarnation ?? null);
+    return true;
+  }
+
+  release(shard: ShardKey, epoch: number, to: Holder | null = null): void {
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = 'UPDATE owners SET node = ?, incarnation = ? WHERE collection = ? AND shard = ? AND epoch = ?';
+    this.#database.run(sql, to?.node ?? null, to?.incarnation ?? null, collectionId, index, epoch);
+  }
+
+  drop(collectionId: string): void {
+    this.#database.run('DELETE FROM owners WHERE collection = ?', collectionId);
+  }
+}
+
+function ownerOf({ collection, shard, epoch, node, incarnation }: Row): OwnerRow {
+  const holder = node === null || incarnation === null ? null : { node, incarnation };
+  return { shard: shardKey(collection, shard), epoch, holder };
+}

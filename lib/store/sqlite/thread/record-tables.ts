@@ -1,0 +1,187 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import { Handover } from '../handover.ts';
+import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
+import { damaged } from '../store-failure.ts';
+import { type Database, retryWhileBusy } from './database.ts';
+
+/**
+ * `seq` of a shard is its mark: the last seq applied. It moves in the commit that changes the records, so no tombstones are
+ * needed. A record's place is its shard's number and a count within it, so that a shard's records lie together and are scanned
+ * in the order of the file.
+ */
+export const RECORDS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS shards (
+    number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL, seq INTEGER NOT NULL,
+    nextPlace INTEGER NOT NULL DEFAULT 0, UNIQUE (collection, shard)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS records (
+    place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, id BLOB NOT NULL, seq INTEGER NOT NULL,
+    vector BLOB NOT NULL, metadata BLOB NOT NULL, leaf BLOB NOT NULL, UNIQUE (shard, id)
+  ) STRICT;
+`;
+
+/** Of a record's place: 2^31 shards with 2^32 new records each. */
+const PLACE_BITS = 32n;
+const BATCH_BYTES = 1024 * 1024;
+/** In one piece: every buffer that node:sqlite makes costs more than what is in it. */
+const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, seq,
+  CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
+
+interface ShardRow {
+  number: number;
+  seq: number;
+  nextPlace: number;
+}
+
+interface Scan {
+  connection: DatabaseSync;
+  rows: Iterator<RecordRow>;
+}
+
+export interface ScannedBatch {
+  batch: ArrayBuffer;
+  /** Ids of rows that are no records. */
+  unreadable: string[];
+  isLast: boolean;
+}
+
+/** The materialised records, synchronously. */
+export class RecordTables {
+  readonly #database: Database;
+  readonly #scans = new Map<number, Scan>();
+  #nextScan = 1;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  apply(shard: ShardKey, fromSeq: number, throughSeq: number, batches: ArrayBuffer[]): void {
+    const row = this.#row(shard);
+    const mark = row?.seq ?? 0;
+    if (mark >= throughSeq || mark < fromSeq) return;
+    const { number, nextPlace } = row ?? this.#add(shard);
+    let place = nextPlace;
+    for (const batch of batches) {
+      for (const { id, parts } of rowsIn(batch)) {
+        if (parts === null) this.#database.run('DELETE FROM records WHERE shard = ? AND id = ?', number, id);
+        else this.#put(number, place++, parts);
+      }
+    }
+    this.#database.run('UPDATE shards SET seq = ?, nextPlace = ? WHERE number = ?', throughSeq, place, number);
+  }
+
+  appliedSeq(shard: ShardKey): number {
+    return this.#row(shard)?.seq ?? 0;
+  }
+
+  /** Throws StoreError 'damaged' when one of them is there and is no record. */
+  get(shard: ShardKey, ids: string[]): Handover<ArrayBuffer> {
+    const writer = new BatchWriter();
+    const number = this.#row(shard)?.number;
+    const sql = `SELECT ${ROW} FROM records WHERE shard = ? AND id = ?`;
+    for (const id of number === undefined ? [] : ids) {
+      const row = this.#database.get<RecordRow>(sql, number!, Buffer.from(id));
+      if (row === undefined) continue;
+      if (!isRecord(row)) throw damaged('A record');
+      writer.put(row);
+    }
+    const batch = writer.take();
+    return new Handover(batch, [batch]);
+  }
+
+  /** Begins a scan of the present state, through a connection that has nothing of it cached. */
+  openScan(shard: ShardKey): { scan: number; throughSeq: number } {
+    const connection = this.#database.freshConnection();
+    try {
+      const { collectionId, index } = parseShardKey(shard);
+      const row = retryWhileBusy(() => {
+        if (!connection.isTransaction) connection.exec('BEGIN');
+        return connection
+          .prepare('SELECT number, seq FROM shards WHERE collection = ? AND shard = ?')
+          .get(collectionId, index);
+      });
+      const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
+      const sql = `SELECT ${ROW} FROM records WHERE place >= ? AND place < ? ORDER BY place`;
+      const [start, end] = [placeOf(number, 0), placeOf(number + 1, 0)];
+      const rows = connection.prepare(sql).iterate(start, end) as unknown as Iterator<RecordRow>;
+      const scan = this.#nextScan++;
+      this.#scans.set(scan, { connection, rows });
+      return { scan, throughSeq: seq };
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  /** The next records of a scan, about 1 MiB of them; ends it with the last. */
+  nextBatch(scan: number): Handover<ScannedBatch> {
+    const open = this.#scans.get(scan);
+    if (open === undefined) throw new RangeError('the scan is over');
+    const writer = new BatchWriter();
+    const unreadable: string[] = [];
+    let isLast = false;
+    try {
+      for (let bytes = 0; bytes < BATCH_BYTES && !isLast; ) {
+        const { done = false, value } = open.rows.next();
+        isLast = done;
+        if (done) continue;
+        if (isRecord(value)) writer.put(value);
+        else unreadable.push(idOf(value));
+        bytes += value.bytes.byteLength;
+      }
+    } catch (error) {
+      this.closeScan(scan);
+      throw error;
+    }
+    if (isLast) this.closeScan(scan);
+    const batch = writer.take();
+    return new Handover({ batch, unreadable, isLast }, [batch]);
+  }
+
+  /** Idempotent. */
+  closeScan(scan: number): void {
+    this.#scans.get(scan)?.connection.close();
+    this.#scans.delete(scan);
+  }
+
+  /** Removes up to `limit` records of a collection, and shards when they have none left; whether nothing is left. */
+  dropSlice(collectionId: string, limit: number): boolean {
+    const shards = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId);
+    const sql = `DELETE FROM records WHERE place IN
+      (SELECT place FROM records WHERE place >= ? AND place < ? ORDER BY place LIMIT ?)`;
+    for (const { number } of shards) {
+      if (this.#database.run(sql, placeOf(number, 0), placeOf(number + 1, 0), limit) === limit) return false;
+      this.#database.run('DELETE FROM shards WHERE number = ?', number);
+    }
+    return true;
+  }
+
+  /** Ends all scans. */
+  close(): void {
+    for (const scan of [...this.#scans.keys()]) this.closeScan(scan);
+  }
+
+  #row(shard: ShardKey): ShardRow | undefined {
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = 'SELECT number, seq, nextPlace FROM shards WHERE collection = ? AND shard = ?';
+    return this.#database.get<ShardRow>(sql, collectionId, index);
+  }
+
+  #add(shard: ShardKey): ShardRow {
+    const { collectionId, index } = parseShardKey(shard);
+    const sql = 'INSERT INTO shards (collection, shard, seq) VALUES (?, ?, 0) RETURNING number, seq, nextPlace';
+    return this.#database.get<ShardRow>(sql, collectionId, index)!;
+  }
+
+  /** A record that is replaced keeps its place. */
+  #put(number: number, place: number, { id, seq, vector, metadata, leaf }: RecordParts): void {
+    const sql = `INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, id) DO UPDATE SET
+      seq = excluded.seq, vector = excluded.vector, metadata = excluded.metadata, leaf = excluded.leaf`;
+    this.#database.run(sql, placeOf(number, place), number, id, seq, vector, metadata, leaf);
+  }
+}
+
+function placeOf(number: number, place: number): bigint {
+  return (BigInt(number) << PLACE_BITS) | BigInt(place);
+}

@@ -1,0 +1,164 @@
+import { join } from 'node:path';
+import { StoreError } from '../../port.ts';
+import { Handover } from '../handover.ts';
+import {
+  type Fault,
+  type FromThread,
+  OPERATIONS,
+  type Opening,
+  type Reply,
+  type Request,
+  type TableName,
+  type Tables,
+} from '../requests.ts';
+import { isOfSqlite, storeFailure } from '../store-failure.ts';
+import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
+import { CATALOG_SCHEMA, CatalogTables } from './catalog-tables.ts';
+import { CONTRADICTIONS_SCHEMA, ContradictionTable } from './contradiction-table.ts';
+import { Database, type DatabaseOptions, type FileSettings } from './database.ts';
+import type { Outcome } from './group-commit.ts';
+import { KEYS_SCHEMA, KeyTable } from './key-table.ts';
+import { LEASES_SCHEMA, LeaseTable } from './lease-table.ts';
+import { LOG_SCHEMA, LogTables } from './log-tables.ts';
+import { OWNERS_SCHEMA, OwnerTable } from './owner-table.ts';
+import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
+import { StoreFile } from './store-file.ts';
+import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
+
+const SMALL_PAGE_BYTES = 4_096;
+/** Four records of 384 dimensions to a page. */
+const RECORDS_PAGE_BYTES = 8_192;
+
+type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
+
+interface Place {
+  file: StoreFile | null;
+  table: object;
+}
+
+/** The open files of one thread and the requests to their tables. Reads are answered at once, writes after their commit. */
+export class Session {
+  readonly #post: Post;
+  readonly #files: StoreFile[] = [];
+  readonly #marks: Database;
+  readonly #places: { [T in TableName]?: Place } = {};
+  #replies: Reply[] = [];
+  #buffers: ArrayBuffer[] = [];
+
+  /** Throws StoreError. */
+  constructor(opening: Opening, post: Post) {
+    this.#post = post;
+    const { folder, made, role } = opening;
+    const leases = { path: join(folder, 'leases.db'), schema: LEASES_SCHEMA, pageBytes: SMALL_PAGE_BYTES, made };
+    try {
+      // The mark of a commit need not survive more than the process.
+      this.#marks = new Database({ ...leases, synchronous: false });
+      try {
+        if (role === 'log') this.#openLog(opening, leases);
+        else this.#openRecords(opening);
+        this.#places.thread = { file: null, table: this };
+      } catch (error) {
+        this.close();
+        throw error;
+      }
+    } catch (error) {
+      throw storeFailure(error, `opening ${folder}`);
+    }
+  }
+
+  receive({ id, table, operation, args, bytes }: Request): void {
+    const place = this.#places[table];
+    const kind = (OPERATIONS[table] as Record<string, 'read' | 'write' | undefined>)[operation];
+    if (place === undefined || kind === undefined) throw new Error(`no operation ${table}.${operation} here`);
+    const run = () => (place.table as Record<string, (...args: unknown[]) => unknown>)[operation](...args);
+    const { file } = place;
+    if (kind === 'write' && file !== null) {
+      file.submit(run, bytes, (outcome) => this.#reply(id, outcome, `writing ${file.database.name}`));
+      return;
+    }
+    this.#reply(id, attempt(run), `reading ${file?.database.name ?? 'the settings'}`);
+    this.#flush();
+  }
+
+  /** How its files are written. */
+  settings(): FileSettings[] {
+    return this.#files.map(({ database }) => database.settings);
+  }
+
+  /** Ends after what was submitted; what it was about has its replies. */
+  close(): void {
+    (this.#places.records?.table as RecordTables | undefined)?.close();
+    for (const file of this.#files) file.close();
+    this.#flush();
+    this.#marks.close();
+  }
+
+  #openLog({ folder, made, maxPages }: Opening, leases: DatabaseOptions): void {
+    const schemas = [CATALOG_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
+    const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
+    const path = join(folder, 'log.db');
+    const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages }, this.#marks);
+    const keys = new KeyTable(log.database);
+    const usage = new UsageTables(log.database);
+    this.#place(log, {
+      keys,
+      usage,
+      catalog: new CatalogTables(log.database, keys, usage),
+      log: new LogTables(log.database, usage),
+      anchors: new AnchorTables(log.database),
+      contradictions: new ContradictionTable(log.database),
+      owners: new OwnerTable(log.database),
+    });
+    const leasesFile = this.#open(leases, null);
+    this.#place(leasesFile, { leases: new LeaseTable(leasesFile.database) });
+  }
+
+  #openRecords({ folder, made, maxPages }: Opening): void {
+    const path = join(folder, 'records.db');
+    const options = { path, schema: RECORDS_SCHEMA, pageBytes: RECORDS_PAGE_BYTES, made, maxPages };
+    const records = this.#open(options, this.#marks);
+    this.#place(records, { records: new RecordTables(records.database) });
+  }
+
+  #open(options: DatabaseOptions, marks: Database | null): StoreFile {
+    const file = new StoreFile({ ...options, marks, onCommitted: () => this.#flush() });
+    this.#files.push(file);
+    return file;
+  }
+
+  #place(file: StoreFile, tables: Partial<Tables>): void {
+    for (const [name, table] of Object.entries(tables)) this.#places[name as TableName] = { file, table };
+  }
+
+  #reply(id: number, outcome: Outcome, doing: string): void {
+    if ('error' in outcome) {
+      this.#replies.push({ id, fault: faultOf(outcome.error, doing) });
+      return;
+    }
+    const { result } = outcome;
+    this.#replies.push({ id, result: result instanceof Handover ? result.value : result });
+    if (result instanceof Handover) this.#buffers.push(...result.buffers);
+  }
+
+  #flush(): void {
+    if (this.#replies.length === 0) return;
+    this.#post({ replies: this.#replies }, this.#buffers);
+    this.#replies = [];
+    this.#buffers = [];
+  }
+}
+
+function attempt(run: () => unknown): Outcome {
+  try {
+    return { result: run() };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** An error as it goes to the main thread. */
+export function faultOf(error: unknown, doing: string): Fault {
+  if (error instanceof RangeError && !isOfSqlite(error)) return { kind: 'caller', message: error.message };
+  const { kind, message } = error instanceof StoreError ? error : storeFailure(error, doing);
+  return { kind, message };
+}

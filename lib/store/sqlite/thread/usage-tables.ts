@@ -1,0 +1,173 @@
+import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import type { Tally } from '../../log.ts';
+import type { BatchMark, QueriesTaken, QueryBatch, QueryBlock, UsageRow, WriteHolds } from '../../usage.ts';
+import { decodeRow } from '../row-codec.ts';
+import { damaged } from '../store-failure.ts';
+import type { Database } from './database.ts';
+
+export const USAGE_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS usage_months (
+    account TEXT NOT NULL, month TEXT NOT NULL, writes INTEGER NOT NULL DEFAULT 0, queries INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (account, month)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS query_blocks (
+    place INTEGER PRIMARY KEY, account TEXT NOT NULL, month TEXT NOT NULL, id TEXT NOT NULL, node TEXT NOT NULL,
+    granted INTEGER NOT NULL, UNIQUE (account, month, id)
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS query_batches (
+    account TEXT NOT NULL, month TEXT NOT NULL, counter TEXT NOT NULL, number INTEGER NOT NULL,
+    PRIMARY KEY (account, month, counter)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS stored_vectors (account TEXT PRIMARY KEY, vectors INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS collection_shares (
+    collection TEXT PRIMARY KEY, account TEXT NOT NULL, vectors INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS write_holds (account TEXT PRIMARY KEY, revision INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
+`;
+
+const NOTHING_HELD: WriteHolds = { revision: 0, holds: [], alone: null, line: [] };
+
+/** Usage of accounts, synchronously. A collection's share of its account's vectors is kept, to be taken off when it is dropped. */
+export class UsageTables {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  read(accountId: string, month: string): UsageRow {
+    const sql = 'SELECT vectors FROM stored_vectors WHERE account = ?';
+    const { vectors = 0 } = this.#database.get<{ vectors: number }>(sql, accountId) ?? {};
+    return { ...this.#month(accountId, month), vectors };
+  }
+
+  countQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): void {
+    const isNew = this.#database.run(
+      `INSERT INTO query_batches VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET number = excluded.number WHERE number < excluded.number`,
+      accountId,
+      month,
+      counter,
+      number,
+    );
+    if (isNew > 0) this.#addQueries(accountId, month, count);
+  }
+
+  forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): void {
+    const sql = 'DELETE FROM query_batches WHERE account = ? AND month = ? AND counter = ? AND number = ?';
+    this.#database.run(sql, accountId, month, counter, number);
+  }
+
+  readQueries(accountId: string, month: string): QueriesTaken {
+    const sql = 'SELECT id, node, granted FROM query_blocks WHERE account = ? AND month = ? ORDER BY place';
+    const blocks = this.#database.all<QueryBlock>(sql, accountId, month).map((row) => ({ ...row }));
+    return { queries: this.#month(accountId, month).queries, blocks };
+  }
+
+  openBlock(
+    accountId: string,
+    month: string,
+    { id, node }: Pick<QueryBlock, 'id' | 'node'>,
+    count: number,
+    limit: number,
+  ): number {
+    const open = this.#block(accountId, month, id);
+    if (open !== undefined) return open.granted;
+    const granted = Math.min(count, Math.max(0, limit - this.#month(accountId, month).queries));
+    if (granted === 0) return 0;
+    this.#addQueries(accountId, month, granted);
+    const sql = 'INSERT INTO query_blocks (account, month, id, node, granted) VALUES (?, ?, ?, ?, ?)';
+    this.#database.run(sql, accountId, month, id, node, granted);
+    return granted;
+  }
+
+  closeBlock(accountId: string, month: string, id: string, used: number): boolean {
+    const open = this.#block(accountId, month, id);
+    if (open === undefined) return false;
+    this.#database.run('DELETE FROM query_blocks WHERE account = ? AND month = ? AND id = ?', accountId, month, id);
+    this.#addQueries(accountId, month, -Math.max(0, open.granted - used));
+    return true;
+  }
+
+  readHolds(accountId: string): WriteHolds {
+    const row = this.#database.get<{ row: string }>('SELECT row FROM write_holds WHERE account = ?', accountId)?.row;
+    if (row === undefined) return NOTHING_HELD;
+    const holds = decodeRow<WriteHolds>(row, 'Writes under way');
+    const isSound = Number.isSafeInteger(holds.revision) && Array.isArray(holds.holds) && Array.isArray(holds.line);
+    if (!isSound) throw damaged('Writes under way');
+    return holds;
+  }
+
+  replaceHolds(accountId: string, next: WriteHolds): boolean {
+    const sql = 'SELECT revision FROM write_holds WHERE account = ?';
+    const { revision = 0 } = this.#database.get<{ revision: number }>(sql, accountId) ?? {};
+    if (revision !== next.revision - 1) return false;
+    const row = JSON.stringify(next);
+    this.#database.run('INSERT OR REPLACE INTO write_holds VALUES (?, ?, ?)', accountId, next.revision, row);
+    return true;
+  }
+
+  /** Takes a dropped collection's share off its account; its second call finds no share. */
+  takeOffShare(collectionId: string): void {
+    const share = this.#database.get<{ account: string; vectors: number }>(
+      'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors',
+      collectionId,
+    );
+    if (share === undefined) return;
+    // The account may have been deleted first, and its count with it.
+    const sql = 'UPDATE stored_vectors SET vectors = vectors - ? WHERE account = ?';
+    this.#database.run(sql, share.vectors, share.account);
+  }
+
+  /** Adds an entry's tally, in the transaction that appends the entry. */
+  tally(shard: ShardKey, { accountId, month, writes, vectors }: Tally): void {
+    if (writes !== 0) {
+      this.#database.run(
+        `INSERT INTO usage_months (account, month, writes) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET writes = writes + excluded.writes`,
+        accountId,
+        month,
+        writes,
+      );
+    }
+    if (vectors === 0) return;
+    this.#database.run(
+      'INSERT INTO stored_vectors VALUES (?, ?) ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors',
+      accountId,
+      vectors,
+    );
+    this.#database.run(
+      'INSERT INTO collection_shares VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors',
+      parseShardKey(shard).collectionId,
+      accountId,
+      vectors,
+    );
+  }
+
+  /** Removes all counts of an account. */
+  forget(accountId: string): void {
+    for (const table of ['usage_months', 'query_blocks', 'query_batches', 'stored_vectors', 'write_holds'])
+      this.#database.run(`DELETE FROM ${table} WHERE account = ?`, accountId);
+  }
+
+  #month(accountId: string, month: string): { writes: number; queries: number } {
+    const sql = 'SELECT writes, queries FROM usage_months WHERE account = ? AND month = ?';
+    return { writes: 0, queries: 0, ...this.#database.get<{ writes: number; queries: number }>(sql, accountId, month) };
+  }
+
+  #block(accountId: string, month: string, id: string): { granted: number } | undefined {
+    const sql = 'SELECT granted FROM query_blocks WHERE account = ? AND month = ? AND id = ?';
+    return this.#database.get<{ granted: number }>(sql, accountId, month, id);
+  }
+
+  /** Never below 0. */
+  #addQueries(accountId: string, month: string, count: number): void {
+    this.#database.run(
+      `INSERT INTO usage_months (account, month, queries) VALUES (?1, ?2, max(0, ?3))
+       ON CONFLICT DO UPDATE SET queries = max(0, queries + ?3)`,
+      accountId,
+      month,
+      count,
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import type { Store } from '../../lib/store/port.ts';
+
+const TURNS = 20;
+let underWay = 0;
+
+/** The store with its calls counted while they run, for `quiet`. */
+export function watched(store: Store): Store {
+  const parts = Object.entries(store).map(([name, part]) => [name, typeof part === 'object' ? counted(part) : part]);
+  return Object.fromEntries(parts) as Store;
+}
+
+/** Resolves when no watched store has had a call under way for some turns: all has happened that can without the clock or the caller. */
+export async function quiet(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (underWay > 0) turn = -1;
+  }
+}
+
+function counted<Part extends object>(part: Part): Part {
+  return new Proxy(part, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        const result: unknown = value.apply(target, args);
+        if (result instanceof Promise) {
+          underWay++;
+          const ended = (): void => void underWay--;
+          result.then(ended, ended);
+        }
+        return result;
+      };
+    },
+  });
+}

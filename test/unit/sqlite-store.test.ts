@@ -1,0 +1,234 @@
+/** What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and what it makes of files that lost something. */
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { StoreError } from '../../lib/store/port.ts';
+import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
+import { at, entry, newCollection, newKey, put, record } from '../contract/store-rows.ts';
+import { invariant } from '../support/invariant.ts';
+import { until } from '../support/until.ts';
+
+const BODY = new Uint8Array(20_000);
+
+let root: string;
+let folder: string;
+let store: SqliteStore;
+const { id } = newCollection();
+const SHARD = `${id}.0`;
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'provec-sqlite-'));
+  folder = join(root, 'data');
+  store = await openSqliteStore(folder);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(root, { recursive: true });
+});
+
+/** Opens a file of the store as another process would. */
+function intrude(name: string, work: (file: DatabaseSync) => void): void {
+  const file = new DatabaseSync(join(folder, name), { timeout: 5_000 });
+  try {
+    work(file);
+  } finally {
+    file.close();
+  }
+}
+
+/** What a crash at this instant would leave, without the index of the WAL, which is memory. */
+async function copyAsAfterCrash(): Promise<string> {
+  const copy = join(root, 'copy');
+  await cp(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
+  return copy;
+}
+
+async function refusalOf(path: string): Promise<StoreError> {
+  const outcome = await openSqliteStore(path).catch((error: unknown) => error);
+  if (outcome instanceof StoreError) return outcome;
+  await (outcome as SqliteStore).close();
+  throw new Error('the store was opened');
+}
+
+test('every file is written in WAL mode, and every commit is synced before it returns', async () => {
+  expect(await store.settings()).toEqual(
+    ['log.db', 'leases.db', 'records.db'].map((name) => ({ name, journalMode: 'wal', synchronous: 2 })),
+  );
+});
+
+test('keys that were revoked leave no row behind', async () => {
+  const rows = Array.from({ length: 50 }, () => newKey());
+  for (const row of rows) await store.keys.create(row, null);
+  for (const row of rows.slice(1)) expect(await store.keys.revoke('an account', row.id, at(0))).toBe('revoked');
+  await store.keys.touch(rows[1].id, at(1));
+  intrude('log.db', (log) => expect(log.prepare('SELECT id FROM keys').all()).toEqual([{ id: rows[0].id }]));
+});
+
+describe('a group of writes', () => {
+  test('an operation that fails on its own account takes no other along', async () => {
+    const { log, keys } = store;
+    const key = newKey();
+    const outcomes = await Promise.allSettled([
+      log.append(entry(SHARD, 1)),
+      log.append(entry(SHARD, 5)),
+      keys.create(key, null),
+      keys.create(key, null),
+      log.append(entry(SHARD, 1)),
+      log.append(entry(SHARD, 2)),
+    ]);
+    expect(outcomes.map((each) => (each.status === 'fulfilled' ? each.value : String(each.reason)))).toEqual([
+      'committed',
+      'RangeError: entry 5 would leave a gap after 1',
+      'created',
+      'RangeError: the id and the hash of a key are new',
+      'conflict',
+      'committed',
+    ]);
+    expect((await log.head(SHARD))?.seq).toBe(2);
+  });
+
+  test('waits for another process that writes, and then is there whole', async () => {
+    const other = new DatabaseSync(join(folder, 'log.db'));
+    other.exec('BEGIN IMMEDIATE');
+    let ended = 0;
+    const appends = [1, 2, 3].map((seq) => store.log.append(entry(SHARD, seq)).finally(() => ended++));
+    // The records are another file.
+    await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
+    expect(ended).toBe(0);
+    other.exec('COMMIT');
+    other.close();
+    expect(await Promise.all(appends)).toEqual(['committed', 'committed', 'committed']);
+  });
+
+  test('what was acknowledged is seen by another process at once', async () => {
+    const other = await openSqliteStore(folder);
+    for (let seq = 1; seq <= 20; seq++) {
+      expect(await [store, other][seq % 2].log.append(entry(SHARD, seq))).toBe('committed');
+      expect((await [other, store][seq % 2].log.head(SHARD))?.seq).toBe(seq);
+    }
+    await other.close();
+  });
+});
+
+describe('without room', () => {
+  /** Opens the store so that its files cannot grow beyond so many pages. */
+  async function reopen(maxPages: number | null): Promise<void> {
+    await store.close();
+    store = await openSqliteStore(folder, { maxPages });
+  }
+
+  test('a write is refused for capacity, nothing of it is there, and nothing that was acknowledged is lost', async () => {
+    await reopen(200);
+    const acknowledged = [0, 0, 0, 0];
+    const errors = await Promise.all(
+      acknowledged.map(async (_, index) => {
+        for (;;) {
+          const next = entry(`${id}.${index}`, acknowledged[index] + 1, { body: BODY });
+          const error = await store.log.append(next).catch((caught: unknown) => caught);
+          if (error !== 'committed') return error;
+          acknowledged[index]++;
+        }
+      }),
+    );
+    for (const error of errors) expect(error).toMatchObject({ name: 'StoreError', kind: 'capacity' });
+    const heads = async () =>
+      Promise.all(acknowledged.map(async (_, at) => (await store.log.head(`${id}.${at}`))?.seq ?? 0));
+    expect(Math.min(...acknowledged)).toBeGreaterThan(0);
+    expect(await heads()).toEqual(acknowledged);
+    await store.log.trim(SHARD, acknowledged[0]);
+    expect(await store.log.append(entry(SHARD, acknowledged[0] + 1, { body: BODY }))).toBe('committed');
+    await reopen(null);
+    expect(await heads()).toEqual([acknowledged[0] + 1, ...acknowledged.slice(1)]);
+    expect(await store.log.append(entry(`${id}.1`, acknowledged[1] + 1, { body: BODY }))).toBe('committed');
+  });
+
+  test('records are applied whole or not at all', async () => {
+    await store.records.apply(SHARD, 0, 1, [put('r0', 1)]);
+    await reopen(50);
+    const many = Array.from({ length: 1_000 }, (_, i) => put(`r${i}`, 2, 400));
+    await expect(store.records.apply(SHARD, 1, 2, many)).rejects.toMatchObject({ kind: 'capacity' });
+    expect(await store.records.appliedSeq(SHARD)).toBe(1);
+    expect(await store.records.get(SHARD, ['r0', 'r1'])).toEqual([record('r0', 1)]);
+    await reopen(null);
+    await store.records.apply(SHARD, 1, 2, many);
+    expect(await store.records.appliedSeq(SHARD)).toBe(2);
+  });
+});
+
+describe('a file that lost commits is refused', () => {
+  test('when a byte of its WAL was changed', () =>
+    invariant('a lost commit is told', async () => {
+      for (let seq = 1; seq <= 40; seq++) await store.log.append(entry(SHARD, seq, { body: BODY }));
+      const path = join(await copyAsAfterCrash(), 'log.db-wal');
+      const wal = await readFile(path);
+      const sound = await openSqliteStore(join(root, 'copy'));
+      expect((await sound.log.head(SHARD))?.seq).toBe(40);
+      await sound.close();
+      await rm(join(root, 'copy'), { recursive: true });
+      await copyAsAfterCrash();
+      wal[wal.length >> 1] ^= 1;
+      await writeFile(path, wal);
+      expect(await refusalOf(join(root, 'copy'))).toMatchObject({
+        kind: 'damaged',
+        message: expect.stringMatching(
+          /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or start with an empty one\.$/,
+        ),
+      });
+    }));
+
+  test.each(['log.db', 'records.db'])('when %s is an older copy', async (name) => {
+    const write = async (seq: number) => {
+      await store.log.append(entry(SHARD, seq));
+      await store.records.apply(SHARD, seq - 1, seq, [put('a', seq)]);
+    };
+    await write(1);
+    await store.close();
+    await cp(join(folder, name), join(root, 'older'));
+    store = await openSqliteStore(folder);
+    await write(2);
+    await store.close();
+    await cp(join(root, 'older'), join(folder, name));
+    expect((await refusalOf(folder)).message).toMatch(/lacks the last 1 of 2 commits/);
+  });
+});
+
+test('a second process may open it while the first writes, and close it, without a loss', async () => {
+  let appended = 0;
+  let isOver = false;
+  const writing = (async () => {
+    while (!isOver) expect(await store.log.append(entry(SHARD, ++appended))).toBe('committed');
+  })();
+  for (let round = 0; round < 5; round++) {
+    const other = await openSqliteStore(folder);
+    const before = appended;
+    await until('the first goes on', () => appended > before + 5);
+    expect((await other.log.head(SHARD))!.seq).toBeGreaterThan(before);
+    await other.close();
+  }
+  isOver = true;
+  await writing;
+  expect((await store.log.read(SHARD, 0, Number.MAX_SAFE_INTEGER)).map(({ seq }) => seq)).toEqual(
+    Array.from({ length: appended }, (_, i) => i + 1),
+  );
+});
+
+test('a WAL is taken over into its file while the store is open, and is gone when it was closed', async () => {
+  for (let seq = 1; seq <= 20; seq++) await store.log.append(entry(SHARD, seq, { body: BODY }));
+  await until('the file has grown', async () => (await readFile(join(folder, 'log.db'))).length > 20 * BODY.length);
+  await store.close();
+  expect((await readdir(folder)).sort()).toEqual(['checkpoints', 'leases.db', 'log.db', 'provec.json', 'records.db']);
+  store = await openSqliteStore(folder);
+});
+
+test.each([
+  [1, /of an earlier version .* start with an empty directory/],
+  [3, /knows formats up to 2: start it with the newer version/],
+])('a folder of format %i is refused with what to do', async (format, advice) => {
+  await store.close();
+  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format, createdBy: 'provec' }));
+  expect(await refusalOf(folder)).toMatchObject({ kind: 'damaged', message: expect.stringMatching(advice) });
+  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format: 2, createdBy: 'provec' }));
+  store = await openSqliteStore(folder);
+});
