@@ -80,6 +80,8 @@ export default {
   ],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
+  globalSetup: '<rootDir>/test/support/lend-services.ts',
+  globalTeardown: '<rootDir>/test/support/end-services.ts',
   setupFilesAfterEnv: ['<rootDir>/test/support/fast-check-seed.ts'],
   // A guard against hanging, never an expectation.
   testTimeout: 120_000,

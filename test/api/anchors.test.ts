@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const WRITES = 7;
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService('anchored');
 });
-afterAll(() => service.stop());
 
 describe.each([1, 8])('over %i shards', (shards) => {
   const path = `/collections/anchors-${shards}`;

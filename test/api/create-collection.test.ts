@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/;
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off', PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 const DEFAULTS = { metric: 'cosine', shards: 1, replicas: 0, quantization: 'bf16', deletionProtection: false };
 const created = (sent: object) => ({

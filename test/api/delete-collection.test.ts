@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../lib/actions/collections.ts';
 import type { UsageReport } from '../../lib/actions/metering.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService('anchored');
 });
-afterAll(() => service.stop());
 
 const records = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, values: [1, at], metadata: { at } }));
 

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const WEIRD = ['__proto__', 'constructor', 'hasOwnProperty', 'a/b', '..', '🧭', ' ', '"', '10', '9', 'line\n'];
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 describe.each([1, 8])('over %i shards', (shards) => {
   const path = `/collections/fetch-${shards}`;

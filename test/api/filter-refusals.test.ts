@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { UsageReport } from '../../lib/actions/metering.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'filtered', dimensions: 1 });
 });
-afterAll(() => service.stop());
 
 const query = (filter: unknown) =>
   service.api<{ error: string }>('POST', '/collections/filtered/query', { vector: [1], filter });

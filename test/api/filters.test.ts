@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 type Json = Record<string, unknown>;
 interface Answered {
@@ -18,11 +18,10 @@ const RECORDS: Record<string, Json> = {
 const ALL = Object.keys(RECORDS);
 const allBut = (...ids: string[]) => ALL.filter((id) => !ids.includes(id));
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 describe.each([1, 8])('over %i shards', (shards) => {
   const path = `/collections/filter-${shards}`;

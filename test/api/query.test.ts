@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 interface Match {
   id: string;
@@ -9,11 +9,10 @@ interface Match {
   values?: number[];
 }
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 /** On a quarter circle: the higher `at`, the farther from [1, 0]. */
 const RECORDS = Array.from({ length: 40 }, (_, at) => ({

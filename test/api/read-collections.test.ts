@@ -1,18 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionDetail, CollectionView, UpsertResult } from '../../lib/actions/collections.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
 const EMPTY_ROOT = '0'.repeat(64);
 
-let service: TestService;
+let service: SharedService;
 let other: Tenant;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService('anchored');
   other = await createTenant(service, 'free');
 });
-afterAll(() => service.stop());
 
 const list = async (api = service.api) => (await api<{ collections: CollectionView[] }>('GET', '/collections')).body;
 const get = async (name: string, api = service.api) =>

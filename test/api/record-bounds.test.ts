@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const FLOAT32_MAX = 3.4028234663852886e38;
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   for (const metric of ['cosine', 'dot', 'euclidean']) {
     await service.api('POST', '/collections', { name: metric, dimensions: 2, metric });
   }
 });
-afterAll(() => service.stop());
 
 const upsert = (records: unknown, name = 'cosine') =>
   service.api('POST', `/collections/${name}/upsert`, { records } as object);

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 /** Every route of an account with the scope that it needs. */
 const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
@@ -25,18 +25,17 @@ const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
 ];
 const SCOPES = ['read', 'write', 'manage'] as const;
 
-let service: TestService;
+let service: SharedService;
 const apis = new Map<string, Api>();
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'scoped', dimensions: 1 });
   for (const scope of SCOPES) {
     const request = { name: scope, scopes: [scope] };
     const { body } = await service.api<{ key: { secret: string } }>('POST', '/keys', request);
-    apis.set(scope, apiClient(service.provec.url!, body.key.secret));
+    apis.set(scope, apiClient(service.url, body.key.secret));
   }
 });
-afterAll(() => service.stop());
 
 describe.each(ROUTES)('%s %s needs %s', (method, path, needed, body) => {
   test.each(SCOPES.filter((scope) => scope !== needed))('%s alone is 403', async (scope) => {

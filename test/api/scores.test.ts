@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const DIMENSIONS = 24;
 const COUNT = 300;
@@ -26,11 +26,10 @@ const SCORES: Record<string, (a: number[], b: number[]) => { score: number; dist
   euclidean: (a, b) => ({ score: 1 / (1 + distance(a, b)), distance: distance(a, b) }),
 };
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 const cases = Object.keys(SCORES).flatMap((metric) =>
   [1, 8].flatMap((shards) => ['bf16', 'f32', 'f16', 'i8'].map((quantization) => ({ metric, shards, quantization }))),

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService();
+  service = await shareService('anchored');
   await service.api('POST', '/collections', { name: 'kept', dimensions: 2, deletionProtection: true });
 });
-afterAll(() => service.stop());
 
 test('deletion protection is turned off, then the collection can be deleted', async () => {
   const before = await service.api<{ collection: object }>('GET', '/collections/kept');

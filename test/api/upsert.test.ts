@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../lib/actions/collections.ts';
 import { Content, type SentRecord } from '../support/content.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService();
+  service = await shareService('anchored');
 });
-afterAll(() => service.stop());
 
 describe.each([1, 8])('over %i shards', (shards) => {
   const path = `/collections/upsert-${shards}`;

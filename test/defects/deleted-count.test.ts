@@ -1,17 +1,16 @@
 /** Seen in earlier systems: deletedCount is the number of ids in the request. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 const remove = (...ids: string[]) => service.api('POST', '/collections/demo/delete', { ids });
 
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 1, metric: 'dot', shards: 4 });
   const records = Array.from({ length: 20 }, (_, at) => ({ id: `r${at}`, values: [at], metadata: {} }));
   await service.api('POST', '/collections/demo/upsert', { records });
 });
-afterAll(() => service.stop());
 
 test.each([
   ['present and absent ids', ['r1', 'absent', 'r2', 'R3'], 2, 18],

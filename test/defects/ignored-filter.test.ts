@@ -1,15 +1,15 @@
 /** Seen in earlier systems: a filter is accepted and has no effect. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 type Found = { matches: { id: string; metadata: { color: string; size: number } }[] };
 
-let service: TestService;
+let service: SharedService;
 const query = (more: object) =>
   service.api<Found>('POST', '/collections/demo/query', { vector: [1, 0], topK: 100, ...more });
 
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2, shards: 4 });
   const records = Array.from({ length: 60 }, (_, at) => ({
     id: `r${at}`,
@@ -19,7 +19,6 @@ beforeAll(async () => {
   }));
   await service.api('POST', '/collections/demo/upsert', { records });
 });
-afterAll(() => service.stop());
 
 test.each([
   ['equality', { color: 'green' }, 20],

@@ -1,13 +1,12 @@
 /** Seen in V8 (nodejs/node#63785): a key written with an escape is taken for one that anybody sent before. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
 });
-afterAll(() => service.stop());
 
 const upsert = (id: string, metadata: object) =>
   service.api('POST', '/collections/demo/upsert', { records: [{ id, values: [1, 1], metadata }] });

@@ -1,16 +1,15 @@
 /** Seen in earlier systems: a vector of the wrong length gives 500, or is stored. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 const collection = async () => (await service.api<{ collection: object }>('GET', '/collections/demo')).body.collection;
 
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 3, shards: 2 });
   await service.api('POST', '/collections/demo/upsert', { records: [{ id: 'a', values: [1, 2, 3], metadata: {} }] });
 });
-afterAll(() => service.stop());
 
 const good = { id: 'b', values: [1, 2, 3], metadata: {} };
 const upsertOf = (values: unknown) => ({ records: [good, { id: 'c', values, metadata: {} }] });

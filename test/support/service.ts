@@ -10,6 +10,7 @@ export const TEST_KEY = 'pv_live_test-key-of-the-first-account-0000000000000';
 export interface TestService {
   readonly provec: Provec;
   readonly dataDir: string;
+  readonly url: string;
   /** With the first account's key. */
   readonly api: Api;
   /** Stops gracefully and starts anew on the same data; `changes` of the configuration hold from then on. */
@@ -46,6 +47,9 @@ export async function startService(
       return provec;
     },
     dataDir,
+    get url() {
+      return provec.url!;
+    },
     api: (method, path, body) => apiClient(provec.url!, TEST_KEY)(method, path, body),
     async restart(changes = {}) {
       await provec.stop();

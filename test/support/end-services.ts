@@ -1,0 +1,1 @@
+export { endLending as default } from './lent-services.ts';

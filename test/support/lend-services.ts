@@ -1,0 +1,1 @@
+export { startLending as default } from './lent-services.ts';
