@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { ApiClient } from './api-client.ts';
 import { debianSample, type Package } from './debian-sample.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
-import { overwriteBytes } from './tampering.ts';
+import { foldWriteAheadLogs, overwriteBytes } from './tampering.ts';
 
 const COLLECTION = 'debian-demo';
 const BATCH = 500;
@@ -78,6 +78,7 @@ async function load(api: ApiClient, packages: Package[]): Promise<Written> {
 async function tamper(dataDir: string, key: string, victim: Package, workFolder: string): Promise<void> {
   const copy = join(workFolder, 'copy');
   cpSync(dataDir, copy, { recursive: true, filter: (path) => !/^lock[.-]/.test(basename(path)) });
+  foldWriteAheadLogs(copy);
   const size = `"size":${victim.metadata.size}`;
   const places = overwriteBytes(
     copy,

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 
 /**
  * Does what somebody with the disk in hand would do: finds `bytes` in the files under `folder` and writes `instead` (of the same length) over them.
@@ -21,4 +22,15 @@ export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): 
     places += changed;
   }
   return places;
+}
+
+/** Has what was last written to the store's files taken over into them, where no checksum guards it. */
+export function foldWriteAheadLogs(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith('.db')) {
+      const file = new DatabaseSync(join(folder, name));
+      file.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      file.close();
+    }
+  }
 }

@@ -1,39 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseShardKey } from '../../lib/shard/shard-key.ts';
-import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { storeContract } from './store-contract.ts';
+import { openedSqliteStore } from './sqlite-opened.ts';
+import { CONTRACT_HALVES, storeContract } from './store-contract.ts';
 
-storeContract('SQLite', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
-  const store = await openSqliteStore(folder);
-  let current = store;
-  return {
-    store,
-    async reopen() {
-      await current.close();
-      current = await openSqliteStore(folder);
-      return current;
-    },
-    async destroy() {
-      await current.close();
-      await rm(folder, { recursive: true });
-    },
-    async spoil(shard, seq, name) {
-      const file = join((await current.checkpoints.fetch(shard, seq))!, name);
-      const bytes = await readFile(file);
-      bytes[bytes.length >> 1] ^= 1;
-      await writeFile(file, bytes);
-    },
-    async setAside(shard) {
-      const names = await readdir(folder, { recursive: true });
-      const { collectionId, index } = parseShardKey(shard);
-      const own = `${collectionId}/${index}/unsound-`;
-      return names.flatMap((name) => {
-        const [, seq] = name.split(own);
-        return seq !== undefined && /^\d+$/.test(seq) ? [Number(seq)] : [];
-      });
-    },
-  };
-});
+storeContract('SQLite', openedSqliteStore, CONTRACT_HALVES[0]);

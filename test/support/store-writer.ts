@@ -1,6 +1,6 @@
 /**
  * Appends to several shards of the store in argv[2] without end and applies their records, and prints `<shard index> <seq>` for each append and `r <seq>` for
- * each apply that was acknowledged, until it is killed.
+ * each apply that was acknowledged, until it is killed, or told to stop (SIGTERM): then it closes the store.
  */
 import { writeSync } from 'node:fs';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
@@ -11,19 +11,24 @@ const store = await openSqliteStore(folder);
 // Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
 const say = (line: string) => writeSync(1, `${line}\n`);
 
-async function append(index: number): Promise<never> {
+let isTold = false;
+process.on('SIGTERM', () => {
+  isTold = true;
+});
+
+async function append(index: number): Promise<void> {
   const shard = `${collectionId}.${index}`;
   const tally = { accountId: 'account', month: '2026-11', writes: 1, vectors: 1 };
-  for (let seq = ((await store.log.head(shard))?.seq ?? 0) + 1; ; seq++) {
+  for (let seq = ((await store.log.head(shard))?.seq ?? 0) + 1; !isTold; seq++) {
     const body = Buffer.alloc(seq % 50 === 0 ? 300_000 : 1_000, seq);
     if ((await store.log.append(entry(shard, seq, { tally, body }))) !== 'committed') throw new Error('conflict');
     say(`${index} ${seq}`);
   }
 }
 
-async function apply(): Promise<never> {
+async function apply(): Promise<void> {
   const shard = `${collectionId}.0`;
-  for (let seq = (await store.records.appliedSeq(shard)) + 1; ; seq++) {
+  for (let seq = (await store.records.appliedSeq(shard)) + 1; !isTold; seq++) {
     await store.records.apply(shard, seq - 1, seq, [put(`r${seq}`, seq), put('newest', seq)]);
     say(`r ${seq}`);
   }
@@ -31,3 +36,4 @@ async function apply(): Promise<never> {
 
 say('open');
 await Promise.all([append(0), append(1), append(2), append(3), apply()]);
+await store.close();

@@ -1,12 +1,12 @@
 /** What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and what it makes of files that lost something. */
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { StoreError } from '../../lib/store/port.ts';
 import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
-import { at, entry, newCollection, newKey, put, record } from '../contract/store-rows.ts';
+import { at, entry, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
 import { invariant } from '../support/invariant.ts';
 import { until } from '../support/until.ts';
 
@@ -89,12 +89,14 @@ describe('a group of writes', () => {
     expect((await log.head(SHARD))?.seq).toBe(2);
   });
 
-  test('waits for another process that writes, and then is there whole', async () => {
+  test('waits for another connection that writes, and then is there whole; what is read meanwhile does not wait', async () => {
     const other = new DatabaseSync(join(folder, 'log.db'));
     other.exec('BEGIN IMMEDIATE');
     let ended = 0;
     const appends = [1, 2, 3].map((seq) => store.log.append(entry(SHARD, seq)).finally(() => ended++));
-    // The records are another file.
+    // Readers need no lock, and the records are another file.
+    expect(await store.log.head(SHARD)).toBeNull();
+    expect(await store.leases.list()).toEqual([]);
     await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
     expect(ended).toBe(0);
     other.exec('COMMIT');
@@ -102,7 +104,7 @@ describe('a group of writes', () => {
     expect(await Promise.all(appends)).toEqual(['committed', 'committed', 'committed']);
   });
 
-  test('what was acknowledged is seen by another process at once', async () => {
+  test('what was acknowledged is seen at once where the folder is open a second time', async () => {
     const other = await openSqliteStore(folder);
     for (let seq = 1; seq <= 20; seq++) {
       expect(await [store, other][seq % 2].log.append(entry(SHARD, seq))).toBe('committed');
@@ -157,6 +159,34 @@ describe('without room', () => {
   });
 });
 
+test('no commit waits for whoever keeps the leases', async () => {
+  await store.log.append(entry(SHARD, 1));
+  const other = new DatabaseSync(join(folder, 'leases.db'));
+  other.exec('BEGIN IMMEDIATE');
+  for (let seq = 2; seq <= 40; seq++) await store.log.append(entry(SHARD, seq));
+  await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
+  // A renewal does, until they are free.
+  const ended = store.leases.end('nobody');
+  other.exec('COMMIT');
+  other.close();
+  expect(await ended).toBe(true);
+});
+
+test('a number that is not exact is damage of its row and of no other', async () => {
+  for (let seq = 1; seq <= 3; seq++) await store.log.append(entry(SHARD, seq));
+  await store.records.apply(SHARD, 0, 1, [put('a', 1), put('b', 1)]);
+  intrude('log.db', (log) => log.exec('UPDATE entries SET epoch = 9223372036854775807 WHERE seq = 2'));
+  intrude('records.db', (records) => records.exec("UPDATE records SET seq = 9223372036854775807 WHERE id = x'61'"));
+  const kinds = (await store.log.read(SHARD, 0, Number.MAX_SAFE_INTEGER)).map(({ kind }) => kind);
+  expect(kinds).toEqual(['write', 'damaged', 'write']);
+  const scan = await store.records.scan(SHARD);
+  expect([...(await readAll(scan)).keys()]).toEqual(['b']);
+  expect(scan.unreadable).toEqual(['a']);
+  await expect(store.records.get(SHARD, ['a'])).rejects.toMatchObject({ kind: 'damaged' });
+  intrude('log.db', (log) => log.exec('UPDATE shards SET count = 9223372036854775807'));
+  await expect(store.log.head(SHARD)).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
+});
+
 describe('a file that lost commits is refused', () => {
   test('when a byte of its WAL was changed', () =>
     invariant('a lost commit is told', async () => {
@@ -173,10 +203,33 @@ describe('a file that lost commits is refused', () => {
       expect(await refusalOf(join(root, 'copy'))).toMatchObject({
         kind: 'damaged',
         message: expect.stringMatching(
-          /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or start with an empty one\.$/,
+          /^log\.db in the data directory lacks the last \d+ of 40 commits that were acknowledged .*: put back a backup of the whole directory, or delete log\.db-mark to go on without those commits\.$/,
         ),
       });
+      // Nothing was touched: with the byte put back all is there.
+      wal[wal.length >> 1] ^= 1;
+      await writeFile(path, wal);
+      const mended = await openSqliteStore(join(root, 'copy'));
+      expect((await mended.log.head(SHARD))?.seq).toBe(40);
+      await mended.close();
     }));
+
+  test('when every WAL is missing, and the operator may accept the loss', async () => {
+    await store.log.append(entry(SHARD, 1));
+    const copy = await copyAsAfterCrash();
+    for (const name of await readdir(copy)) if (name.endsWith('-wal')) await rm(join(copy, name));
+    expect((await refusalOf(copy)).message).toMatch(/^log\.db .*(lacks the last 1 of 1 commits|has no table)/);
+    await store.close();
+    await cp(join(folder, 'log.db'), join(root, 'older'));
+    store = await openSqliteStore(folder);
+    await store.log.append(entry(SHARD, 2));
+    await store.close();
+    await cp(join(root, 'older'), join(folder, 'log.db'));
+    expect((await refusalOf(folder)).message).toMatch(/lacks the last 1 of 2 commits/);
+    await rm(join(folder, 'log.db-mark'));
+    store = await openSqliteStore(folder);
+    expect((await store.log.head(SHARD))?.seq).toBe(1);
+  });
 
   test.each(['log.db', 'records.db'])('when %s is an older copy', async (name) => {
     const write = async (seq: number) => {
@@ -194,7 +247,7 @@ describe('a file that lost commits is refused', () => {
   });
 });
 
-test('a second process may open it while the first writes, and close it, without a loss', async () => {
+test('it may be opened a second time while it is written to, and closed, without a loss', async () => {
   let appended = 0;
   let isOver = false;
   const writing = (async () => {
@@ -214,11 +267,68 @@ test('a second process may open it while the first writes, and close it, without
   );
 });
 
+test('a folder without its format file is no new one when something was committed', async () => {
+  await store.log.append(entry(SHARD, 1));
+  await store.close();
+  const format = await readFile(join(folder, 'provec.json'));
+  await rm(join(folder, 'provec.json'));
+  expect((await refusalOf(folder)).message).toBe(
+    'provec.json in the data directory is missing: put it back: log.db holds 1 commits.',
+  );
+  await writeFile(join(folder, 'provec.json'), format);
+  // Leases are made anew by whoever lives.
+  await rm(join(folder, 'leases.db'));
+  store = await openSqliteStore(folder);
+  expect((await store.log.head(SHARD))?.seq).toBe(1);
+});
+
+test('an index that does not fit its table is damage', async () => {
+  await store.records.apply(SHARD, 0, 1, [put('a', 1)]);
+  await store.close();
+  const path = join(folder, 'records.db');
+  const bytes = await readFile(path);
+  // The row is in its table and in the index over collection and shard.
+  const inIndex = bytes.lastIndexOf(id);
+  expect(inIndex).not.toBe(bytes.indexOf(id));
+  for (const at of [bytes.indexOf(id), inIndex]) {
+    const changed = Buffer.from(bytes);
+    changed[at] ^= 1;
+    await writeFile(path, changed);
+    expect(await refusalOf(folder)).toMatchObject({ kind: 'damaged', message: expect.stringMatching(/^records\.db/) });
+  }
+  await writeFile(path, bytes);
+  store = await openSqliteStore(folder);
+});
+
+test('nothing is acknowledged any more once the file was removed', async () => {
+  await store.log.append(entry(SHARD, 1));
+  await rm(join(folder, 'log.db'));
+  let seq = 2;
+  const append = () => store.log.append(entry(SHARD, seq)).catch((error: StoreError) => error);
+  let outcome = await append();
+  await until('it is noticed', async () => {
+    if (outcome === 'committed') seq++;
+    outcome = await append();
+    return outcome !== 'committed';
+  });
+  expect(outcome).toMatchObject({ kind: 'unavailable', message: expect.stringMatching(/^log\.db was removed/) });
+});
+
 test('a WAL is taken over into its file while the store is open, and is gone when it was closed', async () => {
   for (let seq = 1; seq <= 20; seq++) await store.log.append(entry(SHARD, seq, { body: BODY }));
   await until('the file has grown', async () => (await readFile(join(folder, 'log.db'))).length > 20 * BODY.length);
   await store.close();
-  expect((await readdir(folder)).sort()).toEqual(['checkpoints', 'leases.db', 'log.db', 'provec.json', 'records.db']);
+  expect((await readdir(folder)).sort()).toEqual([
+    'checkpoints',
+    'leases.db',
+    'log.db',
+    'log.db-mark',
+    'provec.json',
+    'records.db',
+    'records.db-mark',
+  ]);
+  for (const name of (await readdir(folder)).filter((each) => each !== 'checkpoints'))
+    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
   store = await openSqliteStore(folder);
 });
 

@@ -1,4 +1,4 @@
-/** Several processes write to one folder; one after the other is killed at a random instant and started again, so that files are opened, closed and recovered beside writers. */
+/** Several processes write to one folder; one after the other is killed, or closes the store, at a random instant and is started again, so that files are opened, closed and recovered beside writers. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -41,10 +41,13 @@ class Writer {
     this.#over = once(child, 'close');
   }
 
-  async kill(): Promise<void> {
-    this.#child?.kill('SIGKILL');
+  /** SIGKILL, or SIGTERM, on which it closes the store. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#child?.kill(signal);
     await this.#over;
-    if (this.#child?.signalCode !== 'SIGKILL') this.faults.push('a writer ended by itself');
+    const { exitCode, signalCode } = this.#child!;
+    const isAsTold = signal === 'SIGKILL' ? signalCode === 'SIGKILL' : exitCode === 0;
+    if (!isAsTold) this.faults.push(`a writer ended with ${exitCode ?? signalCode} on ${signal}`);
   }
 
   #hear(line: string): void {
@@ -64,7 +67,7 @@ async function outlivesKills(): Promise<void> {
       const writer = writers[kill % WRITERS];
       const lines = 1 + Math.floor(random() * 60);
       await until('a writer has written', () => writer.lines >= lines || writer.faults.length > 0);
-      await writer.kill();
+      await writer.end(random() < 0.7 ? 'SIGKILL' : 'SIGTERM');
       expect(writer.faults).toEqual([]);
       if (kill < KILLS - WRITERS) writer.start(folder);
     }
@@ -82,10 +85,10 @@ async function outlivesKills(): Promise<void> {
     }
     await store.close();
   } finally {
-    await Promise.all(writers.map((writer) => writer.kill()));
+    await Promise.all(writers.map((writer) => writer.end('SIGKILL')));
     rmSync(folder, { recursive: true });
   }
 }
 
-test(`nothing acknowledged is missing after ${KILLS} SIGKILLs among ${WRITERS} processes that share a folder`, () =>
+test(`nothing acknowledged is missing after ${KILLS} ends, most by SIGKILL, of ${WRITERS} processes that share a folder`, () =>
   invariant('what was acknowledged outlives SIGKILL', outlivesKills));

@@ -25,6 +25,7 @@ interface Manifest extends CheckpointInfo {
 export class FolderCheckpoints implements CheckpointStore {
   readonly #root: string;
   readonly #staging: string;
+  readonly #running = new Set<Promise<unknown>>();
   #closed = false;
 
   /** Nobody else stages in `staging`. */
@@ -39,8 +40,10 @@ export class FolderCheckpoints implements CheckpointStore {
     await rm(this.#staging, { recursive: true, force: true });
   }
 
-  close(): void {
+  /** Lets in nothing new, and waits for what is under way. */
+  async close(): Promise<void> {
     this.#closed = true;
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
   stage(shard: ShardKey): Promise<string> {
@@ -70,7 +73,7 @@ export class FolderCheckpoints implements CheckpointStore {
         await rename(stagedFolder, target);
         for (const path of [folder, join(folder, '..'), this.#root]) await sync(path);
         for (const older of (await this.#seqs(shard)).slice(KEPT)) {
-          await rm(join(folder, String(older)), { recursive: true, force: true });
+          await this.#remove(join(folder, String(older)));
         }
         return { seq, bytes: manifest.bytes, createdAt: manifest.createdAt };
       } catch (error) {
@@ -83,7 +86,7 @@ export class FolderCheckpoints implements CheckpointStore {
   prune(shard: ShardKey, seq: number): Promise<void> {
     return this.#guarded('removing checkpoints', async () => {
       for (const older of (await this.#seqs(shard)).filter((found) => found < seq)) {
-        await rm(join(this.#root, shardFolder(shard), String(older)), { recursive: true, force: true });
+        await this.#remove(join(this.#root, shardFolder(shard), String(older)));
       }
       await this.#keepNewestAside(shard);
     });
@@ -138,7 +141,8 @@ export class FolderCheckpoints implements CheckpointStore {
     const folder = join(this.#root, shardFolder(shard));
     const aside = join(folder, `${ASIDE}${seq}`);
     await rm(aside, { recursive: true, force: true });
-    await rename(join(folder, String(seq)), aside);
+    // Another process may have removed it since it was found.
+    await rename(join(folder, String(seq)), aside).catch(unlessAbsent);
     await this.#keepNewestAside(shard);
   }
 
@@ -148,14 +152,30 @@ export class FolderCheckpoints implements CheckpointStore {
     }
   }
 
+  /** All at once: whoever finds it under its name finds it whole. */
+  async #remove(folder: string): Promise<void> {
+    const gone = join(this.#staging, `gone-${randomUUID()}`);
+    await mkdir(this.#staging, { recursive: true, mode: 0o700 });
+    await rename(folder, gone).catch(unlessAbsent);
+    await rm(gone, { recursive: true, force: true });
+  }
+
   async #guarded<T>(doing: string, work: () => Promise<T>): Promise<T> {
     if (this.#closed) throw new StoreError('closed', 'The store is closed.');
+    const running = work();
+    this.#running.add(running);
     try {
-      return await work();
+      return await running;
     } catch (error) {
       throw storeFailure(error, doing);
+    } finally {
+      this.#running.delete(running);
     }
   }
+}
+
+function unlessAbsent(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error;
 }
 
 /** A name from outside is never part of a path. */

@@ -5,7 +5,7 @@ import { StoreError } from '../port.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
 const FORMAT = 2;
-const NAME = 'provec.json';
+export const FORMAT_FILE = 'provec.json';
 
 /**
  * Whether the folder holds a store of this format; false when it has no format file yet. Throws StoreError 'damaged' when it is of another format or
@@ -14,7 +14,7 @@ const NAME = 'provec.json';
 export async function checkFormat(folder: string): Promise<boolean> {
   let text: string;
   try {
-    text = await readFile(join(folder, NAME), 'utf8');
+    text = await readFile(join(folder, FORMAT_FILE), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
     throw error;
@@ -23,7 +23,7 @@ export async function checkFormat(folder: string): Promise<boolean> {
   if (format === null) {
     throw new StoreError(
       'damaged',
-      `${NAME} in the data directory is damaged: put back a backup of the whole directory, or start with an empty one.`,
+      `${FORMAT_FILE} in the data directory is damaged: put back a backup of the whole directory, or start with an empty one.`,
     );
   }
   if (format > FORMAT) {
@@ -43,7 +43,7 @@ export async function checkFormat(folder: string): Promise<boolean> {
 
 /** Marks the folder as a store of this format, durably; the last step of making one. */
 export async function writeFormat(folder: string): Promise<void> {
-  const draft = join(folder, `${NAME}.${randomUUID()}`);
+  const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
   const file = await open(draft, 'w', 0o600);
   try {
     await file.writeFile(`${JSON.stringify({ format: FORMAT, createdBy: 'provec' })}\n`);
@@ -51,7 +51,7 @@ export async function writeFormat(folder: string): Promise<void> {
   } finally {
     await file.close();
   }
-  await rename(draft, join(folder, NAME));
+  await rename(draft, join(folder, FORMAT_FILE));
   const directory = await open(folder, 'r');
   try {
     await directory.sync();

@@ -4,17 +4,16 @@ import { StoreError, type StoreErrorKind } from '../port.ts';
 const SQLITE = {
   busy: 5,
   locked: 6,
-  ioError: 10,
   corrupt: 11,
   full: 13,
   protocol: 15,
+  tooBig: 18,
   constraint: 19,
   notADatabase: 26,
 };
-/** The transaction reads a state that others have moved on from; only another transaction can write. */
-const BUSY_SNAPSHOT = 517;
 /** The index of the WAL, which each page of it is given a block of the disk for, could not grow. */
 const IO_ERROR_SHM_SIZE = 4874;
+const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
 
 /** The extended result code that node:sqlite puts on its errors; null for an error of anything else. */
@@ -37,13 +36,9 @@ export function isBusy(error: unknown): boolean {
   return isPrimary(error, SQLITE.busy, SQLITE.locked, SQLITE.protocol);
 }
 
-/** No waiting inside the transaction ends this one. */
-export function isStaleSnapshot(error: unknown): boolean {
-  return resultCode(error) === BUSY_SNAPSHOT;
-}
-
-export function isIoError(error: unknown): boolean {
-  return isPrimary(error, SQLITE.ioError);
+/** The disk has no room for what was to be written. */
+export function isFull(error: unknown): boolean {
+  return isPrimary(error, SQLITE.full) || resultCode(error) === IO_ERROR_SHM_SIZE;
 }
 
 /** The bytes of the file are not those of a database. */
@@ -53,15 +48,16 @@ export function isOfDamage(error: unknown): boolean {
 
 /** The fault of one statement, which leaves the transaction around it as it was. */
 export function isOfStatement(error: unknown): boolean {
-  return isPrimary(error, SQLITE.constraint, SQLITE.corrupt);
+  return isPrimary(error, SQLITE.constraint, SQLITE.corrupt, SQLITE.tooBig);
 }
 
 /** What went wrong in SQLite or the file system, in the port's terms. */
 export function storeFailure(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
-  const isFull = isPrimary(error, SQLITE.full) || resultCode(error) === IO_ERROR_SHM_SIZE || NO_ROOM.test(String(code));
-  if (isFull) return full(doing, error);
+  if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
+  // node:sqlite gives no number that is not exact.
+  if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
   if (isOfDamage(error)) return failure('damaged', `The store is damaged (${doing}): ${message}.`, error);
   if (isBusy(error)) {
     return failure('unavailable', `Another process keeps the store's file locked (${doing}): is one stopped?`, error);
@@ -77,15 +73,16 @@ export function full(doing: string, cause?: unknown): StoreError {
 
 /** For stored bytes that do not decode. */
 export function damaged(what: string, cause?: unknown): StoreError {
-  return failure('damaged', `${what} in the store does not decode: the data directory is damaged.`, cause);
+  return failure(
+    'damaged',
+    `${what} in the store does not decode: the data directory is damaged; put back a backup of it.`,
+    cause,
+  );
 }
 
 /** For files that must not be opened. */
-export function damagedFile(name: string, what: string): StoreError {
-  return failure(
-    'damaged',
-    `${name} in the data directory ${what}: put back a backup of the whole directory, or start with an empty one.`,
-  );
+export function damagedFile(name: string, what: string, advice = PUT_BACK): StoreError {
+  return failure('damaged', `${name} in the data directory ${what}: ${advice}.`);
 }
 
 function failure(kind: StoreErrorKind, message: string, cause?: unknown): StoreError {

@@ -23,8 +23,8 @@ interface Pending {
 }
 
 /**
- * One thread with its SQLite connections, as the main thread sees it. Requests are begun in the order in which they were
- * made. It keeps the process running only while requests wait. When it ends before `close`, writes that were under way are
+ * One thread with its SQLite connections, as the main thread sees it. Writes are carried out in the order in which they were
+ * asked for; reads overtake those that wait for a commit. It keeps the process running only while requests wait. When it ends before `close`, writes that were under way are
  * 'unknown' and everything after that is 'unavailable'.
  */
 export class StoreThread {
@@ -34,7 +34,7 @@ export class StoreThread {
   #opened: ((outcome: StoreError | null) => void) | null = null;
   #nextId = 1;
   #closing: Promise<void> | null = null;
-  #lost = false;
+  #lost: StoreError | null = null;
 
   private constructor(opening: Opening) {
     this.#worker = new Worker(new URL('./thread/main.ts', import.meta.url), {
@@ -44,12 +44,11 @@ export class StoreThread {
     });
     this.#worker.on('message', (message: FromThread) => this.#receive(message));
     this.#ended = new Promise((resolve) => {
-      const end = (): void => {
-        this.#lose();
+      this.#worker.on('error', (error) => this.#lose(error));
+      this.#worker.on('exit', () => {
+        this.#lose(null);
         resolve();
-      };
-      this.#worker.on('error', end);
-      this.#worker.on('exit', end);
+      });
     });
   }
 
@@ -90,7 +89,7 @@ export class StoreThread {
   /** Throws StoreError 'closed' once the store is to be closed. */
   assertOpen(): void {
     if (this.#closing) throw new StoreError('closed', 'The store is closed.');
-    if (this.#lost) throw new StoreError('unavailable', "The store's thread ended; restart the service.");
+    if (this.#lost) throw this.#lost;
   }
 
   /** Ends the thread after all that was asked of it before. Idempotent. */
@@ -129,12 +128,13 @@ export class StoreThread {
     else pending?.reject(errorOf(reply.fault));
   }
 
-  #lose(): void {
-    this.#lost = true;
-    const ended = "The store's thread ended";
-    this.#opened?.(new StoreError('unavailable', `${ended} while it opened the data directory.`));
+  #lose(cause: unknown): void {
+    const why = cause instanceof Error ? ` (${cause.message})` : '';
+    const ended = `The store's thread ended${why}; restart the service.`;
+    this.#lost ??= new StoreError('unavailable', ended, cause);
+    this.#opened?.(this.#lost);
     for (const { isWrite, reject } of this.#pending.values())
-      reject(new StoreError(isWrite ? 'unknown' : 'unavailable', `${ended}; restart the service.`));
+      reject(isWrite ? new StoreError('unknown', ended, cause) : this.#lost);
     this.#pending.clear();
   }
 }

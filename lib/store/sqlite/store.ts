@@ -25,13 +25,13 @@ export interface SqliteStore extends Store {
   settings(): Promise<FileSettings[]>;
 }
 
-const FILES = ['log.db', 'records.db', 'leases.db'];
+const FILES = ['log.db', 'records.db'];
 const DROP_SLICE_ROWS = 500;
 const PAGE_ROWS = 500;
 
 /**
  * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and urgent, `records.db` the
- * materialised records, `leases.db` the leases and how many commits the others must have. Several processes of one machine may
+ * materialised records, `leases.db` the leases, and a mark beside each of the first two how many commits it must have. Several processes of one machine may
  * have it open. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
  * each has a folder of its own for `staging` checkpoints. Throws StoreError.
  */
@@ -130,8 +130,7 @@ function assemble(
     },
 
     async close() {
-      checkpoints.close();
-      await Promise.all([log.close(), materialised.close()]);
+      await Promise.all([checkpoints.close(), log.close(), materialised.close()]);
     },
   };
 }

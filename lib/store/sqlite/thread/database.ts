@@ -7,10 +7,11 @@
  * Fails: with the errors of node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps the
  * file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the middle of a commit.
  */
-import { statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { damagedFile, isBusy, isOfDamage, isStaleSnapshot } from '../store-failure.ts';
+import type { StoreError } from '../../port.ts';
+import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
 
 export type Value = SQLInputValue;
 
@@ -31,8 +32,10 @@ export interface DatabaseOptions {
   /** Whether its tables must be there already. */
   made: boolean;
   maxPages?: number | null;
-  /** Off: a commit survives the end of the process, and not that of the machine. */
-  synchronous?: boolean;
+  /** Looks at a file that was there already, before anything is written to it; throws what stands against it. */
+  inspect?(connection: DatabaseSync): void;
+  /** What to do where it is damaged. */
+  advice?: string;
 }
 
 /** Numbers of frames, of a page each. */
@@ -41,7 +44,7 @@ interface Checkpoint {
   checkpointed: number;
 }
 
-const LOCK_MAX_MS = 10_000;
+export const LOCK_MAX_MS = 10_000;
 /** SQLite's own busy handler sleeps up to 100 ms at a time and starves a process for seconds. */
 const NAP_MIN_MS = 0.3;
 const NAP_SPREAD_MS = 1;
@@ -58,35 +61,45 @@ export function retryWhileBusy<T>(attempt: () => T): T {
     try {
       return attempt();
     } catch (error) {
-      if (!isBusy(error) || isStaleSnapshot(error) || performance.now() > endMs) throw error;
+      if (!isBusy(error) || performance.now() > endMs) throw error;
       nap();
     }
   }
 }
 
-function nap(): void {
+/** Blocks the thread for about a millisecond. */
+export function nap(): void {
   Atomics.wait(NAP_CELL, 0, 0, NAP_MIN_MS + Math.random() * NAP_SPREAD_MS);
+}
+
+/** For its owner alone, as SQLite makes the files beside it then. */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }
 
 export class Database {
   readonly name: string;
   readonly #options: DatabaseOptions;
   readonly #statements = new Map<string, StatementSync>();
-  #connection: DatabaseSync;
+  readonly #connection: DatabaseSync;
 
   /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
   constructor(options: DatabaseOptions) {
     this.#options = options;
     this.name = basename(options.path);
     try {
-      if (options.made) this.#assertNotEmpty();
+      if (options.made) this.#check();
+      else makeFile(options.path);
       this.#connection = this.#connect();
     } catch (error) {
       throw this.#refusal(error);
     }
     try {
-      if (options.made) this.#check();
-      else this.inTransaction(() => this.#connection.exec(options.schema));
+      if (!options.made) retryWhileBusy(() => this.tryTransaction(() => this.#connection.exec(options.schema)));
     } catch (error) {
       this.#connection.close();
       throw this.#refusal(error);
@@ -106,19 +119,17 @@ export class Database {
     return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));
   }
 
-  /** Runs `work` with the lock for writing, and commits; whatever it throws undoes it. Begins anew as long as another connection is in the way. */
-  inTransaction<T>(work: () => T): T {
-    return retryWhileBusy(() => {
-      this.#connection.exec('BEGIN IMMEDIATE');
-      try {
-        const result = work();
-        this.#connection.exec('COMMIT');
-        return result;
-      } catch (error) {
-        this.#rollBack();
-        throw error;
-      }
-    });
+  /** Runs `work` with the lock for writing, and commits; whatever is thrown undoes it. Does not wait for others. */
+  tryTransaction<T>(work: () => T): T {
+    this.#connection.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#connection.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#rollBack();
+      throw error;
+    }
   }
 
   /** Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes on. */
@@ -135,7 +146,7 @@ export class Database {
     }
   }
 
-  /** Whether the transaction is still there that `inTransaction` began. */
+  /** Whether the transaction is still there that `tryTransaction` began. */
   get isInTransaction(): boolean {
     return this.#connection.isTransaction;
   }
@@ -166,6 +177,16 @@ export class Database {
     return this.#checkpoint('NOOP');
   }
 
+  /** Bytes of pages in the file that hold nothing. */
+  get freeListBytes(): number {
+    return this.get<{ freelist_count: number }>('PRAGMA freelist_count')!.freelist_count * this.#options.pageBytes;
+  }
+
+  /** Bytes that the WAL has of the disk. */
+  get walFileBytes(): number {
+    return statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
   /** As the writing connection answers. */
   get settings(): FileSettings {
     const { journal_mode: journalMode } = this.get<{ journal_mode: string }>('PRAGMA journal_mode')!;
@@ -178,17 +199,8 @@ export class Database {
     this.#connection.exec('PRAGMA shrink_memory');
   }
 
-  /** Opens the file anew, after an error that leaves open what the connection knows of it. */
-  reconnect(): void {
-    this.#connection.close();
-    this.#statements.clear();
-    this.#connection = this.#connect();
-  }
-
   /** The last connection of all takes the WAL over into the file and removes it. */
   close(): void {
-    // Not even a file whose commits are not synced is to be left to the system while its WAL is removed.
-    this.#connection.exec('PRAGMA synchronous = FULL');
     this.#connection.close();
   }
 
@@ -198,14 +210,14 @@ export class Database {
   }
 
   #connect(): DatabaseSync {
-    const { path, pageBytes, maxPages, synchronous = true } = this.#options;
+    const { path, pageBytes, maxPages } = this.#options;
     const connection = new DatabaseSync(path, { timeout: 0 });
     try {
       connection.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF`);
       // Two that open a new file at once collide here.
       const mode = retryWhileBusy(() => connection.prepare('PRAGMA journal_mode = WAL').get());
       if (mode?.journal_mode !== 'wal') throw new Error(`${this.name} cannot be put into WAL mode here`);
-      connection.exec(`PRAGMA synchronous = ${synchronous ? 'FULL' : 'OFF'}`);
+      connection.exec('PRAGMA synchronous = FULL');
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_MAX_BYTES}`);
       if (maxPages) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
       return connection;
@@ -216,23 +228,29 @@ export class Database {
   }
 
   #refusal(error: unknown): unknown {
-    return isOfDamage(error) ? damagedFile(this.name, `is damaged (${(error as Error).message})`) : error;
+    return isOfDamage(error) ? this.#damaged(`is damaged (${(error as Error).message})`) : error;
   }
 
-  /** To SQLite an empty file is an empty database. */
-  #assertNotEmpty(): void {
-    // Without opening it: whoever closes a file takes away the locks that SQLite has on it elsewhere in this process.
-    if (statSync(this.#options.path).size === 0) throw damagedFile(this.name, 'is empty');
+  #damaged(what: string): StoreError {
+    return damagedFile(this.name, what, this.#options.advice);
   }
 
+  /** Through a connection that cannot write: the last one that can would take the sound part of a WAL over and remove the rest. */
   #check(): void {
-    const wanted = [...this.#options.schema.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g)].map(([, table]) => table);
-    const found = new Set(this.all<{ name: string }>('SELECT name FROM sqlite_schema').map(({ name }) => name));
-    const missing = wanted.find((table) => !found.has(table));
-    if (missing !== undefined) throw damagedFile(this.name, `is damaged (it has no table ${missing})`);
-    if (statSync(this.#options.path).size > CHECKED_MAX_BYTES) return;
-    const [finding] = this.fresh((connection) => connection.prepare('PRAGMA quick_check(1)').all());
-    if (finding?.quick_check !== 'ok') throw damagedFile(this.name, `is damaged (${finding?.quick_check})`);
+    const { path, schema, inspect } = this.#options;
+    const { size } = statSync(path);
+    // To SQLite an empty file is an empty database.
+    if (size === 0) throw this.#damaged('is empty');
+    this.fresh((connection) => {
+      const wanted = [...schema.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g)].map(([, table]) => table);
+      const tables = connection.prepare('SELECT name FROM sqlite_schema').all();
+      const missing = wanted.find((table) => !tables.some(({ name }) => name === table));
+      if (missing !== undefined) throw this.#damaged(`is damaged (it has no table ${missing})`);
+      inspect?.(connection);
+      if (size > CHECKED_MAX_BYTES) return;
+      const [finding] = connection.prepare('PRAGMA integrity_check(1)').all();
+      if (finding?.integrity_check !== 'ok') throw this.#damaged(`is damaged (${finding?.integrity_check})`);
+    });
   }
 
   #do<T>(sql: string, values: Value[], use: (statement: StatementSync) => T): T {

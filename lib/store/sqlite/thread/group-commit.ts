@@ -4,16 +4,16 @@
  * Promises: operations run one after the other in the order of their submission, each sees the effects of those before it;
  * their outcomes are told after COMMIT, in that order. An operation that throws on its own account, or that a constraint or
  * damaged bytes stand against, fails alone: its savepoint is rolled back. While another process writes, the whole group is run
- * again from its beginning.
+ * again from its beginning, with turns of the event loop in between, in which others are served.
  * Fails: for those operations that write much, 'capacity', while the disk has no room to spare: removing goes on, and what was
- * committed can be taken over from the WAL. For the whole group. 'capacity', nothing is there: the disk is full before or in COMMIT, and then no commit frame is
- * whole. 'unknown': an I/O error in COMMIT, as of its fsync, after which the frames may yet be found by a later start; the
- * connection is made anew, so that reading tells what is there. 'unavailable', nothing is there: all else. When not even a new
- * connection can be had, everything that follows is 'unavailable'.
+ * committed can be taken over from the WAL. For the whole group: 'capacity', nothing is there: the disk is full before or in
+ * COMMIT, and then no commit frame is whole. 'unknown': COMMIT failed otherwise, as in its fsync, after which the frames may
+ * be found by a later start; they are written over at once, so that reading tells what is there for good. 'unavailable',
+ * nothing is there: all else, as when another process keeps the file locked for `LOCK_MAX_MS`.
  */
 import { StoreError } from '../../port.ts';
-import { full, isIoError, isOfSqlite, isOfStatement, storeFailure } from '../store-failure.ts';
-import type { Database } from './database.ts';
+import { full, isBusy, isFull, isOfSqlite, isOfStatement, storeFailure } from '../store-failure.ts';
+import { type Database, LOCK_MAX_MS, nap } from './database.ts';
 
 export type Outcome = { result: unknown } | { error: unknown };
 
@@ -24,24 +24,31 @@ interface Pending {
 }
 
 export interface GroupCommitOptions {
-  database: Database;
+  database: Pick<Database, 'name' | 'tryTransaction' | 'inSavepoint' | 'isInTransaction'>;
   /** Whether there is room for so many bytes more; without it an operation that says it writes some is refused for capacity. */
   hasRoom?(bytes: number): boolean;
   /** In the transaction of each group, after its operations. */
   beforeCommit?(): void;
-  /** After its outcomes were told. */
-  afterCommit?(): void;
+  /** When COMMIT has succeeded, before the outcomes are told. */
+  onCommit?(): void;
+  /** After the outcomes were told, whatever they are. */
+  afterGroup?(): void;
 }
 
 /** Bounds on one group: what its first operation may wait for the others. */
 const GROUP_MAX_OPERATIONS = 1_024;
 const GROUP_MAX_BYTES = 8 * 1024 * 1024;
+const RETRY_MIN_MS = 1;
+const RETRY_SPREAD_MS = 1.5;
 
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   #queue: Pending[] = [];
-  #scheduled = false;
-  #broken: StoreError | null = null;
+  /** The one whose turn it is. */
+  #group: Pending[] = [];
+  #giveUpAtMs = 0;
+  #isScheduled = false;
+  #refusal: StoreError | null = null;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
@@ -50,29 +57,40 @@ export class GroupCommit {
   /** `bytes` is about what it writes. */
   submit(operation: () => unknown, bytes: number, settle: (outcome: Outcome) => void): void {
     this.#queue.push({ operation, bytes, settle });
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     // Whatever the port has received by then comes into the same group.
-    setImmediate(() => this.#commitNext());
+    setImmediate(() => this.#turn());
   }
 
-  /** Commits what waits. */
+  /** From now on nothing is committed any more. */
+  refuse(failure: StoreError): void {
+    this.#refusal ??= failure;
+  }
+
+  /** Commits what waits; what another process does not let through within `LOCK_MAX_MS` in all is refused. Blocks the thread. */
   drain(): void {
-    while (this.#queue.length > 0) this.#commitNext();
+    const giveUpAtMs = performance.now() + LOCK_MAX_MS;
+    while (this.#next()) {
+      this.#giveUpAtMs = Math.min(this.#giveUpAtMs, giveUpAtMs);
+      if (!this.#commit()) nap();
+    }
   }
 
-  #commitNext(): void {
-    const group = this.#takeGroup();
-    // One group in a turn: requests that read come in between.
-    this.#scheduled = this.#queue.length > 0;
-    if (this.#scheduled) setImmediate(() => this.#commitNext());
-    if (group.length === 0) return;
-    const outcomes = this.#commit(group);
-    for (const [at, { settle }] of group.entries()) settle(outcomes[at]);
-    this.#options.afterCommit?.();
+  /** One group, or one attempt at it: requests that read come in between. */
+  #turn(): void {
+    this.#isScheduled = false;
+    if (!this.#next()) return;
+    const isDone = this.#commit();
+    if (isDone && this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    if (isDone) setImmediate(() => this.#turn());
+    else setTimeout(() => this.#turn(), RETRY_MIN_MS + Math.random() * RETRY_SPREAD_MS);
   }
 
-  #takeGroup(): Pending[] {
+  /** Takes the next group from the queue if none is begun; false when there is nothing to do. */
+  #next(): boolean {
+    if (this.#group.length > 0) return true;
     let bytes = 0;
     let count = 0;
     for (const pending of this.#queue) {
@@ -80,29 +98,44 @@ export class GroupCommit {
       bytes += pending.bytes;
       count++;
     }
-    return this.#queue.splice(0, count);
+    this.#group = this.#queue.splice(0, count);
+    this.#giveUpAtMs = performance.now() + LOCK_MAX_MS;
+    return count > 0;
   }
 
-  #commit(group: Pending[]): Outcome[] {
-    const { database, beforeCommit, hasRoom } = this.#options;
+  /** Settles the group; false when another process is in its way. */
+  #commit(): boolean {
+    const outcomes = this.#attempt();
+    if (outcomes === null) return false;
+    for (const [at, { settle }] of this.#group.entries()) settle(outcomes[at]);
+    this.#group = [];
+    this.#options.afterGroup?.();
+    return true;
+  }
+
+  #attempt(): Outcome[] | null {
+    const { database, beforeCommit, onCommit, hasRoom } = this.#options;
     let isCommitting = false;
     try {
-      if (this.#broken) throw this.#broken;
-      const isRoom = hasRoom?.(group.reduce((sum, { bytes }) => sum + bytes, 0)) ?? true;
-      return database.inTransaction(() => {
-        isCommitting = false;
-        const outcomes = group.map((pending) => this.#run(pending, isRoom));
+      if (this.#refusal !== null) throw this.#refusal;
+      const isRoom = hasRoom?.(this.#group.reduce((sum, { bytes }) => sum + bytes, 0)) ?? true;
+      const outcomes = database.tryTransaction(() => {
+        const results = this.#group.map((pending) => this.#run(pending, isRoom));
         beforeCommit?.();
         isCommitting = true;
-        return outcomes;
+        return results;
       });
+      onCommit?.();
+      return outcomes;
     } catch (error) {
+      if (isBusy(error) && performance.now() < this.#giveUpAtMs) return null;
       const doing = `writing ${database.name}`;
-      let failure = storeFailure(error, doing);
-      if (isCommitting && isIoError(error))
-        failure = new StoreError('unknown', `The disk failed at the end of a commit (${doing}).`, error);
-      if (isIoError(error)) this.#reconnect();
-      return group.map(() => ({ error: failure }));
+      const isUnknown = isCommitting && !isBusy(error) && !isFull(error);
+      if (isUnknown) this.#writeOver();
+      const failure = isUnknown
+        ? new StoreError('unknown', `The disk failed at the end of a commit (${doing}).`, error)
+        : storeFailure(error, doing);
+      return this.#group.map(() => ({ error: failure }));
     }
   }
 
@@ -117,12 +150,15 @@ export class GroupCommit {
     }
   }
 
-  #reconnect(): void {
+  /** The next commit begins in the WAL where the one began that failed; what is left of that has wrong checksums then. */
+  #writeOver(): void {
+    const { database, beforeCommit, onCommit } = this.#options;
     try {
-      this.#options.database.reconnect();
+      database.tryTransaction(() => beforeCommit?.());
+      onCommit?.();
     } catch (error) {
-      const message = `The store failed (${this.#options.database.name}); restart the service.`;
-      this.#broken = new StoreError('unavailable', message, error);
+      // Then the next commit does.
+      if (!isOfSqlite(error)) throw error;
     }
   }
 }

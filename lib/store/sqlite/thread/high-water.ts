@@ -1,13 +1,16 @@
 /**
  * Tells a file that has lost commits. SQLite takes a WAL up to its first frame that does not match its checksum for the whole
- * of it, so that one changed byte silently undoes every later commit; an older copy of a file put in place of it looks sound as
- * well. So each file counts its commits within itself, and the leases file keeps the highest count that was acknowledged.
+ * of it, so that one changed byte silently undoes every later commit; and an older copy of a file, or one without its WAL,
+ * looks sound as well. So each file counts its commits within itself, and a small file beside it keeps the highest count that
+ * was committed.
  *
- * The mark is written without a sync, after the outcomes were told: it never makes a commit wait, survives the end of the
- * process, and lags at most behind what the machine lost when it went down, which is harmless: a mark that is too low tells of
- * no loss that did not happen.
+ * The mark is written before the outcomes of a commit are told, without a sync: it survives the end of the process, and may
+ * fall back when the machine goes down, or when two processes write it at once, until the next commit: a mark that is too low
+ * tells of no loss that did not happen. Without a mark nothing is told: that is how an operator accepts a loss.
  */
-import { damagedFile, isOfSqlite } from '../store-failure.ts';
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { damagedFile } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
 export const COMMITS_SCHEMA = `
@@ -15,45 +18,68 @@ export const COMMITS_SCHEMA = `
   INSERT INTO commits VALUES (1, 0) ON CONFLICT DO NOTHING;
 `;
 
-export class HighWater {
-  readonly #marks: Database;
-  readonly #file: Database;
-  #count = 0;
-  #written = 0;
+/** `1234567` and blanks, and the end of the line. */
+const MARK_BYTES = 32;
 
-  /** `marks` is a connection of its own to the leases file. Throws StoreError 'damaged' when `file` lacks commits. */
-  constructor(marks: Database, file: Database) {
-    this.#marks = marks;
-    this.#file = file;
+export class HighWater {
+  readonly #name: string;
+  readonly #mark: number;
+  /** With the transaction under way. */
+  #next = 0;
+
+  /** `path` is that of the mark; it is made if need be. Throws an error of the file system. */
+  constructor(path: string, name: string) {
+    this.#name = name;
+    this.#mark = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    // Its place on the disk is taken now.
+    if (fstatSync(this.#mark).size < MARK_BYTES) this.#write(0);
+  }
+
+  /** Throws StoreError 'damaged' when the file behind the connection lacks commits. */
+  check(connection: DatabaseSync): void {
     // In this order: other processes go on committing meanwhile.
-    const mark =
-      marks.get<{ commits: number }>('SELECT commits FROM high_water WHERE file = ?', file.name)?.commits ?? 0;
-    const count = file.get<{ count: number }>('SELECT count FROM commits')?.count ?? 0;
-    if (count < mark) {
-      throw damagedFile(
-        file.name,
-        `lacks the last ${mark - count} of ${mark} commits that were acknowledged (a part of it was changed, or it is an older copy)`,
-      );
-    }
+    const mark = this.#read();
+    const count = countIn(connection);
+    if (count >= mark) return;
+    throw damagedFile(
+      this.#name,
+      `lacks the last ${mark - count} of ${mark} commits that were acknowledged (a part of it was changed, or it is an older copy)`,
+      `put back a backup of the whole directory, or delete ${this.#name}-mark to go on without those commits`,
+    );
   }
 
   /** Within a transaction of the file. */
-  count(): void {
-    this.#count = this.#file.get<{ count: number }>('UPDATE commits SET count = count + 1 RETURNING count')?.count ?? 0;
+  count(file: Database): void {
+    this.#next = file.get<{ count: number }>('UPDATE commits SET count = count + 1 RETURNING count')?.count ?? 0;
   }
 
-  /** After its commit. Left for the next time while the leases file cannot be written. */
-  mark(): void {
-    if (this.#count === this.#written) return;
+  /** It was committed. */
+  committed(): void {
     try {
-      this.#marks.run(
-        'INSERT INTO high_water VALUES (?, ?) ON CONFLICT (file) DO UPDATE SET commits = max(commits, excluded.commits)',
-        this.#file.name,
-        this.#count,
-      );
-      this.#written = this.#count;
-    } catch (error) {
-      if (!isOfSqlite(error)) throw error;
+      this.#write(Math.max(this.#next, this.#read()));
+    } catch {
+      // The commit stands; the next one marks it.
     }
   }
+
+  close(): void {
+    closeSync(this.#mark);
+  }
+
+  #write(count: number): void {
+    writeSync(this.#mark, `${String(count).padEnd(MARK_BYTES - 1)}\n`, 0);
+  }
+
+  /** 0 when there is none, or none that can be read. */
+  #read(): number {
+    const bytes = Buffer.alloc(MARK_BYTES);
+    readSync(this.#mark, bytes, 0, MARK_BYTES, 0);
+    const mark = Number(bytes.toString('latin1').replace(/\0/g, ' '));
+    return Number.isSafeInteger(mark) ? mark : 0;
+  }
+}
+
+/** Commits that a file has. */
+export function countIn(connection: DatabaseSync): number {
+  return (connection.prepare('SELECT count FROM commits').get() as { count: number } | undefined)?.count ?? 0;
 }

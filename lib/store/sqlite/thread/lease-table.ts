@@ -5,7 +5,6 @@ import type { Database } from './database.ts';
 /** A file of its own: a renewal never waits for what the log writes. */
 export const LEASES_SCHEMA = `
   CREATE TABLE IF NOT EXISTS leases (incarnation TEXT PRIMARY KEY, beat INTEGER NOT NULL, row TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS high_water (file TEXT PRIMARY KEY, commits INTEGER NOT NULL) STRICT;
 `;
 
 interface Row {

@@ -24,6 +24,10 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
+/** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
+const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, type, hash, CAST(count AS REAL) AS count, tally,
+  CAST(checksum AS REAL) AS checksum, body`;
+
 interface ShardRow {
   number: number;
   shard: number;
@@ -88,7 +92,7 @@ export class LogTables {
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Handover<LogEntry[]> {
     const number = this.#row(shard)?.number;
     if (number === undefined) return new Handover([], []);
-    const sql = `SELECT seq, epoch, entryId, kind, type, hash, count, tally, checksum, body FROM entries
+    const sql = `SELECT seq, ${ENTRY} FROM entries
       WHERE shard = ? AND seq > ? ORDER BY seq`;
     // Whoever replays or verifies the log wants what the disk holds.
     const entries = this.#database.fresh((connection) => {

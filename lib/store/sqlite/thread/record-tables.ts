@@ -24,8 +24,11 @@ export const RECORDS_SCHEMA = `
 /** Of a record's place: 2^31 shards with 2^32 new records each. */
 const PLACE_BITS = 32n;
 const BATCH_BYTES = 1024 * 1024;
-/** In one piece: every buffer that node:sqlite makes costs more than what is in it. */
-const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, seq,
+/**
+ * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws for an integer that is not exact, and the row would hide all
+ * others.
+ */
+const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, CAST(seq AS REAL) AS seq,
   CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
 
 interface ShardRow {

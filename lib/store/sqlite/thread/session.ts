@@ -11,18 +11,18 @@ import {
   type TableName,
   type Tables,
 } from '../requests.ts';
-import { isOfSqlite, storeFailure } from '../store-failure.ts';
+import { storeFailure } from '../store-failure.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { CATALOG_SCHEMA, CatalogTables } from './catalog-tables.ts';
 import { CONTRADICTIONS_SCHEMA, ContradictionTable } from './contradiction-table.ts';
-import { Database, type DatabaseOptions, type FileSettings } from './database.ts';
+import type { FileSettings } from './database.ts';
 import type { Outcome } from './group-commit.ts';
 import { KEYS_SCHEMA, KeyTable } from './key-table.ts';
 import { LEASES_SCHEMA, LeaseTable } from './lease-table.ts';
 import { LOG_SCHEMA, LogTables } from './log-tables.ts';
 import { OWNERS_SCHEMA, OwnerTable } from './owner-table.ts';
 import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
-import { StoreFile } from './store-file.ts';
+import { StoreFile, type StoreFileOptions } from './store-file.ts';
 import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
 
 const SMALL_PAGE_BYTES = 4_096;
@@ -40,7 +40,6 @@ interface Place {
 export class Session {
   readonly #post: Post;
   readonly #files: StoreFile[] = [];
-  readonly #marks: Database;
   readonly #places: { [T in TableName]?: Place } = {};
   #replies: Reply[] = [];
   #buffers: ArrayBuffer[] = [];
@@ -48,21 +47,13 @@ export class Session {
   /** Throws StoreError. */
   constructor(opening: Opening, post: Post) {
     this.#post = post;
-    const { folder, made, role } = opening;
-    const leases = { path: join(folder, 'leases.db'), schema: LEASES_SCHEMA, pageBytes: SMALL_PAGE_BYTES, made };
     try {
-      // The mark of a commit need not survive more than the process.
-      this.#marks = new Database({ ...leases, synchronous: false });
-      try {
-        if (role === 'log') this.#openLog(opening, leases);
-        else this.#openRecords(opening);
-        this.#places.thread = { file: null, table: this };
-      } catch (error) {
-        this.close();
-        throw error;
-      }
+      if (opening.role === 'log') this.#openLog(opening);
+      else this.#openRecords(opening);
+      this.#places.thread = { file: null, table: this };
     } catch (error) {
-      throw storeFailure(error, `opening ${folder}`);
+      this.close();
+      throw storeFailure(error, `opening ${opening.folder}`);
     }
   }
 
@@ -90,14 +81,13 @@ export class Session {
     (this.#places.records?.table as RecordTables | undefined)?.close();
     for (const file of this.#files) file.close();
     this.#flush();
-    this.#marks.close();
   }
 
-  #openLog({ folder, made, maxPages }: Opening, leases: DatabaseOptions): void {
+  #openLog({ folder, made, maxPages }: Opening): void {
     const schemas = [CATALOG_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
-    const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages }, this.#marks);
+    const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages, isCounted: true });
     const keys = new KeyTable(log.database);
     const usage = new UsageTables(log.database);
     this.#place(log, {
@@ -109,19 +99,19 @@ export class Session {
       contradictions: new ContradictionTable(log.database),
       owners: new OwnerTable(log.database),
     });
-    const leasesFile = this.#open(leases, null);
-    this.#place(leasesFile, { leases: new LeaseTable(leasesFile.database) });
+    const leases = this.#open(leasesIn(folder));
+    this.#place(leases, { leases: new LeaseTable(leases.database) });
   }
 
   #openRecords({ folder, made, maxPages }: Opening): void {
     const path = join(folder, 'records.db');
-    const options = { path, schema: RECORDS_SCHEMA, pageBytes: RECORDS_PAGE_BYTES, made, maxPages };
-    const records = this.#open(options, this.#marks);
+    const pageBytes = RECORDS_PAGE_BYTES;
+    const records = this.#open({ path, schema: RECORDS_SCHEMA, pageBytes, made, maxPages, isCounted: true });
     this.#place(records, { records: new RecordTables(records.database) });
   }
 
-  #open(options: DatabaseOptions, marks: Database | null): StoreFile {
-    const file = new StoreFile({ ...options, marks, onCommitted: () => this.#flush() });
+  #open(options: Omit<StoreFileOptions, 'onSettled'>): StoreFile {
+    const file = new StoreFile({ ...options, onSettled: () => this.#flush() });
     this.#files.push(file);
     return file;
   }
@@ -148,6 +138,13 @@ export class Session {
   }
 }
 
+/** Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss. */
+function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
+  const path = join(folder, 'leases.db');
+  const advice = 'stop all processes that use the directory and delete leases.db, which nothing is lost with';
+  return { path, schema: LEASES_SCHEMA, pageBytes: SMALL_PAGE_BYTES, made: false, advice, isCounted: false };
+}
+
 function attempt(run: () => unknown): Outcome {
   try {
     return { result: run() };
@@ -158,7 +155,8 @@ function attempt(run: () => unknown): Outcome {
 
 /** An error as it goes to the main thread. */
 export function faultOf(error: unknown, doing: string): Fault {
-  if (error instanceof RangeError && !isOfSqlite(error)) return { kind: 'caller', message: error.message };
+  const isCallers = error instanceof RangeError && (error as NodeJS.ErrnoException).code === undefined;
+  if (isCallers) return { kind: 'caller', message: error.message };
   const { kind, message } = error instanceof StoreError ? error : storeFailure(error, doing);
   return { kind, message };
 }

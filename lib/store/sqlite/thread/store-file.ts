@@ -1,15 +1,18 @@
-import { statfsSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { isOfSqlite } from '../store-failure.ts';
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../../port.ts';
+import { FORMAT_FILE } from '../format-file.ts';
+import { damagedFile, isOfSqlite } from '../store-failure.ts';
 import { Database, type DatabaseOptions } from './database.ts';
 import { GroupCommit, type Outcome } from './group-commit.ts';
-import { COMMITS_SCHEMA, HighWater } from './high-water.ts';
+import { COMMITS_SCHEMA, countIn, HighWater } from './high-water.ts';
 
 export interface StoreFileOptions extends DatabaseOptions {
-  /** A connection of its own to the leases file; null for a file whose commits are not counted. */
-  marks: Database | null;
+  /** Whether its commits are counted, so that a loss is told. */
+  isCounted: boolean;
   /** Sends the outcomes of a group on their way. */
-  onCommitted(): void;
+  onSettled(): void;
 }
 
 /** How often the WAL is taken over into the file, and after how much of it at once. */
@@ -23,36 +26,42 @@ export class StoreFile {
   readonly database: Database;
   readonly #commit: GroupCommit;
   readonly #timer: NodeJS.Timeout;
-  readonly #folder: string;
+  readonly #path: string;
+  readonly #inode: number;
+  readonly #highWater: HighWater | null;
   /** What the WAL holds that the file does not: so much the file has yet to grow by, at most. */
   #walBytes = 0;
   #checkpointAtBytes = CHECKPOINT_MIN_BYTES;
 
   /** Throws StoreError or an error of node:sqlite. */
-  constructor({ marks, onCommitted, ...options }: StoreFileOptions) {
-    const schema = marks === null ? options.schema : options.schema + COMMITS_SCHEMA;
-    this.database = new Database({ ...options, schema });
-    this.#folder = dirname(options.path);
-    let highWater: HighWater | null = null;
+  constructor({ isCounted, onSettled, ...options }: StoreFileOptions) {
+    const { path, schema, made } = options;
+    this.#path = path;
+    const highWater = isCounted ? new HighWater(`${path}-mark`, basename(path)) : null;
+    this.#highWater = highWater;
     try {
-      if (marks !== null) highWater = new HighWater(marks, this.database);
+      const inspect = (connection: DatabaseSync) => highWater?.check(connection);
+      this.database = new Database({ ...options, schema: isCounted ? schema + COMMITS_SCHEMA : schema, inspect });
+      if (isCounted && !made) this.#assertNew();
+      this.#inode = statSync(path).ino;
     } catch (error) {
-      this.database.close();
+      highWater?.close();
       throw error;
     }
     this.#commit = new GroupCommit({
       database: this.database,
       hasRoom: (bytes) => this.#hasRoom(bytes),
-      beforeCommit: () => highWater?.count(),
-      afterCommit: () => {
-        onCommitted();
-        highWater?.mark();
-        this.database.forgetCache();
-        this.#walBytes = this.database.walBytes;
-        if (this.#walBytes >= this.#checkpointAtBytes) this.#checkpoint();
+      beforeCommit: () => highWater?.count(this.database),
+      onCommit: () => highWater?.committed(),
+      afterGroup: () => {
+        onSettled();
+        this.#keepUp();
       },
     });
-    this.#timer = setInterval(() => this.#checkpoint(), CHECKPOINT_EVERY_MS);
+    this.#timer = setInterval(() => {
+      this.#assertInPlace();
+      this.#checkpoint();
+    }, CHECKPOINT_EVERY_MS);
   }
 
   submit(operation: () => unknown, bytes: number, settle: (outcome: Outcome) => void): void {
@@ -64,14 +73,52 @@ export class StoreFile {
     clearInterval(this.#timer);
     this.#commit.drain();
     this.database.close();
+    this.#highWater?.close();
+  }
+
+  /** What follows a group; nothing of it concerns what was committed. */
+  #keepUp(): void {
+    try {
+      this.database.forgetCache();
+      this.#walBytes = this.database.walBytes;
+    } catch (error) {
+      if (!isOfSqlite(error)) throw error;
+    }
+    if (this.#walBytes >= this.#checkpointAtBytes) this.#checkpoint();
+  }
+
+  /** A first start that was cut short leaves no commit behind. */
+  #assertNew(): void {
+    const format = join(dirname(this.#path), FORMAT_FILE);
+    const count = this.database.fresh(countIn);
+    // Another process may have made the folder meanwhile.
+    if (count === 0 || existsSync(format)) return;
+    this.database.close();
+    throw damagedFile(FORMAT_FILE, 'is missing', `put it back: ${basename(this.#path)} holds ${count} commits`);
+  }
+
+  /** What is written to a file that was removed, or that another was put in place of, is gone at the end of the process. */
+  #assertInPlace(): void {
+    try {
+      if (statSync(this.#path).ino === this.#inode) return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return;
+    }
+    const name = basename(this.#path);
+    this.#commit.refuse(
+      new StoreError('unavailable', `${name} was removed from the data directory, or replaced: restart the service.`),
+    );
   }
 
   #hasRoom(bytes: number): boolean {
-    const hasRoom = () => this.#freeBytes() >= this.#walBytes + 2 * bytes + RESERVE_BYTES;
-    if (hasRoom()) return true;
-    // A WAL that was taken over is written again from its beginning.
+    const freeBytes = this.#freeBytes();
+    if (freeBytes >= this.#walBytes + 2 * bytes + RESERVE_BYTES) return true;
     this.#checkpoint();
-    return hasRoom();
+    if (this.#walBytes > 0) return freeBytes >= this.#walBytes + 2 * bytes + RESERVE_BYTES;
+    // All was taken over: the WAL is written again from its beginning, and the file has pages that hold nothing.
+    const { freeListBytes, walFileBytes } = this.database;
+    const grownBytes = Math.max(0, 2 * bytes - freeListBytes) + Math.max(0, 2 * bytes - walFileBytes);
+    return grownBytes === 0 || this.#freeBytes() >= grownBytes + RESERVE_BYTES;
   }
 
   #checkpoint(): void {
@@ -88,7 +135,7 @@ export class StoreFile {
 
   #freeBytes(): number {
     try {
-      const { bavail, bsize } = statfsSync(this.#folder);
+      const { bavail, bsize } = statfsSync(dirname(this.#path));
       return bavail * bsize;
     } catch {
       return Number.POSITIVE_INFINITY;
