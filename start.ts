@@ -48,11 +48,12 @@ function refuse(error: unknown): never {
   process.exit(error instanceof ConfigError ? EXIT_MISUSED : EXIT_REFUSED);
 }
 
-/** Stops gracefully on the first signal or fault, at once on the second. */
+/** Stops gracefully on the first signal or fault, or when its parent has ended; at once on the second signal. */
 class Shutdown {
   #provec: Promise<Provec>;
   #log: Logger;
   #begun = false;
+  #isSignalled = false;
 
   constructor(provec: Promise<Provec>, log: Logger) {
     this.#provec = provec;
@@ -62,7 +63,10 @@ class Shutdown {
   listen(): void {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (this.#begun) process.exit(128 + constants.signals[signal]);
+        if (this.#isSignalled) process.exit(128 + constants.signals[signal]);
+        this.#isSignalled = true;
+        // A signal to the whole group ends the parent too, which may be seen first.
+        if (this.#begun) return;
         this.#log.info(`stopping on ${signal}`);
         void this.#stop(0);
       });

@@ -1,11 +1,15 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../support/accounts.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { runningIn } from '../support/process-group.ts';
 import { TEST_KEY } from '../support/service.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 
 const DIMENSIONS = 256;
 const STOP_MAX_MS = 30_000;
@@ -91,5 +95,26 @@ test('requests in flight at SIGTERM end with 200, new connections are refused, t
   for (const [name, count] of Object.entries({ slow: 1, large: 1_000, anchored: 210 })) {
     const { body } = await service.api('GET', `/collections/${name}/verify`);
     expect(body).toMatchObject({ state: 'match', verified: true, vectorCount: count });
+  }
+});
+
+test('a signal that comes when the end of the parent has begun the stop does not cut it short', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'provec-orphan-'));
+  // Its parent is not the one that it is told of.
+  const orphan = new StartedProcess({
+    PROVEC_PORT: '0',
+    PROVEC_DATA_DIR: dataDir,
+    PROVEC_LEDGER: 'off',
+    SUPERVISOR_PID: '1',
+  });
+  try {
+    await until('the stop begins', () => orphan.stderr.includes('what started this process has ended'));
+    orphan.child.kill('SIGTERM');
+    expect(await orphan.ended).toEqual({ code: 0, signal: null });
+    expect(orphan.stderr).toContain('"stopped"');
+  } finally {
+    orphan.dispose();
+    await orphan.ended;
+    await rm(dataDir, { recursive: true, force: true });
   }
 });
