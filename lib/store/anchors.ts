@@ -46,6 +46,24 @@ export interface AnchorRow {
   closing: boolean;
 }
 
+/** A row whose cuts have the form in which an adapter stores them. */
+export type AnchorRowWith<C> = Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirmed'> & {
+  wanted: C | null;
+  inFlight: (Omit<InFlight, 'cut'> & { cut: C | null }) | null;
+  confirmed: (Omit<Confirmed, 'cut'> & { cut: C }) | null;
+};
+
+/** The row with each of its cuts converted. */
+export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From) => To): AnchorRowWith<To> {
+  const { wanted, inFlight, confirmed } = row;
+  return {
+    ...row,
+    wanted: wanted && convert(wanted),
+    inFlight: inFlight && { ...inFlight, cut: inFlight.cut && convert(inFlight.cut) },
+    confirmed: confirmed && { ...confirmed, cut: convert(confirmed.cut) },
+  };
+}
+
 export type AnchorHistoryItem = Omit<Confirmed, 'cut'>;
 
 /** 'due': a transaction is to be sent or followed. 'halted': an operator is to decide. */

@@ -1,4 +1,4 @@
-import type { ShardHead } from '../shard/shard-head.ts';
+import { EMPTY_HEAD, type ShardHead } from '../shard/shard-head.ts';
 import type { ShardKey } from '../shard/shard-key.ts';
 
 /** What a committed entry adds to its account's usage; counted exactly once, with the entry itself. */
@@ -25,6 +25,12 @@ export interface LogEntry {
   head: ShardHead;
   tally: Tally | null;
   body: Uint8Array;
+}
+
+/** What reading gives in place of an entry whose stored bytes do not decode. */
+export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
+  const head = { ...EMPTY_HEAD, seq };
+  return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
 }
 
 export interface ShardLog {

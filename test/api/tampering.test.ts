@@ -1,7 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { overwriteOnDisk } from '../support/intruder.ts';
 import { startService, type TestService } from '../support/service.ts';
 
 let service: TestService;
@@ -10,21 +9,6 @@ beforeEach(async () => {
   service = await startService({ PROVEC_LOG_LEVEL: 'silent' });
 });
 afterEach(() => service.stop());
-
-/** Changes stored bytes as an intruder with access to the disk would; counts the places. */
-async function replaceOnDisk(dataDir: string, from: string, to: string): Promise<number> {
-  let places = 0;
-  for (const name of ['log.db', 'records.db']) {
-    const path = join(dataDir, name);
-    const bytes = await readFile(path);
-    for (let at = bytes.indexOf(from); at >= 0; at = bytes.indexOf(from, at + 1)) {
-      bytes.write(to, at);
-      places += 1;
-    }
-    await writeFile(path, bytes);
-  }
-  return places;
-}
 
 async function upsert(id: string, text: string) {
   const records = [{ id, values: [1, 0, 0], metadata: { text } }];
@@ -42,7 +26,7 @@ test.each([1, 4])(
     expect(before).toMatchObject({ state: 'match', vectorCount: 3 });
 
     await service.provec.stop();
-    expect(await replaceOnDisk(service.dataDir, 'paid to bob', 'paid to eve')).toBeGreaterThan(0);
+    expect(overwriteOnDisk(service.dataDir, 'paid to bob', 'paid to eve', /\.db$/)).toBeGreaterThan(0);
     await service.restart();
 
     const tampered = {

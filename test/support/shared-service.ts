@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type Api, apiClient } from './api-client.ts';
+import type { Api } from './api-client.ts';
 import { LENDER_VARIABLE, type LentService } from './lent-services.ts';
-import { createTenant, type Tenant } from './tenant.ts';
+import { createTenant } from './tenant.ts';
 
 /** An account in a service that other test files use as well. */
 export interface SharedService {
   readonly url: string;
-  readonly accountId: string;
   /** With the account's first key, which may do everything in the account. */
   readonly api: Api;
-  readonly key: Tenant['key'];
 }
 
 /** An account of its own, on the plan without limits, for tests that need nothing of a service but its API. */
@@ -17,6 +15,6 @@ export async function shareService(kind: LentService = 'plain'): Promise<SharedS
   const response = await fetch(`${process.env[LENDER_VARIABLE]}/${kind}`);
   const url = await response.text();
   if (!response.ok) throw new Error(`the shared service did not start: ${url}`);
-  const { account, key } = await createTenant({ url }, 'enterprise', randomUUID());
-  return { url, accountId: account.id, key, api: apiClient(url, key.secret) };
+  const { api } = await createTenant({ url }, 'enterprise', randomUUID());
+  return { url, api };
 }

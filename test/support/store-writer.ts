@@ -9,7 +9,18 @@ import { entry, put } from '../contract/store-rows.ts';
 const [, , folder, collectionId] = process.argv;
 const store = await openSqliteStore(folder);
 // Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
-const say = (line: string) => writeSync(1, `${line}\n`);
+function say(line: string): void {
+  for (;;) {
+    try {
+      writeSync(1, `${line}\n`);
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+      // Whoever reads has yet to make room in the pipe.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}
 
 let isTold = false;
 process.on('SIGTERM', () => {
@@ -18,7 +29,7 @@ process.on('SIGTERM', () => {
 
 async function append(index: number): Promise<void> {
   const shard = `${collectionId}.${index}`;
-  const tally = { accountId: 'account', month: '2026-11', writes: 1, vectors: 1 };
+  const tally = { accountId: collectionId, month: '2026-11', writes: 1, vectors: 1 };
   for (let seq = ((await store.log.head(shard))?.seq ?? 0) + 1; !isTold; seq++) {
     const body = Buffer.alloc(seq % 50 === 0 ? 300_000 : 1_000, seq);
     if ((await store.log.append(entry(shard, seq, { tally, body }))) !== 'committed') throw new Error('conflict');

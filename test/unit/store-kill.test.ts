@@ -1,85 +1,120 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+/**
+ * Processes write to one folder; one after the other is killed, or closes the store, at a random instant, is held to what it had said, and is started again: so
+ * files are opened, closed and recovered beside writers.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { newCollection, readAll } from '../contract/store-rows.ts';
 import { isThorough } from '../support/effort.ts';
 import { invariant } from '../support/invariant.ts';
 import { randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
+import { StartedProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 
-const KILLS = isThorough ? 12 : 5;
 const SHARDS = 4;
+const MONTH = '2026-11';
+const SCRIPT = join(import.meta.dirname, '../support/store-writer.ts');
 const random = randomFrom(seed);
 
-/** Runs the writer until it has said `lines` lines, kills it then, and gives all that it said. */
-async function runUntilKilled(folder: string, collectionId: string, lines: number): Promise<string[]> {
-  const writer = spawn(
-    process.execPath,
-    [join(import.meta.dirname, '../support/store-writer.ts'), folder, collectionId],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const said: string[] = [];
-  let rest = '';
-  writer.stdout.setEncoding('utf8').on('data', (text: string) => {
-    const parts = (rest + text).split('\n');
-    rest = parts.pop()!;
-    said.push(...parts);
-    if (said.length >= lines) writer.kill('SIGKILL');
-  });
-  const [, signal] = await once(writer, 'close');
-  expect(signal).toBe('SIGKILL');
-  return said;
-}
+/** Writes to a collection of its own, in one life after the other. */
+class Writer {
+  readonly #folder: string;
+  readonly #collectionId = newCollection().id;
+  /** Entries of each shard, and the mark of the records, that are known to be there. */
+  readonly #committed = Array.from({ length: SHARDS }, () => 0);
+  #applied = 0;
+  #run: StartedProcess;
 
-async function outlivesKills(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'provec-kill-'));
-  const { id } = newCollection();
-  const acknowledged = Array.from({ length: SHARDS }, () => 0);
-  let applied = 0;
-  try {
-    for (let kill = 0; kill < KILLS; kill++) {
-      for (const line of await runUntilKilled(folder, id, 1 + Math.floor(random() * 399))) {
-        const [who, seq] = line.split(' ');
-        if (who === 'r') applied = Math.max(applied, Number(seq));
-        else if (who !== 'open') acknowledged[Number(who)] = Math.max(acknowledged[Number(who)], Number(seq));
-      }
-      const store = await openSqliteStore(folder);
-      let committed = 0;
-      for (let index = 0; index < SHARDS; index++) {
-        const entries = await store.log.read(`${id}.${index}`, 0, Number.MAX_SAFE_INTEGER);
-        expect(entries.length).toBeGreaterThanOrEqual(acknowledged[index]);
-        // At most the one append in flight beyond what was said.
-        expect(entries.length).toBeLessThanOrEqual(acknowledged[index] + 1);
-        expect(entries.every(({ seq, body }, i) => seq === i + 1 && body.every((byte) => byte === seq % 256))).toBe(
-          true,
-        );
-        expect((await store.log.head(`${id}.${index}`))?.seq ?? 0).toBe(entries.length);
-        acknowledged[index] = entries.length;
-        committed += entries.length;
-      }
-      expect(await store.usage.read('account', '2026-11')).toEqual({
-        writes: committed,
-        queries: 0,
-        vectors: committed,
-      });
-      const mark = await store.records.appliedSeq(`${id}.0`);
-      expect(mark).toBeGreaterThanOrEqual(applied);
-      const records = await readAll(await store.records.scan(`${id}.0`));
-      expect(records.size).toBe(mark === 0 ? 0 : mark + 1);
-      if (mark > 0) expect(records.get('newest')?.seq).toBe(mark);
-      await store.close();
+  constructor(folder: string) {
+    this.#folder = folder;
+    this.#run = this.#start();
+  }
+
+  restart(): void {
+    this.#run = this.#start();
+  }
+
+  async hasSaid(lines: number): Promise<void> {
+    const run = this.#run;
+    await until('a writer has written', () => run.stdout.split('\n').length > lines || run.stderr !== '');
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    this.#run.child.kill(signal);
+    const { code, signal: endedBy } = await this.#run.ended;
+    expect({ code, endedBy, stderr: this.#run.stderr }).toEqual(
+      signal === 'SIGKILL' ? { code: null, endedBy: signal, stderr: '' } : { code: 0, endedBy: null, stderr: '' },
+    );
+  }
+
+  dispose(): void {
+    this.#run.dispose();
+  }
+
+  /** Holds the store to what was said in the life that ended, and takes what is there for the beginning of the next; `whole`: to what was said in all lives. */
+  async check({ log, records, usage }: Store, whole: boolean): Promise<void> {
+    const acknowledged = [...this.#committed];
+    for (const line of this.#run.stdout.split('\n').slice(0, -1)) {
+      const [who, seq] = line.split(' ');
+      if (who === 'r') this.#applied = Number(seq);
+      else if (who !== 'open') acknowledged[Number(who)] = Number(seq);
     }
-    expect(acknowledged.every((seq) => seq > 0)).toBe(true);
-  } finally {
-    rmSync(folder, { recursive: true });
+    for (const [index, seq] of acknowledged.entries()) {
+      const shard = `${this.#collectionId}.${index}`;
+      const afterSeq = whole ? 0 : this.#committed[index];
+      const entries = await log.read(shard, afterSeq, Number.MAX_SAFE_INTEGER);
+      const newest = afterSeq + entries.length;
+      expect(newest).toBeGreaterThanOrEqual(seq);
+      // At most the one append in flight beyond what was said.
+      expect(newest).toBeLessThanOrEqual(seq + 1);
+      expect(entries.every((entry, at) => entry.seq === afterSeq + at + 1)).toBe(true);
+      expect(entries.every(({ seq: at, body }) => Buffer.alloc(body.length, at).equals(body))).toBe(true);
+      expect((await log.head(shard))?.seq ?? 0).toBe(newest);
+      this.#committed[index] = newest;
+    }
+    const total = this.#committed.reduce((sum, count) => sum + count);
+    expect(await usage.read(this.#collectionId, MONTH)).toEqual({ writes: total, queries: 0, vectors: total });
+    const mark = await records.appliedSeq(`${this.#collectionId}.0`);
+    expect(mark).toBeGreaterThanOrEqual(this.#applied);
+    const found = await readAll(await records.scan(`${this.#collectionId}.0`));
+    expect(found.size).toBe(mark === 0 ? 0 : mark + 1);
+    if (mark > 0) expect(found.get('newest')?.seq).toBe(mark);
+  }
+
+  #start(): StartedProcess {
+    return new StartedProcess({}, [], [process.execPath, SCRIPT, this.#folder, this.#collectionId]);
   }
 }
 
-test(`nothing acknowledged is missing after ${KILLS} SIGKILLs at random instants, and no log has a gap`, () =>
-  invariant('what was acknowledged outlives SIGKILL', outlivesKills));
+async function outlivesEnds(writerCount: number, ends: number, linesMax: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'provec-kill-'));
+  const writers = Array.from({ length: writerCount }, () => new Writer(folder));
+  try {
+    for (let end = 0; end < ends; end++) {
+      const writer = writers[end % writerCount];
+      await writer.hasSaid(1 + Math.floor(random() * linesMax));
+      await writer.end(random() < 0.7 ? 'SIGKILL' : 'SIGTERM');
+      const store = await openSqliteStore(folder);
+      await writer.check(store, end >= ends - writerCount);
+      await store.close();
+      writer.restart();
+    }
+  } finally {
+    for (const writer of writers) writer.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test.each([
+  [isThorough ? 12 : 5, 1, 400],
+  [isThorough ? 120 : 9, 3, 60],
+])(
+  'nothing acknowledged is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
+  (ends, writerCount, linesMax) =>
+    invariant('what was acknowledged outlives SIGKILL', () => outlivesEnds(writerCount, ends, linesMax)),
+);

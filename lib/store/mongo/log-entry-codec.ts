@@ -1,7 +1,6 @@
 import { Binary } from 'mongodb';
-import { EMPTY_HEAD } from '../../shard/shard-head.ts';
 import type { ShardKey } from '../../shard/shard-key.ts';
-import type { LogEntry, Tally } from '../log.ts';
+import { damagedEntry, type LogEntry, type Tally } from '../log.ts';
 import { idPart, joined, lastNumber, numberPart } from './document-id.ts';
 import { bytesOf, decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 
@@ -73,9 +72,4 @@ function isTally(tally: Tally | null): boolean {
     Number.isSafeInteger(writes) &&
     Number.isSafeInteger(vectors)
   );
-}
-
-function damagedEntry(shard: ShardKey, seq: number): LogEntry {
-  const head = { ...EMPTY_HEAD, seq };
-  return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
 }

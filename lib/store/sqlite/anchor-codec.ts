@@ -1,5 +1,5 @@
 import type { Cut, NodeType } from '../../shard/shard-head.ts';
-import { type AnchorRow, type AnchorStanding, type Confirmed, type InFlight, standingOf } from '../anchors.ts';
+import { type AnchorRow, type AnchorRowWith, type AnchorStanding, standingOf, withCuts } from '../anchors.ts';
 import { decodeRow, headOf } from './row-codec.ts';
 import { damaged } from './store-failure.ts';
 
@@ -13,33 +13,16 @@ export interface EncodedAnchor {
 }
 
 type CutJson = { seq: number; type: NodeType; hash: string; count: number }[];
-interface AnchorJson extends Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirmed'> {
-  wanted: CutJson | null;
-  inFlight: (Omit<InFlight, 'cut'> & { cut: CutJson | null }) | null;
-  confirmed: (Omit<Confirmed, 'cut'> & { cut: CutJson }) | null;
-}
 
 export function encodeAnchor(anchor: AnchorRow): EncodedAnchor {
-  const { collectionId, revision, wantedAt, wanted, inFlight, confirmed } = anchor;
-  const json: AnchorJson = {
-    ...anchor,
-    wanted: wanted && cutToJson(wanted),
-    inFlight: inFlight && { ...inFlight, cut: inFlight.cut && cutToJson(inFlight.cut) },
-    confirmed: confirmed && { ...confirmed, cut: cutToJson(confirmed.cut) },
-  };
-  return { collectionId, revision, standing: standingOf(anchor), wantedAt, row: JSON.stringify(json) };
+  const { collectionId, revision, wantedAt } = anchor;
+  const row = JSON.stringify(withCuts(anchor, cutToJson));
+  return { collectionId, revision, standing: standingOf(anchor), wantedAt, row };
 }
 
 /** Throws StoreError 'damaged'. */
 export function decodeAnchor(row: string): AnchorRow {
-  const json = decodeRow<AnchorJson>(row, 'An anchor row');
-  const { wanted, inFlight, confirmed } = json;
-  return {
-    ...json,
-    wanted: wanted && cutFromJson(wanted),
-    inFlight: inFlight && { ...inFlight, cut: inFlight.cut && cutFromJson(inFlight.cut) },
-    confirmed: confirmed && { ...confirmed, cut: cutFromJson(confirmed.cut) },
-  };
+  return withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
 }
 
 function cutToJson(cut: Cut): CutJson {

@@ -105,13 +105,10 @@ export const OPERATIONS = {
     closeScan: 'read',
     dropSlice: 'write',
   },
-} as const satisfies { [T in TableName]: { [O in OperationOf<T>]: 'read' | 'write' } };
+} as const satisfies { [T in TableName]: { [O in keyof Tables[T]]?: 'read' | 'write' } };
 
 /** Names of a table's operations. */
-export type OperationOf<T extends TableName> = Exclude<
-  { [O in keyof Tables[T]]: Tables[T][O] extends (...args: never) => unknown ? O : never }[keyof Tables[T]],
-  'close' | 'forget' | 'tally'
->;
+export type OperationOf<T extends TableName> = keyof (typeof OPERATIONS)[T] & keyof Tables[T];
 
 /** The operations of a table as the main thread has them. */
 export type Remote<T extends TableName> = {

@@ -1,14 +1,15 @@
-import { access, mkdir, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Catalog } from '../catalog.ts';
 import type { Store } from '../port.ts';
 import { SqliteAnchors } from './anchors.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { checkFormat, writeFormat } from './format-file.ts';
-import { SqliteLog } from './log.ts';
+import { logOf } from './log.ts';
 import { pages } from './pages.ts';
 import { SqliteRecords } from './records.ts';
-import type { Remote } from './requests.ts';
+import type { Remote, Role } from './requests.ts';
 import { damagedFile, storeFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
 import type { FileSettings } from './thread/database.ts';
@@ -42,7 +43,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     const made = await checkFiles(folder);
     const checkpoints = new FolderCheckpoints(join(folder, 'checkpoints'), staging);
     await checkpoints.open();
-    const open = async (role: 'log' | 'records'): Promise<StoreThread> => {
+    const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ role, folder, made, maxPages });
       threads.push(thread);
       return thread;
@@ -62,18 +63,9 @@ async function checkFiles(folder: string): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const made = await checkFormat(folder);
   if (!made) return false;
-  for (const name of FILES) if (!(await isThere(join(folder, name)))) throw damagedFile(name, 'is missing');
+  const missing = FILES.find((name) => !existsSync(join(folder, name)));
+  if (missing !== undefined) throw damagedFile(missing, 'is missing');
   return true;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return false;
-      throw error;
-    },
-  );
 }
 
 /** All of them, or the first failure once every one has ended. */
@@ -96,7 +88,7 @@ function assemble(
   return {
     catalog: catalogOf(log.remote('catalog')),
     keys: log.remote('keys'),
-    log: new SqliteLog(log),
+    log: logOf(log),
     records: new SqliteRecords(materialised),
     checkpoints,
     usage,

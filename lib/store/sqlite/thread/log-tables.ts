@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
-import { EMPTY_HEAD, type ShardHead } from '../../../shard/shard-head.ts';
+import type { ShardHead } from '../../../shard/shard-head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
-import type { LogEntry, Tally } from '../../log.ts';
+import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
 import { Handover } from '../handover.ts';
 import { decodeRow, headOf } from '../row-codec.ts';
 import type { Database } from './database.ts';
@@ -193,8 +193,7 @@ function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
   } catch {
     // Said below.
   }
-  const head = { ...EMPTY_HEAD, seq };
-  return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
+  return damagedEntry(shard, seq);
 }
 
 function checksumOf(row: Omit<EntryRow, 'checksum' | 'body'>): number {

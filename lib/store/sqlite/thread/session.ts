@@ -32,7 +32,7 @@ const RECORDS_PAGE_BYTES = 8_192;
 type Post = (message: FromThread, buffers?: ArrayBuffer[]) => void;
 
 interface Place {
-  file: StoreFile | null;
+  file: StoreFile;
   table: object;
 }
 
@@ -50,7 +50,7 @@ export class Session {
     try {
       if (opening.role === 'log') this.#openLog(opening);
       else this.#openRecords(opening);
-      this.#places.thread = { file: null, table: this };
+      this.#place(this.#files[0], { thread: this });
     } catch (error) {
       this.close();
       throw storeFailure(error, `opening ${opening.folder}`);
@@ -63,11 +63,12 @@ export class Session {
     if (place === undefined || kind === undefined) throw new Error(`no operation ${table}.${operation} here`);
     const run = () => (place.table as Record<string, (...args: unknown[]) => unknown>)[operation](...args);
     const { file } = place;
-    if (kind === 'write' && file !== null) {
-      file.submit(run, bytes, (outcome) => this.#reply(id, outcome, `writing ${file.database.name}`));
+    const { name } = file.database;
+    if (kind === 'write') {
+      file.submit(run, bytes, (outcome) => this.#reply(id, outcome, `writing ${name}`));
       return;
     }
-    this.#reply(id, attempt(run), `reading ${file?.database.name ?? 'the settings'}`);
+    this.#reply(id, attempt(run), `reading ${name}`);
     this.#flush();
   }
 

@@ -111,10 +111,10 @@ export class StoreFile {
   }
 
   #hasRoom(bytes: number): boolean {
-    const freeBytes = this.#freeBytes();
-    if (freeBytes >= this.#walBytes + 2 * bytes + RESERVE_BYTES) return true;
+    const isEnough = () => this.#freeBytes() >= this.#walBytes + 2 * bytes + RESERVE_BYTES;
+    if (isEnough()) return true;
     this.#checkpoint();
-    if (this.#walBytes > 0) return freeBytes >= this.#walBytes + 2 * bytes + RESERVE_BYTES;
+    if (this.#walBytes > 0) return isEnough();
     // All was taken over: the WAL is written again from its beginning, and the file has pages that hold nothing.
     const { freeListBytes, walFileBytes } = this.database;
     const grownBytes = Math.max(0, 2 * bytes - freeListBytes) + Math.max(0, 2 * bytes - walFileBytes);
@@ -123,9 +123,7 @@ export class StoreFile {
 
   #checkpoint(): void {
     try {
-      // Others write to it as well.
-      this.#walBytes = this.database.walBytes;
-      if (this.#walBytes > 0) this.#walBytes = this.database.checkpoint();
+      this.#walBytes = this.database.checkpoint();
     } catch (error) {
       // The WAL still has it all.
       if (!isOfSqlite(error)) throw error;
