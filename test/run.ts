@@ -4,11 +4,12 @@
  * A file that failed is tried once more, alone: what passes then is named UNSTEADY and belongs onto the list in docs/testing.md; what fails again is red. A failure
  * whose message holds the word INVARIANT (a lost write, a wrong root, a passed limit) is never tried again, nor are more files than a few: that is no accident.
  */
-import { failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';
+import { failedFiles, runJest, shortName, slowestFiles, temporaryFolder } from './jest-run.ts';
 
 const RETRIED_MAX = 3;
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const temporary = temporaryFolder();
 const began = performance.now();
 const problems: string[] = [];
 const outlived: string[] = [];
@@ -18,7 +19,7 @@ let failed = 1;
 /** Tries the files again, and corrects `passed` and `failed` by what comes of it. */
 async function again(names: string[]): Promise<void> {
   console.log(`\ntrying again, alone: ${names.map(shortName).join(' ')}\n`);
-  const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names]);
+  const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names], {}, temporary);
   const still = result === null ? names : failedFiles(result).map(({ name }) => name);
   for (const name of names.filter((each) => !still.includes(each)))
     console.log(`UNSTEADY: ${shortName(name)} failed, then passed alone: onto the list in docs/testing.md`);
@@ -28,7 +29,8 @@ async function again(names: string[]): Promise<void> {
   failed = stillFailed;
 }
 
-const run = await runJest([`--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 2}`, ...process.argv.slice(2)]);
+const workers = `--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 2}`;
+const run = await runJest([workers, ...process.argv.slice(2)], {}, temporary);
 if (run.result === null) {
   problems.push(`jest ended with ${run.code} before it wrote its result: a crash, or process.exit in a test`);
 } else {

@@ -105,7 +105,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
     });
 
     test('what is due, and what is halted, is told by standing, whatever way a row took', async () => {
-      const { anchors } = subject.store;
+      const { anchors } = await subject.fresh();
       const { id } = newCollection();
       const halted = { reason: 'the roots differ', at: at(1) };
       const ways: [Partial<AnchorRow>, 'due' | 'halted' | 'settled'][] = [
@@ -134,7 +134,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
     });
 
     test('what is due is paged through', async () => {
-      const { anchors } = subject.store;
+      const { anchors } = await subject.fresh();
       const ids = Array.from({ length: 1_050 }, () => newCollection().id);
       await Promise.all(ids.map((id) => anchors.add(row(id, 1, { closing: true }))));
       await anchors.add(row(newCollection().id, 1));
@@ -167,7 +167,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
     });
 
     test('all rows are paged through, and a removed one leaves with its history', async () => {
-      const { anchors } = subject.store;
+      const { anchors } = await subject.fresh();
       const ids = Array.from({ length: 450 }, () => newCollection().id);
       await Promise.all(ids.map((id) => anchors.add(row(id, 0))));
       const gone = ids[0];
@@ -192,7 +192,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
     });
 
     test("instances' beats are written over each other until they end", async () => {
-      const { anchors } = subject.store;
+      const { anchors } = await subject.fresh();
       const [one, other] = [randomUUID(), randomUUID()];
       const beat = (instance: string, number: number) => ({
         instance,

@@ -1,9 +1,16 @@
-import { describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, newAccount, newBatch, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
 
 export function catalogContract(subject: StoreUnderTest): void {
   describe('catalog', () => {
+    let one: string;
+    let two: string;
+    beforeEach(() => {
+      [one, two] = [randomUUID(), randomUUID()];
+    });
+
     test('a collection is found by id and by name, and by nobody else', async () => {
       const { catalog } = subject.store;
       const row = newCollection();
@@ -16,34 +23,34 @@ export function catalogContract(subject: StoreUnderTest): void {
     });
 
     test('of many creators of one name exactly one succeeds', async () => {
-      const rows = Array.from({ length: 20 }, () => newCollection({ accountId: 'one' }));
+      const rows = Array.from({ length: 20 }, () => newCollection({ accountId: one }));
       const outcomes = await Promise.all(rows.map((row) => subject.store.catalog.createCollection(row, null)));
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1);
       expect(outcomes.filter((outcome) => outcome === 'exists')).toHaveLength(19);
-      const found = await subject.store.catalog.findCollection('one', 'a-collection');
+      const found = await subject.store.catalog.findCollection(one, 'a-collection');
       expect(found).toEqual(rows[outcomes.indexOf('created')]);
     });
 
     test('the maximum of collections holds under concurrency, and exists wins over limit', async () => {
       const { catalog } = subject.store;
-      const rows = Array.from({ length: 20 }, (_, i) => newCollection({ accountId: 'one', name: `c${i}` }));
+      const rows = Array.from({ length: 20 }, (_, i) => newCollection({ accountId: one, name: `c${i}` }));
       const outcomes = await Promise.all(rows.map((row) => catalog.createCollection(row, 5)));
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(5);
       expect(outcomes.filter((outcome) => outcome === 'limit')).toHaveLength(15);
-      expect(await catalog.countCollections('one')).toBe(5);
+      expect(await catalog.countCollections(one)).toBe(5);
       const taken = rows[outcomes.indexOf('created')].name;
-      expect(await catalog.createCollection(newCollection({ accountId: 'one', name: taken }), 5)).toBe('exists');
-      expect(await catalog.createCollection(newCollection({ accountId: 'two', name: taken }), 5)).toBe('created');
+      expect(await catalog.createCollection(newCollection({ accountId: one, name: taken }), 5)).toBe('exists');
+      expect(await catalog.createCollection(newCollection({ accountId: two, name: taken }), 5)).toBe('created');
     });
 
     test("lists an account's collections newest first and all accounts' in pages", async () => {
-      const { catalog } = subject.store;
+      const { catalog } = await subject.fresh();
       const rows = [3, 1, 2].map((second) =>
-        newCollection({ accountId: 'one', name: `c${second}`, createdAt: at(second) }),
+        newCollection({ accountId: one, name: `c${second}`, createdAt: at(second) }),
       );
-      const other = newCollection({ accountId: 'two' });
+      const other = newCollection({ accountId: two });
       for (const row of [...rows, other]) await catalog.createCollection(row, null);
-      expect(await catalog.listCollections('one')).toEqual([rows[0], rows[2], rows[1]]);
+      expect(await catalog.listCollections(one)).toEqual([rows[0], rows[2], rows[1]]);
       expect(await catalog.listCollections('nobody')).toEqual([]);
       const all = await collect(catalog.allCollections());
       expect(all).toHaveLength(4);
@@ -51,8 +58,8 @@ export function catalogContract(subject: StoreUnderTest): void {
     });
 
     test('pages through more collections than one page holds', async () => {
-      const { catalog } = subject.store;
-      const rows = Array.from({ length: 1_200 }, (_, i) => newCollection({ accountId: 'one', name: `c${i}` }));
+      const { catalog } = await subject.fresh();
+      const rows = Array.from({ length: 1_200 }, (_, i) => newCollection({ accountId: one, name: `c${i}` }));
       await Promise.all(rows.map((row) => catalog.createCollection(row, null)));
       const all = await collect(catalog.allCollections());
       expect(new Set(all.map(({ id }) => id))).toEqual(new Set(rows.map(({ id }) => id)));
@@ -85,7 +92,7 @@ export function catalogContract(subject: StoreUnderTest): void {
     });
 
     test('a dropped name is free at once, its row waits among the dropped until it is forgotten', async () => {
-      const { catalog } = subject.store;
+      const { catalog } = await subject.fresh();
       const row = newCollection();
       const next = newCollection({ accountId: row.accountId });
       await catalog.createCollection(row, 1);
@@ -105,7 +112,7 @@ export function catalogContract(subject: StoreUnderTest): void {
     });
 
     test('accounts are listed oldest first; their plan changes; a deleted one takes its keys and usage along', async () => {
-      const { catalog, keys, usage } = subject.store;
+      const { catalog, keys, usage } = await subject.fresh();
       const [young, old] = [newAccount({ createdAt: at(9) }), newAccount({ createdAt: at(1) })];
       await catalog.createAccount(young);
       await catalog.createAccount(old);
@@ -130,7 +137,7 @@ export function catalogContract(subject: StoreUnderTest): void {
     });
 
     test('survives a restart', async () => {
-      const { catalog } = subject.store;
+      const { catalog } = await subject.fresh();
       const [live, dropped] = [newCollection(), newCollection()];
       const account = newAccount();
       await catalog.createAccount(account);
@@ -146,12 +153,12 @@ export function catalogContract(subject: StoreUnderTest): void {
     test('names and account ids of any form stay apart', async () => {
       const { catalog } = subject.store;
       const rows = WEIRD_IDS.flatMap((name) => [
-        newCollection({ accountId: 'one', name }),
+        newCollection({ accountId: one, name }),
         newCollection({ accountId: name, name: 'one' }),
       ]);
       for (const row of rows) expect(await catalog.createCollection(row, null)).toBe('created');
       for (const row of rows) expect(await catalog.findCollection(row.accountId, row.name)).toEqual(row);
-      expect(await catalog.countCollections('one')).toBe(WEIRD_IDS.length);
+      expect(await catalog.countCollections(one)).toBe(WEIRD_IDS.length);
       for (const id of WEIRD_IDS) expect(await catalog.countCollections(id)).toBe(1);
     });
   });

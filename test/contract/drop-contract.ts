@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, newAccount, newCollection, put, readAll } from './store-rows.ts';
 
@@ -30,16 +31,21 @@ export function dropContract(subject: StoreUnderTest): void {
   }
 
   describe('dropCollectionData', () => {
+    let account: string;
+    beforeEach(() => {
+      account = randomUUID();
+    });
+
     test('forgets all the collection owned and takes its vectors off once, however often it is called', async () => {
       const [mine, other] = [newCollection().id, newCollection().id];
-      const folder = await fill(mine, 'a', 20);
-      await fill(other, 'a', 5);
-      expect(await subject.store.usage.read('a', MONTH)).toEqual({ writes: 50, queries: 0, vectors: 25 });
+      const folder = await fill(mine, account, 20);
+      await fill(other, account, 5);
+      expect(await subject.store.usage.read(account, MONTH)).toEqual({ writes: 50, queries: 0, vectors: 25 });
       await Promise.all([subject.store.dropCollectionData(mine), subject.store.dropCollectionData(mine)]);
       await subject.store.dropCollectionData(mine);
       await (await subject.reopen()).dropCollectionData(mine);
       const { log, records, checkpoints, contradictions, usage } = subject.store;
-      expect(await usage.read('a', MONTH)).toEqual({ writes: 50, queries: 0, vectors: 5 });
+      expect(await usage.read(account, MONTH)).toEqual({ writes: 50, queries: 0, vectors: 5 });
       expect(await log.heads(mine)).toEqual(new Map());
       expect(await contradictions.list(mine)).toEqual([]);
       expect(await contradictions.list(other)).toHaveLength(1);
@@ -58,7 +64,7 @@ export function dropContract(subject: StoreUnderTest): void {
 
     test('removes the log before any record, so that a drop cut short leaves nothing to make records from', async () => {
       const { id } = newCollection();
-      await fill(id, 'a', 20);
+      await fill(id, account, 20);
       const { log, records } = subject.store;
       const shards = [`${id}.0`, `${id}.1`];
       const dropping = subject.store.dropCollectionData(id);
@@ -73,13 +79,13 @@ export function dropContract(subject: StoreUnderTest): void {
 
     test('goes on after a restart in the middle', async () => {
       const { id } = newCollection();
-      await fill(id, 'a', 20);
+      await fill(id, account, 20);
       const interrupted = subject.store.dropCollectionData(id).catch((error: unknown) => error);
-      const closing = subject.store.close();
+      const closing = subject.close();
       await Promise.all([interrupted, closing]);
       const store = await subject.reopen();
       await store.dropCollectionData(id);
-      expect((await store.usage.read('a', MONTH)).vectors).toBe(0);
+      expect((await store.usage.read(account, MONTH)).vectors).toBe(0);
       expect(await store.log.heads(id)).toEqual(new Map());
       expect((await readAll(await store.records.scan(`${id}.0`))).size).toBe(0);
     });

@@ -1,39 +1,47 @@
-import { describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { KeyRow } from '../../lib/store/keys.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, newKey, WEIRD_IDS } from './store-rows.ts';
 
 export function keysContract(subject: StoreUnderTest): void {
   describe('keys', () => {
+    let account: string;
+    const keyOf = (change: Partial<KeyRow> = {}) => newKey({ accountId: account, ...change });
+    beforeEach(() => {
+      account = randomUUID();
+    });
+
     test('a key is found by its hash and listed newest first', async () => {
       const { keys } = subject.store;
-      const rows = [2, 3, 1].map((second) => newKey({ createdAt: at(second), scopes: ['read'], expiresAt: at(99) }));
+      const rows = [2, 3, 1].map((second) => keyOf({ createdAt: at(second), scopes: ['read'], expiresAt: at(99) }));
       for (const row of rows) expect(await keys.create(row, null)).toBe('created');
       expect(await keys.findByHash(rows[0].hash)).toEqual(rows[0]);
       expect(await keys.findByHash('0'.repeat(64))).toBeNull();
-      expect(await keys.list('an account')).toEqual([rows[1], rows[0], rows[2]]);
+      expect(await keys.list(account)).toEqual([rows[1], rows[0], rows[2]]);
       expect(await keys.list('nobody')).toEqual([]);
     });
 
     test('the maximum of keys does not count revoked ones and holds under concurrency', async () => {
       const { keys } = subject.store;
-      const rows = Array.from({ length: 12 }, () => newKey());
+      const rows = Array.from({ length: 12 }, () => keyOf());
       const outcomes = await Promise.all(rows.map((row) => keys.create(row, 4)));
       expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(4);
-      expect(await keys.count('an account')).toBe(4);
-      expect(await keys.revoke('an account', rows[outcomes.indexOf('created')].id, at(0))).toBe('revoked');
-      expect(await keys.count('an account')).toBe(3);
-      expect(await keys.create(newKey(), 4)).toBe('created');
-      expect(await keys.create(newKey(), 4)).toBe('limit');
+      expect(await keys.count(account)).toBe(4);
+      expect(await keys.revoke(account, rows[outcomes.indexOf('created')].id, at(0))).toBe('revoked');
+      expect(await keys.count(account)).toBe(3);
+      expect(await keys.create(keyOf(), 4)).toBe('created');
+      expect(await keys.create(keyOf(), 4)).toBe('limit');
     });
 
     test('a revoked key leaves nothing behind, and is absent when it is revoked again', async () => {
       const { keys } = subject.store;
-      const [row, other] = [newKey(), newKey()];
+      const [row, other] = [keyOf(), keyOf()];
       await keys.create(row, null);
       await keys.create(other, null);
-      expect(await keys.revoke('an account', row.id, at(0))).toBe('revoked');
-      expect(await keys.revoke('an account', row.id, at(0))).toBe('absent');
-      expect(await keys.list('an account')).toEqual([other]);
+      expect(await keys.revoke(account, row.id, at(0))).toBe('revoked');
+      expect(await keys.revoke(account, row.id, at(0))).toBe('absent');
+      expect(await keys.list(account)).toEqual([other]);
       expect(await keys.findByHash(row.hash)).toBeNull();
       expect(await (await subject.reopen()).keys.findByHash(row.hash)).toBeNull();
       expect(await subject.store.keys.create(row, null)).toBe('created');
@@ -41,54 +49,54 @@ export function keysContract(subject: StoreUnderTest): void {
 
     test("another account's key is absent", async () => {
       const { keys } = subject.store;
-      const row = newKey();
+      const row = keyOf();
       await keys.create(row, null);
-      await keys.create(newKey(), null);
+      await keys.create(keyOf(), null);
       expect(await keys.revoke('another account', row.id, at(0))).toBe('absent');
-      expect(await keys.revoke('an account', 'no such id', at(0))).toBe('absent');
+      expect(await keys.revoke(account, 'no such id', at(0))).toBe('absent');
       expect(await keys.findByHash(row.hash)).toEqual(row);
     });
 
     test('of manage keys revoked all at once one stays', async () => {
       const { keys } = subject.store;
-      const rows = Array.from({ length: 6 }, () => newKey());
+      const rows = Array.from({ length: 6 }, () => keyOf());
       for (const row of rows) await keys.create(row, null);
-      const outcomes = await Promise.all(rows.map((row) => keys.revoke('an account', row.id, at(0))));
+      const outcomes = await Promise.all(rows.map((row) => keys.revoke(account, row.id, at(0))));
       expect(outcomes.filter((outcome) => outcome === 'last')).toHaveLength(1);
-      expect(await keys.count('an account')).toBe(1);
+      expect(await keys.count(account)).toBe(1);
     });
 
     test('only unexpired manage keys protect the account from losing its last one', async () => {
       const { keys } = subject.store;
-      const manage = newKey();
-      const expired = newKey({ expiresAt: at(10) });
-      const reader = newKey({ scopes: ['read'] });
+      const manage = keyOf();
+      const expired = keyOf({ expiresAt: at(10) });
+      const reader = keyOf({ scopes: ['read'] });
       for (const row of [manage, expired, reader]) await keys.create(row, null);
-      expect(await keys.revoke('an account', manage.id, at(10))).toBe('last');
-      expect(await keys.revoke('an account', expired.id, at(10))).toBe('revoked');
-      expect(await keys.revoke('an account', reader.id, at(10))).toBe('revoked');
-      const later = newKey({ expiresAt: at(20) });
+      expect(await keys.revoke(account, manage.id, at(10))).toBe('last');
+      expect(await keys.revoke(account, expired.id, at(10))).toBe('revoked');
+      expect(await keys.revoke(account, reader.id, at(10))).toBe('revoked');
+      const later = keyOf({ expiresAt: at(20) });
       await keys.create(later, null);
-      const sooner = newKey({ expiresAt: at(15) });
+      const sooner = keyOf({ expiresAt: at(15) });
       await keys.create(sooner, null);
-      expect(await keys.revoke('an account', sooner.id, at(12))).toBe('revoked');
-      const lasting = newKey();
+      expect(await keys.revoke(account, sooner.id, at(12))).toBe('revoked');
+      const lasting = keyOf();
       await keys.create(lasting, null);
-      expect(await keys.revoke('an account', manage.id, at(12))).toBe('revoked');
-      expect(await keys.revoke('an account', lasting.id, at(12))).toBe('last');
+      expect(await keys.revoke(account, manage.id, at(12))).toBe('revoked');
+      expect(await keys.revoke(account, lasting.id, at(12))).toBe('last');
     });
 
     test('where every manage key expires the last of them stays', async () => {
       const { keys } = subject.store;
-      const [one, two] = [newKey({ expiresAt: at(10) }), newKey({ expiresAt: at(20) })];
+      const [one, two] = [keyOf({ expiresAt: at(10) }), keyOf({ expiresAt: at(20) })];
       for (const row of [one, two]) await keys.create(row, null);
-      expect(await keys.revoke('an account', two.id, at(5))).toBe('revoked');
-      expect(await keys.revoke('an account', one.id, at(5))).toBe('last');
+      expect(await keys.revoke(account, two.id, at(5))).toBe('revoked');
+      expect(await keys.revoke(account, one.id, at(5))).toBe('last');
     });
 
     test('touch moves the last use forward only', async () => {
       const { keys } = subject.store;
-      const row = newKey();
+      const row = keyOf();
       await keys.create(row, null);
       await keys.touch(row.id, at(5));
       await keys.touch(row.id, at(3));
@@ -98,23 +106,23 @@ export function keysContract(subject: StoreUnderTest): void {
 
     test('touch does not bring a revoked key back', async () => {
       const { keys } = subject.store;
-      const row = newKey();
+      const row = keyOf();
       await keys.create(row, null);
-      await keys.create(newKey(), null);
-      await Promise.all([keys.revoke('an account', row.id, at(0)), keys.touch(row.id, at(5))]);
+      await keys.create(keyOf(), null);
+      await Promise.all([keys.revoke(account, row.id, at(0)), keys.touch(row.id, at(5))]);
       expect(await keys.findByHash(row.hash)).toBeNull();
-      expect(await keys.count('an account')).toBe(1);
+      expect(await keys.count(account)).toBe(1);
     });
 
     test('survives a restart', async () => {
-      const row = newKey();
+      const row = keyOf();
       await subject.store.keys.create(row, null);
       expect(await (await subject.reopen()).keys.findByHash(row.hash)).toEqual(row);
     });
 
     test('account ids of any form stay apart', async () => {
       const { keys } = subject.store;
-      for (const accountId of WEIRD_IDS) await keys.create(newKey({ accountId, name: accountId }), null);
+      for (const accountId of WEIRD_IDS) await keys.create(keyOf({ accountId, name: accountId }), null);
       for (const accountId of WEIRD_IDS) {
         expect((await keys.list(accountId)).map(({ name }) => name)).toEqual([accountId]);
       }

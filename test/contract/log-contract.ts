@@ -1,4 +1,5 @@
-import { describe, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, head, newCollection } from './store-rows.ts';
 
@@ -6,10 +7,15 @@ const MIB = 1024 * 1024;
 
 export function logContract(subject: StoreUnderTest): void {
   describe('log', () => {
+    let account: string;
+    beforeEach(() => {
+      account = randomUUID();
+    });
+
     test('an entry comes back as it was appended, with its head', async () => {
       const { log } = subject.store;
       const shard = `${newCollection().id}.255`;
-      const tally = { accountId: 'a', month: '2026-11', writes: 3, vectors: -2 };
+      const tally = { accountId: account, month: '2026-11', writes: 3, vectors: -2 };
       const entries = [
         entry(shard, 1, { kind: 'open', epoch: 7, body: new Uint8Array(0) }),
         entry(shard, 2, { tally, head: { seq: 2, type: 'leaf', hash: new Uint8Array(32).fill(9), count: 1 } }),
@@ -33,25 +39,25 @@ export function logContract(subject: StoreUnderTest): void {
     test('a taken seq is a conflict and changes nothing', async () => {
       const { log, usage } = subject.store;
       const shard = `${newCollection().id}.0`;
-      const tally = { accountId: 'a', month: '2026-11', writes: 1, vectors: 1 };
+      const tally = { accountId: account, month: '2026-11', writes: 1, vectors: 1 };
       const first = entry(shard, 1, { tally });
       expect(await log.append(first)).toBe('committed');
       expect(await log.append(entry(shard, 1, { tally, epoch: 2 }))).toBe('conflict');
       expect(await log.read(shard, 0, MIB)).toEqual([first]);
-      expect(await usage.read('a', '2026-11')).toEqual({ writes: 1, queries: 0, vectors: 1 });
+      expect(await usage.read(account, '2026-11')).toEqual({ writes: 1, queries: 0, vectors: 1 });
     });
 
     test('of many appends at one seq exactly one is committed', async () => {
       const { log, usage } = subject.store;
       const shard = `${newCollection().id}.0`;
-      const tally = { accountId: 'a', month: '2026-11', writes: 1, vectors: 1 };
+      const tally = { accountId: account, month: '2026-11', writes: 1, vectors: 1 };
       for (let seq = 1; seq <= 5; seq++) {
         const rivals = Array.from({ length: 16 }, (_, epoch) => entry(shard, seq, { epoch, tally }));
         const outcomes = await Promise.all(rivals.map((rival) => log.append(rival)));
         expect(outcomes.filter((outcome) => outcome === 'committed')).toHaveLength(1);
         expect(await log.read(shard, seq - 1, MIB)).toEqual([rivals[outcomes.indexOf('committed')]]);
       }
-      expect(await usage.read('a', '2026-11')).toEqual({ writes: 5, queries: 0, vectors: 5 });
+      expect(await usage.read(account, '2026-11')).toEqual({ writes: 5, queries: 0, vectors: 5 });
     });
 
     test('heads gives every shard of the collection that has one and of no other', async () => {

@@ -199,7 +199,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       );
       const batches = (await records.scan(shard)).batches[Symbol.asyncIterator]();
       await batches.next();
-      await subject.store.close();
+      await subject.close();
       await expect(batches.next()).rejects.toMatchObject({ name: 'StoreError', kind: 'closed' });
       await batches.return!();
       expect((await readAll(await (await subject.reopen()).records.scan(shard))).size).toBe(2_000);

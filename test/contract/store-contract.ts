@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { anchorsContract } from './anchors-contract.ts';
 import { catalogContract } from './catalog-contract.ts';
@@ -24,12 +24,20 @@ export interface OpenedStore {
   setAside(shard: string): Promise<number[]>;
 }
 
-/** What the tests of one part work with: the present store, and the same data opened anew. */
+/**
+ * What the tests of one part work with. They share one store, opening one costs more than most of them, and use ids of their own in it; those that look at everything
+ * there is ask for a `fresh` one.
+ */
 export interface StoreUnderTest {
   readonly store: Store;
+  /** An empty one in place of the present one. */
+  fresh(): Promise<Store>;
+  /** The same data opened anew. */
   reopen(): Promise<Store>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
+  /** Opened anew after the test. */
+  close(): Promise<void>;
 }
 
 /** The parts in halves, for an adapter whose files are to be short. */
@@ -47,22 +55,38 @@ export function storeContract(
   describe(`storage port: ${name}`, () => {
     let opened: OpenedStore;
     let store: Store;
+    let closed = false;
+    const begin = async () => {
+      opened = await open();
+      store = opened.store;
+      closed = false;
+    };
     const subject: StoreUnderTest = {
       get store() {
         return store;
       },
+      async fresh() {
+        await opened.destroy();
+        await begin();
+        return store;
+      },
       async reopen() {
         store = await opened.reopen();
+        closed = false;
         return store;
       },
       spoil: (shard, seq, file) => opened.spoil(shard, seq, file),
       setAside: (shard) => opened.setAside(shard),
+      close() {
+        closed = true;
+        return store.close();
+      },
     };
-    beforeEach(async () => {
-      opened = await open();
-      store = opened.store;
+    beforeAll(begin);
+    afterEach(async () => {
+      if (closed) await subject.reopen();
     });
-    afterEach(() => opened.destroy());
+    afterAll(() => opened.destroy());
 
     for (const part of parts) part(subject);
 
@@ -75,17 +99,17 @@ export function storeContract(
       test('close waits for writes in flight and can be called twice', async () => {
         const { id } = newCollection();
         const appends = [0, 1, 2].map((index) => store.log.append(entry(`${id}.${index}`, 1)));
-        const closing = store.close();
+        const closing = subject.close();
         await expect(Promise.all(appends)).resolves.toEqual(['committed', 'committed', 'committed']);
         await closing;
-        await store.close();
+        await subject.close();
         expect((await (await subject.reopen()).log.heads(id)).size).toBe(3);
       });
 
       test('every part answers closed after close', async () => {
         const { id } = newCollection();
         const shard = `${id}.0`;
-        await store.close();
+        await subject.close();
         const calls = [
           () => store.catalog.getCollection(id),
           () => store.catalog.dropCollection(id),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WriteHolds } from '../../lib/store/usage.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, newBatch, newCollection, WEIRD_IDS } from './store-rows.ts';
@@ -10,6 +10,12 @@ export function usageContract(subject: StoreUnderTest): void {
   const block = () => ({ id: randomUUID(), node: 'a.node$ of any name' });
 
   describe('usage', () => {
+    let a: string;
+    let b: string;
+    beforeEach(() => {
+      [a, b] = [randomUUID(), randomUUID()];
+    });
+
     test('counts every committed entry exactly once, whatever is appended beside it', async () => {
       const { log, usage } = subject.store;
       const { id } = newCollection();
@@ -18,146 +24,146 @@ export function usageContract(subject: StoreUnderTest): void {
       await Promise.all(
         Array.from({ length: 12 }, async (_, index) => {
           for (let seq = 1; seq <= 8; seq++) {
-            const tally = { accountId: 'a', month: MONTH, writes: seq, vectors: seq % 3 === 0 ? -1 : seq };
+            const tally = { accountId: a, month: MONTH, writes: seq, vectors: seq % 3 === 0 ? -1 : seq };
             writes += tally.writes;
             vectors += tally.vectors;
             await log.append(entry(`${id}.${index}`, seq, { tally }));
           }
         }),
       );
-      expect(await usage.read('a', MONTH)).toEqual({ writes, queries: 0, vectors });
+      expect(await usage.read(a, MONTH)).toEqual({ writes, queries: 0, vectors });
     });
 
     test('writes belong to their month, vectors to the present', async () => {
       const { log, usage } = subject.store;
       const shard = `${newCollection().id}.0`;
-      await log.append(entry(shard, 1, { tally: { accountId: 'a', month: '2026-10', writes: 5, vectors: 5 } }));
-      await log.append(entry(shard, 2, { tally: { accountId: 'a', month: MONTH, writes: 2, vectors: 1 } }));
-      expect(await usage.read('a', '2026-10')).toEqual({ writes: 5, queries: 0, vectors: 6 });
-      expect(await usage.read('a', MONTH)).toEqual({ writes: 2, queries: 0, vectors: 6 });
-      expect(await usage.read('a', '2026-12')).toEqual({ writes: 0, queries: 0, vectors: 6 });
-      expect(await usage.read('b', MONTH)).toEqual({ writes: 0, queries: 0, vectors: 0 });
+      await log.append(entry(shard, 1, { tally: { accountId: a, month: '2026-10', writes: 5, vectors: 5 } }));
+      await log.append(entry(shard, 2, { tally: { accountId: a, month: MONTH, writes: 2, vectors: 1 } }));
+      expect(await usage.read(a, '2026-10')).toEqual({ writes: 5, queries: 0, vectors: 6 });
+      expect(await usage.read(a, MONTH)).toEqual({ writes: 2, queries: 0, vectors: 6 });
+      expect(await usage.read(a, '2026-12')).toEqual({ writes: 0, queries: 0, vectors: 6 });
+      expect(await usage.read(b, MONTH)).toEqual({ writes: 0, queries: 0, vectors: 0 });
     });
 
     test('blocks never pass the limit and are never refused early', async () => {
       const { usage } = subject.store;
-      const opened = await Promise.all(Array.from({ length: 60 }, () => usage.openBlock('a', MONTH, block(), 4, 150)));
+      const opened = await Promise.all(Array.from({ length: 60 }, () => usage.openBlock(a, MONTH, block(), 4, 150)));
       expect(opened.reduce((sum, count) => sum + count)).toBe(150);
-      const { queries, blocks } = await usage.readQueries('a', MONTH);
+      const { queries, blocks } = await usage.readQueries(a, MONTH);
       expect(queries).toBe(150);
       expect(blocks.map(({ granted }) => granted).sort()).toEqual(opened.filter((count) => count > 0).sort());
-      expect((await usage.read('a', MONTH)).queries).toBe(150);
+      expect((await usage.read(a, MONTH)).queries).toBe(150);
     });
 
     test('a block gets what is left, under its own limit and month', async () => {
       const { usage } = subject.store;
-      expect(await usage.openBlock('a', MONTH, block(), 8, 10)).toBe(8);
-      expect(await usage.openBlock('a', MONTH, block(), 8, 10)).toBe(2);
-      expect(await usage.openBlock('a', MONTH, block(), 8, 10)).toBe(0);
-      expect(await usage.openBlock('a', MONTH, block(), 8, 5)).toBe(0);
-      expect(await usage.openBlock('a', MONTH, block(), 8, 0)).toBe(0);
-      await usage.countQueries('a', MONTH, newBatch(8));
-      expect(await usage.openBlock('a', '2026-12', block(), 8, 10)).toBe(8);
-      expect((await usage.read('a', MONTH)).queries).toBe(18);
-      expect((await usage.readQueries('a', MONTH)).blocks).toHaveLength(2);
-      expect(await usage.readQueries('b', MONTH)).toEqual({ queries: 0, blocks: [] });
+      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(8);
+      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(2);
+      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(0);
+      expect(await usage.openBlock(a, MONTH, block(), 8, 5)).toBe(0);
+      expect(await usage.openBlock(a, MONTH, block(), 8, 0)).toBe(0);
+      await usage.countQueries(a, MONTH, newBatch(8));
+      expect(await usage.openBlock(a, '2026-12', block(), 8, 10)).toBe(8);
+      expect((await usage.read(a, MONTH)).queries).toBe(18);
+      expect((await usage.readQueries(a, MONTH)).blocks).toHaveLength(2);
+      expect(await usage.readQueries(b, MONTH)).toEqual({ queries: 0, blocks: [] });
     });
 
     test('opening a block again grants nothing more', async () => {
       const { usage } = subject.store;
       const mine = block();
-      expect(await usage.openBlock('a', MONTH, mine, 8, 10)).toBe(8);
-      const again = await Promise.all([8, 1, 20].map((count) => usage.openBlock('a', MONTH, mine, count, 100)));
+      expect(await usage.openBlock(a, MONTH, mine, 8, 10)).toBe(8);
+      const again = await Promise.all([8, 1, 20].map((count) => usage.openBlock(a, MONTH, mine, count, 100)));
       expect(again).toEqual([8, 8, 8]);
-      expect(await usage.readQueries('a', MONTH)).toEqual({ queries: 8, blocks: [{ ...mine, granted: 8 }] });
+      expect(await usage.readQueries(a, MONTH)).toEqual({ queries: 8, blocks: [{ ...mine, granted: 8 }] });
     });
 
     test('a block is closed once, whoever closes it, and gives back what was not used', async () => {
       const { usage, log } = subject.store;
       const [mine, other] = [block(), block()];
-      await usage.openBlock('a', MONTH, mine, 10, 100);
-      await usage.openBlock('a', MONTH, other, 10, 100);
-      const tally = { accountId: 'a', month: MONTH, writes: 3, vectors: 3 };
+      await usage.openBlock(a, MONTH, mine, 10, 100);
+      await usage.openBlock(a, MONTH, other, 10, 100);
+      const tally = { accountId: a, month: MONTH, writes: 3, vectors: 3 };
       await log.append(entry(`${newCollection().id}.0`, 1, { tally }));
-      expect(await usage.closeBlock('a', '2026-12', mine.id, 0)).toBe(false);
-      const closed = await Promise.all([1, 2, 3, 4].map(() => usage.closeBlock('a', MONTH, mine.id, 7)));
+      expect(await usage.closeBlock(a, '2026-12', mine.id, 0)).toBe(false);
+      const closed = await Promise.all([1, 2, 3, 4].map(() => usage.closeBlock(a, MONTH, mine.id, 7)));
       expect(closed.filter(Boolean)).toHaveLength(1);
-      expect(await usage.closeBlock('a', MONTH, other.id, 25)).toBe(true);
-      expect(await usage.closeBlock('b', MONTH, other.id, 0)).toBe(false);
-      expect(await usage.read('a', MONTH)).toEqual({ writes: 3, queries: 17, vectors: 3 });
-      expect((await usage.readQueries('a', MONTH)).blocks).toEqual([]);
+      expect(await usage.closeBlock(a, MONTH, other.id, 25)).toBe(true);
+      expect(await usage.closeBlock(b, MONTH, other.id, 0)).toBe(false);
+      expect(await usage.read(a, MONTH)).toEqual({ writes: 3, queries: 17, vectors: 3 });
+      expect((await usage.readQueries(a, MONTH)).blocks).toEqual([]);
     });
 
     test('holds are replaced by compare-and-set', async () => {
       const { usage } = subject.store;
-      expect(await usage.readHolds('a')).toEqual({ revision: 0, holds: [], alone: null, line: [] });
+      expect(await usage.readHolds(a)).toEqual({ revision: 0, holds: [], alone: null, line: [] });
       const next = (revision: number): WriteHolds => {
         const id = randomUUID();
         const hold = { id, writes: revision, vectors: 2, baseline: revision % 2 === 0 ? null : 7, beat: 0 };
         return { revision, holds: [hold], alone: id, line: [{ instance: randomUUID(), beat: 3 }] };
       };
-      expect(await usage.replaceHolds('a', next(2))).toBe(false);
+      expect(await usage.replaceHolds(a, next(2))).toBe(false);
       for (const revision of [1, 2]) {
         const rivals = [1, 2, 3, 4].map(() => next(revision));
-        const won = await Promise.all(rivals.map((rival) => usage.replaceHolds('a', rival)));
+        const won = await Promise.all(rivals.map((rival) => usage.replaceHolds(a, rival)));
         expect(won.filter(Boolean)).toHaveLength(1);
-        expect(await usage.readHolds('a')).toEqual(rivals[won.indexOf(true)]);
+        expect(await usage.readHolds(a)).toEqual(rivals[won.indexOf(true)]);
       }
-      expect(await usage.replaceHolds('a', next(2))).toBe(false);
-      expect(await usage.replaceHolds('a', next(4))).toBe(false);
+      expect(await usage.replaceHolds(a, next(2))).toBe(false);
+      expect(await usage.replaceHolds(a, next(4))).toBe(false);
       const empty = { revision: 3, holds: [], alone: null, line: [] };
-      expect(await usage.replaceHolds('a', empty)).toBe(true);
-      expect(await (await subject.reopen()).usage.readHolds('a')).toEqual(empty);
-      expect((await subject.store.usage.readHolds('b')).revision).toBe(0);
+      expect(await usage.replaceHolds(a, empty)).toBe(true);
+      expect(await (await subject.reopen()).usage.readHolds(a)).toEqual(empty);
+      expect((await subject.store.usage.readHolds(b)).revision).toBe(0);
     });
 
     test('gives queries back, never below zero', async () => {
       const { usage } = subject.store;
-      await usage.countQueries('a', MONTH, newBatch(5));
-      await usage.countQueries('a', MONTH, newBatch(-2));
-      expect((await usage.read('a', MONTH)).queries).toBe(3);
-      await usage.countQueries('a', MONTH, newBatch(-9));
-      await usage.countQueries('b', MONTH, newBatch(-9));
-      expect((await usage.read('a', MONTH)).queries).toBe(0);
-      expect((await usage.read('b', MONTH)).queries).toBe(0);
+      await usage.countQueries(a, MONTH, newBatch(5));
+      await usage.countQueries(a, MONTH, newBatch(-2));
+      expect((await usage.read(a, MONTH)).queries).toBe(3);
+      await usage.countQueries(a, MONTH, newBatch(-9));
+      await usage.countQueries(b, MONTH, newBatch(-9));
+      expect((await usage.read(a, MONTH)).queries).toBe(0);
+      expect((await usage.read(b, MONTH)).queries).toBe(0);
     });
 
     test('a batch counts once, however often it comes, and an older one of its counter not at all', async () => {
       const { usage } = subject.store;
       const counter = randomUUID();
-      const queries = async (): Promise<number> => (await usage.read('a', MONTH)).queries;
+      const queries = async (): Promise<number> => (await usage.read(a, MONTH)).queries;
       const first = { counter, number: 1, count: 5 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries('a', MONTH, first)));
+      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries(a, MONTH, first)));
       expect(await queries()).toBe(5);
       const less = { counter, number: 7, count: -2 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries('a', MONTH, less)));
+      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries(a, MONTH, less)));
       expect(await queries()).toBe(3);
-      for (const late of [first, { counter, number: 6, count: -1 }]) await usage.countQueries('a', MONTH, late);
+      for (const late of [first, { counter, number: 6, count: -1 }]) await usage.countQueries(a, MONTH, late);
       expect(await queries()).toBe(3);
-      await usage.countQueries('a', MONTH, newBatch(1));
-      await usage.countQueries('a', '2026-12', first);
-      expect([await queries(), (await usage.read('a', '2026-12')).queries]).toEqual([4, 5]);
+      await usage.countQueries(a, MONTH, newBatch(1));
+      await usage.countQueries(a, '2026-12', first);
+      expect([await queries(), (await usage.read(a, '2026-12')).queries]).toEqual([4, 5]);
     });
 
     test("a counter's mark is taken off only if it is the one that is named", async () => {
       const { usage } = subject.store;
       const batch = { counter: randomUUID(), number: 3, count: 2 };
-      await usage.countQueries('a', MONTH, batch);
-      for (const number of [2, 4]) await usage.forgetBatch('a', MONTH, { ...batch, number });
-      await usage.forgetBatch('b', MONTH, batch);
-      await usage.countQueries('a', MONTH, batch);
-      expect((await usage.read('a', MONTH)).queries).toBe(2);
-      await usage.forgetBatch('a', MONTH, batch);
-      await usage.countQueries('a', MONTH, batch);
-      expect((await usage.read('a', MONTH)).queries).toBe(4);
+      await usage.countQueries(a, MONTH, batch);
+      for (const number of [2, 4]) await usage.forgetBatch(a, MONTH, { ...batch, number });
+      await usage.forgetBatch(b, MONTH, batch);
+      await usage.countQueries(a, MONTH, batch);
+      expect((await usage.read(a, MONTH)).queries).toBe(2);
+      await usage.forgetBatch(a, MONTH, batch);
+      await usage.countQueries(a, MONTH, batch);
+      expect((await usage.read(a, MONTH)).queries).toBe(4);
     });
 
     test('survives a restart', async () => {
       const { log, usage } = subject.store;
-      const tally = { accountId: 'a', month: MONTH, writes: 4, vectors: 3 };
+      const tally = { accountId: a, month: MONTH, writes: 4, vectors: 3 };
       await log.append(entry(`${newCollection().id}.0`, 1, { tally }));
-      await usage.countQueries('a', MONTH, newBatch(2));
-      expect(await (await subject.reopen()).usage.read('a', MONTH)).toEqual({ writes: 4, queries: 2, vectors: 3 });
+      await usage.countQueries(a, MONTH, newBatch(2));
+      expect(await (await subject.reopen()).usage.read(a, MONTH)).toEqual({ writes: 4, queries: 2, vectors: 3 });
     });
 
     test('account ids of any form stay apart', async () => {

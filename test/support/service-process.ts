@@ -66,7 +66,13 @@ export class StartedProcess {
     this.child = spawn(program, [...first, ...args], {
       detached: true,
       stdio: [stdin ? 'pipe' : 'ignore', 'pipe', 'pipe'],
-      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+      // Compiled once for all of them, as launch.ts has it: half the processor time of a start.
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        ...environment,
+      },
     });
     groups.add(this.child.pid!);
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../lib/store/keys.ts';
@@ -22,9 +22,13 @@ async function start(plans = {}): Promise<TestNode> {
   return started;
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
+});
+afterAll(() => opened.destroy());
+
+beforeEach(async () => {
   clock = new HandClock();
   removed = [];
   node = await start({ free: { keys: 3 } });
@@ -32,7 +36,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const { broker } of brokers.splice(0)) await broker.stop();
-  await opened.destroy();
 });
 
 async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { ownIdentity } from '../../lib/process/process-identity.ts';
 import type { UsageStore } from '../../lib/store/usage.ts';
@@ -22,16 +22,19 @@ let clock: HandClock;
 let self: JournalOwner;
 let accountId: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   opened = await openTemporaryStore();
   ({ usage } = opened.store);
+});
+afterAll(() => opened.destroy());
+
+beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-journal-'));
   clock = new HandClock();
   self = { process: await ownIdentity(), boot: await bootOfMachine() };
   accountId = randomUUID();
 });
 afterEach(async () => {
-  await opened.destroy();
   await rm(folder, { recursive: true });
 });
 

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ProvecError } from '../../lib/errors.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { StoreError } from '../../lib/store/port.ts';
@@ -19,9 +19,13 @@ async function start(): Promise<TestNode> {
   return started;
 }
 
-beforeEach(async () => {
+beforeAll(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
+});
+afterAll(() => opened.destroy());
+
+beforeEach(async () => {
   clock = new HandClock();
   nodes = [];
   node = await start();
@@ -30,7 +34,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const { broker } of nodes) await broker.stop();
-  await opened.destroy();
 });
 
 const take = (from = node) => from.call('metering.takeQuery', { accountId });

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../lib/errors.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
@@ -22,9 +22,13 @@ let clock: HandClock;
 let node: TestNode;
 let accountId: string;
 
-beforeEach(async () => {
+beforeAll(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
+});
+afterAll(() => opened.destroy());
+
+beforeEach(async () => {
   clock = new HandClock();
   node = await startNode(store, clock, { free: LIMITS });
   accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
@@ -32,7 +36,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await node.broker.stop();
-  await opened.destroy();
 });
 
 const reserve = (writes: number, vectors = writes, ticket?: string) =>

@@ -157,11 +157,10 @@ function change(name: string, sql: string): void {
 
 describe('a store that can be opened', () => {
   test('of which the first start was cut short', async () => {
-    let store: Store;
     expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 2, createdBy: 'provec' });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));
-    store = await openSqliteStore(folder);
+    const store = await openSqliteStore(folder);
     await store.close();
     expect(existsSync(join(folder, 'records.db'))).toBe(true);
   });
