@@ -16,7 +16,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   ],
   unit: ['test/unit/'],
   service: ['test/api/', 'test/defects/', 'test/ledger/', 'test/process/', 'test/contract/sqlite-'],
-  security: ['test/security/'],
+  security: ['test/security/', 'test/api/operations.'],
   concurrency: ['test/concurrency/', 'test/overload/'],
   cluster: ['test/cluster/', 'test/process/laptop-cluster.'],
   transport: ['test/transport/'],
@@ -33,7 +33,6 @@ export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 
 /** Why each is not: `docs/testing.md`. */
 export const NOT_IN_GATE: readonly string[] = [
-  'test/api/start.',
   'test/bench/',
   'test/chaos/',
   'test/cluster/',
@@ -52,9 +51,6 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/process/memory-guard.',
   'test/scale-model/',
   'test/scale/',
-  'test/security/hostile-names.',
-  'test/security/large-bodies.',
-  'test/security/malformed-json.',
   'test/transport/',
   'test/unit/anchoring-crash.',
   'test/unit/anchoring-halt.',

@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type LentService, STRICT_ORIGINS } from '../support/lending.ts';
 import { rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-const APP = 'https://app.example';
+const [APP, LOCAL] = STRICT_ORIGINS as [string, string];
 const preflight = {
   origin: APP,
   'access-control-request-method': 'POST',
@@ -11,17 +12,15 @@ const preflight = {
 const corsOf = (headers: object) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control') || name === 'vary'));
 
-let service: TestService;
-const start = async (origins?: string) => {
-  const cors: Record<string, string> = origins === undefined ? {} : { PROVEC_CORS_ORIGINS: origins };
-  service = await startService({ PROVEC_LEDGER: 'off', ...cors });
+let service: SharedService;
+const share = async (kind: LentService) => {
+  service = await shareService(kind);
 };
 const send = (method: string, path: string, headers: Record<string, string>) =>
-  rawRequest(service.provec.url!, method, path, { authorization: `Bearer ${TEST_KEY}`, ...headers });
+  rawRequest(service.url, method, path, { authorization: `Bearer ${service.key}`, ...headers });
 
 describe('off, as by default', () => {
-  beforeAll(() => start());
-  afterAll(() => service.stop());
+  beforeAll(() => share('plain'));
 
   test.each([
     ['GET', '/api/v1/collections', { origin: APP }, 200],
@@ -34,8 +33,7 @@ describe('off, as by default', () => {
 });
 
 describe('on for two origins', () => {
-  beforeAll(() => start(`${APP},http://localhost:3000`));
-  afterAll(() => service.stop());
+  beforeAll(() => share('strict'));
 
   test('a preflight needs no key, and says what may be sent', async () => {
     const answer = await send('OPTIONS', '/api/v1/collections/some/query', { ...preflight, authorization: '' });
@@ -53,14 +51,14 @@ describe('on for two origins', () => {
   });
 
   test.each([
-    [200, `Bearer ${TEST_KEY}`],
-    [401, 'Bearer wrong'],
+    [200, {}],
+    [401, { authorization: 'Bearer wrong' }],
   ])('an answer with status %i may be read', async (status, authorization) => {
-    const answer = await send('GET', '/api/v1/collections', { origin: 'http://localhost:3000', authorization });
+    const answer = await send('GET', '/api/v1/collections', { origin: LOCAL, ...authorization });
     expect([answer.status, corsOf(answer.headers)]).toEqual([
       status,
       {
-        'access-control-allow-origin': 'http://localhost:3000',
+        'access-control-allow-origin': LOCAL,
         'access-control-expose-headers': 'X-Request-Id, Retry-After',
         vary: 'Origin',
       },
@@ -77,8 +75,7 @@ describe('on for two origins', () => {
 });
 
 describe('on for any', () => {
-  beforeAll(() => start('*'));
-  afterAll(() => service.stop());
+  beforeAll(() => share('unmanaged'));
 
   test('every origin may read, without credentials', async () => {
     const { headers } = await send('GET', '/api/v1/collections', { origin: 'https://anybody.example' });

@@ -1,30 +1,21 @@
 /** One request for every code that a client can provoke from outside, and the whole answer to it. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { ERROR_TABLE } from '../../lib/errors.ts';
-import { StoreError } from '../../lib/store/port.ts';
+import { METERED_PRICING_URL } from '../support/lending.ts';
 import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
 
-const STATUS_URL = 'https://status.example/now';
-const PRICING_URL = 'https://pricing.example/plans';
 /** With the plan's collections used up. */
 let tenant: Tenant;
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({
-    PROVEC_LEDGER: 'off',
-    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
-    PROVEC_STATUS_URL: STATUS_URL,
-    PROVEC_PRICING_URL: PRICING_URL,
-    PROVEC_PLANS: '{"free": {"collections": 0}}',
-    PROVEC_LOG_LEVEL: 'silent',
-  });
+  service = await shareService('metered');
   tenant = await createTenant(service, 'free');
+  for (const name of ['first', 'second']) await tenant.api('POST', '/collections', { name, dimensions: 2 });
   await service.api('POST', '/collections', { name: 'here', dimensions: 2 });
   await service.api('POST', '/collections', { name: 'kept', dimensions: 2, deletionProtection: true });
 });
-afterAll(() => service.stop());
 
 interface Sent {
   method?: string;
@@ -32,9 +23,9 @@ interface Sent {
   key?: string | null;
   headers?: Record<string, string>;
 }
-const send = (path: string, { method = 'GET', body, key = TEST_KEY, headers = {} }: Sent): Promise<RawAnswer> =>
+const send = (path: string, { method = 'GET', body, key = service.key, headers = {} }: Sent): Promise<RawAnswer> =>
   rawRequest(
-    service.provec.url!,
+    service.url,
     method,
     `/api/v1${path}`,
     {
@@ -128,94 +119,22 @@ test('LAST_KEY 409', async () => {
 test('PLAN_LIMIT_REACHED 429 names the pricing page; a stock that is full does not say when to try again', async () => {
   const { body, headers } = await tenant.api('POST', '/collections', { name: 'more', dimensions: 2 });
   expect(body).toEqual({
-    error: expect.stringContaining(PRICING_URL),
+    error: expect.stringContaining(METERED_PRICING_URL),
     code: 'PLAN_LIMIT_REACHED',
     status: 429,
     requestId: expect.any(String),
-    pricingUrl: PRICING_URL,
+    pricingUrl: METERED_PRICING_URL,
   });
   expect(headers.get('retry-after')).toBeNull();
 });
 
 test('every failure to authenticate has one and the same body', async () => {
-  const headers = [
-    '',
-    'Bearer',
-    'Bearer  ',
-    TEST_KEY,
-    `Basic ${TEST_KEY}`,
-    `Bearer ${TEST_KEY}x`,
-    `Bearer ${TEST_KEY} x`,
-  ];
+  const { key } = service;
+  const headers = ['', 'Bearer', 'Bearer  ', key, `Basic ${key}`, `Bearer ${key}x`, `Bearer ${key} x`];
   const answers = await Promise.all(
     headers.map((authorization) => send('/usage', { key: null, headers: { authorization } })),
   );
   answers.push(await send('/usage', { key: null }));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   expect(answers[0].status).toBe(401);
-});
-
-describe('when the service is at fault', () => {
-  // What is put in the place of a service here stays: these are the last tests of the file.
-  const takeAway = (name: string) => {
-    const { broker } = service.provec;
-    return broker.destroyService(broker.getLocalService(name));
-  };
-  const putInPlace = async (name: string, action: string, fault: Error) => {
-    await takeAway(name);
-    const { broker } = service.provec;
-    broker.createService({ name, actions: { [action]: () => Promise.reject(fault) } });
-    await broker.waitForServices(name);
-  };
-
-  test('INTERNAL 500 directs to the status page, and says nothing of the cause', async () => {
-    await putInPlace('metering', 'usage', new TypeError('secret-host-7 cannot read /var/secret/path.ts'));
-    const { status, text, headers } = await send('/usage', {});
-    expect([status, headers['retry-after']]).toEqual([500, undefined]);
-    expect(JSON.parse(text)).toEqual({
-      error: expect.stringContaining(STATUS_URL),
-      code: 'INTERNAL',
-      status: 500,
-      requestId: 'asked.by-test',
-      statusUrl: STATUS_URL,
-    });
-    expect(text + JSON.stringify(headers)).not.toMatch(/secret|TypeError|\.ts|\bat /);
-  });
-
-  test('OUT_OF_CAPACITY 507', async () => {
-    await putInPlace('metering', 'usage', new StoreError('capacity', 'ENOSPC on /dev/secret'));
-    const { status, text } = await send('/usage', {});
-    expect(status).toBe(507);
-    expect(JSON.parse(text)).toEqual({
-      error: expect.stringContaining('reads and deletes still work'),
-      code: 'OUT_OF_CAPACITY',
-      status: 507,
-      requestId: 'asked.by-test',
-    });
-  });
-
-  const expectUnavailable = ({ status, headers, text }: RawAnswer) => {
-    expect([status, headers['retry-after']]).toEqual([503, '1']);
-    expect(JSON.parse(text)).toEqual({
-      error: expect.stringMatching(/^\S.{15,}\S$/),
-      code: 'UNAVAILABLE',
-      status: 503,
-      requestId: 'asked.by-test',
-      retryAfterSeconds: 1,
-    });
-    expect(text).not.toMatch(/secret|node-3|metering/);
-  };
-
-  test.each([
-    ['the store is out of reach', new StoreError('unavailable', 'secret-host-7 is silent')],
-    ['an action does not answer', Object.assign(new Error('node-3'), { name: 'RequestTimeoutError' })],
-  ])('UNAVAILABLE 503 says when to try again: %s', async (_, fault) => {
-    await putInPlace('metering', 'usage', fault);
-    expectUnavailable(await send('/usage', {}));
-  });
-
-  test('UNAVAILABLE 503 where a service is gone', async () => {
-    await takeAway('metering');
-    expectUnavailable(await send('/usage', {}));
-  });
 });

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import { invariant } from '../support/invariant.ts';
-import { runningIn } from '../support/process-group.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const RECORDS = [
   { id: 'north', values: [0, 1, 0], metadata: { text: 'up', rank: 1 } },
@@ -22,14 +19,13 @@ const WRITTEN = {
 };
 
 describe.each([1, 8])('the first path over %i shards', (shards) => {
-  let service: TestService;
+  let service: SharedService;
   let root = '';
   const path = '/collections/demo';
 
   beforeAll(async () => {
-    service = await startService();
+    service = await shareService('anchored');
   });
-  afterAll(() => service.stop());
 
   test('creates a collection', async () => {
     const answer = await service.api('POST', '/collections', { name: 'demo', dimensions: 3, shards });
@@ -102,8 +98,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     root = body.merkleRoot as string;
   });
 
-  test('has everything after a restart', async () => {
-    await service.restart();
+  test('has everything but what was deleted', async () => {
     const { body } = await service.api<{ collection: object }>('GET', path);
     expect(body.collection).toMatchObject({ merkleRoot: root, vector_count: 2, anchor: { status: 'confirmed' } });
     const fetched = await service.api('POST', `${path}/fetch`, { ids: RECORDS.map(({ id }) => id) });
@@ -124,39 +119,5 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
     expect(await service.api('GET', path)).toMatchObject({ status: 404, body: { code: 'COLLECTION_NOT_FOUND' } });
     await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
     expect((await service.api('POST', `${path}/fetch`, { ids: ['north'] })).body).toEqual({ vectors: {} });
-  });
-});
-
-describe('the process', () => {
-  let service: ServiceProcess;
-
-  beforeAll(async () => {
-    service = await startProcess();
-    await service.api('POST', '/collections', { name: 'demo', dimensions: 3 });
-  });
-  afterAll(() => service.dispose());
-
-  test('says where it listens first, and keeps a chosen key to itself', () => {
-    expect(service.stdout).toMatch(/^Provec listens on http:\/\/127\.0\.0\.1:\d+\n/);
-    expect(service.stdout).not.toContain('pv_live_');
-  });
-
-  test('has every acknowledged write after SIGKILL, and leaves no process behind', async () => {
-    const { body } = await service.api('POST', '/collections/demo/upsert', { records: RECORDS });
-    const group = service.pid;
-    expect((await runningIn(group)).length).toBeGreaterThan(1);
-    expect(await service.kill('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
-    while ((await runningIn(group)).length > 0);
-    await service.restart();
-    const answer = await service.api<VerifyResult>('GET', '/collections/demo/verify');
-    await invariant('what was acknowledged outlives SIGKILL', () =>
-      expect(answer.body).toMatchObject({ state: 'match', computedRoot: body.merkleRoot, vectorCount: 3 }),
-    );
-  });
-
-  test.each(['SIGTERM', 'SIGINT'] as const)('stops on %s with exit code 0', async (signal) => {
-    expect(await service.kill(signal)).toEqual({ code: 0, signal: null });
-    await service.restart();
-    expect((await service.api('GET', '/collections/demo')).body).toMatchObject({ collection: { vector_count: 3 } });
   });
 });

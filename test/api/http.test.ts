@@ -1,23 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const KEY = { authorization: `Bearer ${TEST_KEY}` };
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'here', dimensions: 2 });
 });
-afterAll(() => service.stop());
 
 const send = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Uint8Array) =>
   rawRequest(
-    service.provec.url!,
+    service.url,
     method,
     path,
-    { ...KEY, ...(body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` }), ...headers },
+    {
+      authorization: `Bearer ${service.key}`,
+      ...(body === undefined ? {} : { 'content-length': `${Buffer.byteLength(body)}` }),
+      ...headers,
+    },
     body,
   );
 const V1 = '/api/v1';

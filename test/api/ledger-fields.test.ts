@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { DeleteResult, UpsertResult } from '../../lib/actions/collections.ts';
 import type { Api } from '../support/api-client.ts';
 import { askLedger } from '../support/ledger-account.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant, operatorApi } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant, operatorApi } from '../support/tenant.ts';
 
 const PROGRAM = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService('anchored');
 });
-afterAll(() => service.stop());
 
 async function writes(api: Api) {
   await api('POST', '/collections', { name: 'written', dimensions: 1, shards: 2 });
@@ -62,12 +61,7 @@ test('an account that moves to a paid plan is anchored from its next write', asy
 });
 
 test('with the ledger off nothing is anchored on any plan', async () => {
-  const off = await startService({ PROVEC_LEDGER: 'off' });
-  try {
-    for (const result of await writes(off.api)) {
-      expect(result).toMatchObject({ ledgerTx: null, ledgerExplorerUrl: null, anchor: { status: 'none' } });
-    }
-  } finally {
-    await off.stop();
+  for (const result of await writes((await shareService('plain')).api)) {
+    expect(result).toMatchObject({ ledgerTx: null, ledgerExplorerUrl: null, anchor: { status: 'none' } });
   }
 });

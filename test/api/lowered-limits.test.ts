@@ -1,38 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../lib/config.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, operatorApi } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { operatorApi } from '../support/tenant.ts';
 
-const LOWERED = {
-  nameMaxChars: 8,
-  dimensionsMax: 4,
-  idMaxBytes: 6,
-  metadataMaxBytes: 40,
-  metadataMaxLevels: 2,
-  recordsPerUpsertMax: 3,
-  idsPerRequestMax: 4,
-  topKMax: 5,
-  topKDefault: 2,
-  bodyMaxBytes: 2_000,
-  jsonMaxLevels: 12,
-  shardsMax: 2,
-  replicasMax: 1,
-  filterMaxLevels: 2,
-  filterMaxConditions: 3,
-  filterMaxInValues: 4,
-  anchorsPageMax: 6,
-  anchorsPageDefault: 2,
-  keyNameMaxChars: 5,
-  accountNameMaxChars: 7,
-};
-
-let service: TestService;
-beforeAll(async () => {
-  service = await startService({ PROVEC_LIMITS: JSON.stringify(LOWERED), PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+let service: SharedService;
+// An account for each, for the service limits as well how many requests one sends in a second.
+beforeEach(async () => {
+  service = await shareService('strict');
   await service.api('POST', '/collections', { name: 'low', dimensions: 2 });
 });
-afterAll(() => service.stop());
 
 const at = (path: string, body: object) => service.api('POST', path, body);
 const values = [1, 2];
@@ -41,7 +18,7 @@ const upsert = (record: object) => at('/collections/low/upsert', { records: [{ i
 const query = (body: object) => at('/collections/low/query', { vector: values, ...body });
 const create = (body: object) => at('/collections', { dimensions: 2, ...body });
 
-type Request = () => ReturnType<TestService['api']>;
+type Request = () => ReturnType<SharedService['api']>;
 test.each<[string, Request, Request, object]>([
   ['nameMaxChars', () => create({ name: 'a2345678' }), () => create({ name: 'a23456789' }), refusalOf('name')],
   [

@@ -1,22 +1,21 @@
 /** Operations that take no body: what is sent to them all the same is not ignored. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
   await service.api('POST', '/collections', { name: 'docs', dimensions: 3 });
 });
-afterAll(() => service.stop());
 
 const send = async (method: string, path: string, body?: string, headers: Record<string, string> = {}) => {
   const length: Record<string, string> = headers['transfer-encoding']
     ? {}
     : { 'content-length': String(Buffer.byteLength(body ?? '')) };
-  const authorization = `Bearer ${TEST_KEY}`;
+  const authorization = `Bearer ${service.key}`;
   const { status, text } = await rawRequest(
-    service.provec.url!,
+    service.url,
     method,
     `/api/v1${path}`,
     { authorization, ...length, ...headers },

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ApiDocument, type ApiOperation, type Json } from '../support/api-document.ts';
+import { ANCHORED_LIMITS } from '../support/lending.ts';
 import { rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
 
 /** Of spec.md, api.md and what was added since. */
@@ -35,20 +36,15 @@ const OPERATOR_ROUTES = [
   'DELETE /api/v1/admin/accounts/{id}',
 ];
 
-let service: TestService;
+let service: SharedService;
 let document: ApiDocument;
 beforeAll(async () => {
-  service = await startService({
-    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
-    PROVEC_LIMITS: '{"topKMax": 77, "recordsPerUpsertMax": 55}',
-    PROVEC_PLANS: '{"free": {"collections": 0}}',
-  });
+  service = await shareService('anchored');
   document = await documentOf(service);
 });
-afterAll(() => service.stop());
 
-async function documentOf({ provec }: TestService): Promise<ApiDocument> {
-  const response = await fetch(`${provec.url}/openapi.json`);
+async function documentOf({ url }: SharedService): Promise<ApiDocument> {
+  const response = await fetch(`${url}/openapi.json`);
   expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
   return new ApiDocument(await response.json());
 }
@@ -60,7 +56,7 @@ const send = async (method: string, path: string, token: string | null, body?: u
       ? {}
       : { 'content-type': 'application/json', 'content-length': `${Buffer.byteLength(text)}` }),
   };
-  return rawRequest(service.provec.url!, method, path, headers, text);
+  return rawRequest(service.url, method, path, headers, text);
 };
 const namesOf = ({ operations }: ApiDocument) => operations.map(({ method, path }) => `${method} ${path}`).sort();
 
@@ -108,16 +104,13 @@ describe('the document', () => {
 
   test('has the limits of this configuration', () => {
     const { Query, Upsert } = document.json.components.schemas as Record<string, { properties: Record<string, Json> }>;
-    expect([Query.properties.topK.maximum, Upsert.properties.records.maxItems]).toEqual([77, 55]);
+    const { topKMax, recordsPerUpsertMax } = ANCHORED_LIMITS;
+    const named = [Query.properties.topK.maximum, Upsert.properties.records.maxItems];
+    expect(named).toEqual([topKMax, recordsPerUpsertMax]);
   });
 
   test('has the routes of an operator only where there is one', async () => {
-    const without = await startService({ PROVEC_LEDGER: 'off' });
-    try {
-      expect(namesOf(await documentOf(without))).toEqual(ROUTES.toSorted());
-    } finally {
-      await without.stop();
-    }
+    expect(namesOf(await documentOf(await shareService('unmanaged')))).toEqual(ROUTES.toSorted());
   });
 });
 
@@ -136,7 +129,7 @@ describe('what the service refuses', () => {
     { name: 'x', dimensions: 1, replicas: 4 },
     { name: 'x', dimensions: 1, metric: 'l2' },
   ])('of a collection %j', async (body) => {
-    expect((await send('POST', '/api/v1/collections', TEST_KEY, body)).status).toBe(400);
+    expect((await send('POST', '/api/v1/collections', service.key, body)).status).toBe(400);
     expect(wrongIn('/collections', body)).toBe(true);
   });
 
@@ -174,23 +167,23 @@ describe('what the service refuses', () => {
     [400, { $or: [{ a: 1 }, 'b'] }],
     [400, { $not: [] }],
   ])('and what it takes, of filters: %i for %j', async (status, filter) => {
-    await send('POST', '/api/v1/collections', TEST_KEY, { name: 'filtered', dimensions: 1 });
+    await send('POST', '/api/v1/collections', service.key, { name: 'filtered', dimensions: 1 });
     const body = { vector: [1], filter };
-    expect((await send('POST', '/api/v1/collections/filtered/query', TEST_KEY, body)).status).toBe(status);
+    expect((await send('POST', '/api/v1/collections/filtered/query', service.key, body)).status).toBe(status);
     expect(wrongIn('/collections/{name}/query', body as Json)).toBe(status === 400);
   });
 
   test('of vectors', async () => {
-    await send('POST', '/api/v1/collections', TEST_KEY, { name: 'filtered', dimensions: 1 });
+    await send('POST', '/api/v1/collections', service.key, { name: 'filtered', dimensions: 1 });
     const one = '/collections/filtered';
     for (const vector of [[], ['1'], 1, Array(8_193).fill(1)]) {
-      expect((await send('POST', `/api/v1${one}/query`, TEST_KEY, { vector })).status).toBe(400);
+      expect((await send('POST', `/api/v1${one}/query`, service.key, { vector })).status).toBe(400);
       expect(wrongIn('/collections/{name}/query', { vector })).toBe(true);
       const records = [{ id: 'a', values: vector }];
-      expect((await send('POST', `/api/v1${one}/upsert`, TEST_KEY, { records })).status).toBe(400);
+      expect((await send('POST', `/api/v1${one}/upsert`, service.key, { records })).status).toBe(400);
       expect(wrongIn('/collections/{name}/upsert', { records })).toBe(true);
     }
-    await send('DELETE', `/api/v1${one}`, TEST_KEY);
+    await send('DELETE', `/api/v1${one}`, service.key);
   });
 });
 
@@ -225,7 +218,7 @@ describe('what it says is so', () => {
       const [method, pattern] = name.split(' ');
       const operation: ApiOperation = document.json.paths[pattern][method.toLowerCase()];
       const path = pattern.replace(/\{(\w+)\}/, (_, parameter) => encodeURIComponent(into[parameter] as string));
-      const token = pattern.includes('/admin/') ? ADMIN_TOKEN : ((into.token as string) ?? TEST_KEY);
+      const token = pattern.includes('/admin/') ? ADMIN_TOKEN : ((into.token as string) ?? service.key);
       const answer = await send(method, path + ((into.search as string) ?? ''), token, body);
       expect([name, body, answer.status]).toEqual([name, body, status]);
       expect([name, Object.keys(operation.responses)]).toEqual([name, expect.arrayContaining([`${status}`])]);
@@ -297,6 +290,8 @@ describe('what it says is so', () => {
     const made = await call(`POST ${V1}/admin/accounts`, 201, {}, { name: 'x', plan: 'free' });
     const tenant = made as { account: Json; key: Json };
     await call(`GET ${V1}/usage`, 200, { token: tenant.key.secret });
+    for (const name of ['first', 'second'])
+      await call(`POST ${V1}/collections`, 201, { token: tenant.key.secret }, { name, dimensions: 1 });
     await call(`POST ${V1}/collections`, 429, { token: tenant.key.secret }, { name: 'x', dimensions: 1 });
     await call(`DELETE ${V1}/keys/{id}`, 409, { id: tenant.key.id, token: tenant.key.secret });
     await call(`GET ${V1}/admin/accounts`, 200);
@@ -309,7 +304,12 @@ describe('what it says is so', () => {
 
   test('a request that the service refuses is not one by the document either', () => {
     const query = document.json.paths['/api/v1/collections/{name}/query'].post.requestBody;
-    for (const body of [{}, { vector: [1], id: 'a' }, { vector: [1], topK: 78 }, { vector: [1], fitler: {} }]) {
+    for (const body of [
+      {},
+      { vector: [1], id: 'a' },
+      { vector: [1], topK: ANCHORED_LIMITS.topKMax + 1 },
+      { vector: [1], fitler: {} },
+    ]) {
       expect([body, document.faultsOf(query, body).length > 0]).toEqual([body, true]);
     }
   });

@@ -1,14 +1,25 @@
+/** What a service shows of itself to those who run it, and how it fares with faults and with clients that hold it up: a service to be watched alone. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { StoreError } from '../../lib/store/port.ts';
+import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
 import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { RawConnection } from '../unit/gateway-harness.ts';
+
+const STATUS_URL = 'https://status.example/now';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await startService();
+  // The faults that are put into it here are errors to it.
+  service = await startService(
+    { PROVEC_STATUS_URL: STATUS_URL, PROVEC_LOG_LEVEL: 'silent' },
+    { httpTimeouts: { headerMs: 500, requestMs: 1_000 } },
+  );
 });
 afterAll(() => service.stop());
 
 const page = async (path: string) => {
-  const response = await fetch(service.provec.url + path);
+  const response = await fetch(service.url + path);
   return { status: response.status, type: response.headers.get('content-type'), text: await response.text() };
 };
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -68,5 +79,113 @@ describe('metrics', () => {
     expect(text).not.toContain('tenant-secret');
     expect(text).not.toContain(body.collections[0].id);
     expect(text).not.toContain(TEST_KEY.slice(0, 12));
+  });
+});
+
+describe('slow senders', () => {
+  const CONNECTIONS = 64;
+  beforeAll(async () => {
+    await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
+  });
+
+  const HEAD = `POST /api/v1/collections/demo/upsert HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
+
+  test.each([
+    ['headers', `${HEAD}X-Slow: `, 'a'],
+    ['a body of declared length', `${HEAD}Content-Length: 50000000\r\n\r\n{"records":[`, ' '],
+    ['a chunked body', `${HEAD}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'],
+    ['a chunk that never ends', `${HEAD}Transfer-Encoding: chunked\r\n\r\nfffff\r\n`, ' '],
+  ])('%s that trickle in are cut off with 408, and cost others nothing', async (_, start, drop) => {
+    const port = Number(new URL(service.url).port);
+    const slow = Array.from({ length: CONNECTIONS }, () => new RawConnection(port));
+    for (const connection of slow) connection.write(start);
+    const drip = setInterval(() => {
+      for (const connection of slow) if (!connection.ended) connection.write(drop);
+    }, 50);
+    try {
+      while (!slow.every(({ ended }) => ended)) {
+        expect(await service.api('GET', '/collections/demo')).toMatchObject({ status: 200 });
+      }
+    } finally {
+      clearInterval(drip);
+    }
+    for (const { received } of slow) {
+      expect(received).toMatch(/^HTTP\/1.1 408 /);
+      expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'REQUEST_TIMEOUT', status: 408 });
+    }
+    await until('nothing of them is held', async () => {
+      const metrics = await (await fetch(`${service.url}/metrics`)).text();
+      return /^provec_http_request_bodies_in_flight_bytes 0$/m.test(metrics);
+    });
+  });
+});
+
+describe('when the service is at fault', () => {
+  const usage = () =>
+    rawRequest(service.url, 'GET', '/api/v1/usage', {
+      'x-request-id': 'asked.by-test',
+      authorization: `Bearer ${TEST_KEY}`,
+    });
+  // What is put in the place of a service here stays: these are the last tests of the file.
+  const takeAway = (name: string) => {
+    const { broker } = service.provec;
+    return broker.destroyService(broker.getLocalService(name));
+  };
+  const putInPlace = async (name: string, action: string, fault: Error) => {
+    await takeAway(name);
+    const { broker } = service.provec;
+    broker.createService({ name, actions: { [action]: () => Promise.reject(fault) } });
+    await broker.waitForServices(name);
+  };
+
+  test('INTERNAL 500 directs to the status page, and says nothing of the cause', async () => {
+    await putInPlace('metering', 'usage', new TypeError('secret-host-7 cannot read /var/secret/path.ts'));
+    const { status, text, headers } = await usage();
+    expect([status, headers['retry-after']]).toEqual([500, undefined]);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringContaining(STATUS_URL),
+      code: 'INTERNAL',
+      status: 500,
+      requestId: 'asked.by-test',
+      statusUrl: STATUS_URL,
+    });
+    expect(text + JSON.stringify(headers)).not.toMatch(/secret|TypeError|\.ts|\bat /);
+  });
+
+  test('OUT_OF_CAPACITY 507', async () => {
+    await putInPlace('metering', 'usage', new StoreError('capacity', 'ENOSPC on /dev/secret'));
+    const { status, text } = await usage();
+    expect(status).toBe(507);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringContaining('reads and deletes still work'),
+      code: 'OUT_OF_CAPACITY',
+      status: 507,
+      requestId: 'asked.by-test',
+    });
+  });
+
+  const expectUnavailable = ({ status, headers, text }: RawAnswer) => {
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(text)).toEqual({
+      error: expect.stringMatching(/^\S.{15,}\S$/),
+      code: 'UNAVAILABLE',
+      status: 503,
+      requestId: 'asked.by-test',
+      retryAfterSeconds: 1,
+    });
+    expect(text).not.toMatch(/secret|node-3|metering/);
+  };
+
+  test.each([
+    ['the store is out of reach', new StoreError('unavailable', 'secret-host-7 is silent')],
+    ['an action does not answer', Object.assign(new Error('node-3'), { name: 'RequestTimeoutError' })],
+  ])('UNAVAILABLE 503 says when to try again: %s', async (_, fault) => {
+    await putInPlace('metering', 'usage', fault);
+    expectUnavailable(await usage());
+  });
+
+  test('UNAVAILABLE 503 where a service is gone', async () => {
+    await takeAway('metering');
+    expectUnavailable(await usage());
   });
 });

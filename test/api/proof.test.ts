@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { VerificationError, verifyAccount, verifyProof } from '../../client/index.ts';
 import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
 import { Content } from '../support/content.ts';
-import { authorityOf, ledgerAccount } from '../support/ledger-account.ts';
+import { ledgerAccount } from '../support/ledger-account.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const record = (at: number) => ({ id: `r${at}`, values: [1, at], metadata: { at, text: 'ü🧭' } });
 
-let service: TestService;
+let service: SharedService;
 let authority: string;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
-  authority = await authorityOf(service);
+  service = await shareService('anchored');
+  authority = service.ledger!.authority;
 });
-afterAll(() => service.stop());
 
 describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
   const path = `/collections/proof-${shards}`;

@@ -23,7 +23,13 @@ afterAll(async () => {
 });
 
 function start(environment: Record<string, string> = {}, args: string[] = []): StartedProcess {
-  const run = new StartedProcess({ PROVEC_PORT: '0', PROVEC_DATA_DIR: join(folder, 'data'), ...environment }, args);
+  const defaults = {
+    PROVEC_PORT: '0',
+    PROVEC_DATA_DIR: join(folder, 'data'),
+    PROVEC_LEDGER: 'off',
+    PROVEC_WORKERS: '1',
+  };
+  const run = new StartedProcess({ ...defaults, ...environment }, args);
   started.push(run);
   return run;
 }
@@ -61,8 +67,11 @@ describe('a start that cannot be', () => {
   });
 
   test('is told in one line for a missing keypair', async () => {
-    const data = { PROVEC_DATA_DIR: join(folder, 'keypair'), PROVEC_SOLANA_RPC_URLS: 'http://127.0.0.1:1' };
-    expect(await refusal(data)).toMatchObject({ stdout: '', stderr: oneLine(/keypair/) });
+    const ledger = { PROVEC_LEDGER: 'on', PROVEC_SOLANA_RPC_URLS: 'http://127.0.0.1:1' };
+    expect(await refusal({ PROVEC_DATA_DIR: join(folder, 'keypair'), ...ledger })).toMatchObject({
+      stdout: '',
+      stderr: oneLine(/keypair/),
+    });
   });
 
   test('is told in one line for a data directory that is no folder', async () => {
@@ -89,7 +98,7 @@ describe('a start that cannot be', () => {
 
 describe('a start', () => {
   test('prints the first key once, and a request that works when pasted', async () => {
-    const data = { PROVEC_DATA_DIR: join(folder, 'first') };
+    const data = { PROVEC_DATA_DIR: join(folder, 'first'), PROVEC_LEDGER: 'on' };
     const run = start(data);
     const url = await run.listening();
     const key = /pv_live_[\w-]{43}/.exec(run.stdout)?.[0];

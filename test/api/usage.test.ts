@@ -1,48 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { UsageReport } from '../../lib/actions/metering.ts';
-import { HandClock } from '../support/accounts.ts';
 import type { Api } from '../support/api-client.ts';
 import { refusalOf } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
-const clock = new HandClock('2026-11-30T23:59:00.000Z');
-
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  const environment = {
-    PROVEC_LEDGER: 'off',
-    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
-    PROVEC_PRICING_URL: 'https://a.example/p',
-  };
-  service = await startService(environment, { clock });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 const usage = async (api: Api) => (await api<UsageReport>('GET', '/usage')).body;
-
-test.each([
-  ['free', [1_000, 10_000, 5_000, 2, 2]],
-  ['pro', [50_000, 500_000, 500_000, 25, 5]],
-  ['business', [500_000, 5_000_000, 5_000_000, null, null]],
-  ['enterprise', [null, null, null, null, null]],
-])('the plan %s and its limits', async (plan, [writes, queries, vectors, collections, keys]) => {
-  const { api } = await createTenant(service, plan);
-  expect(await usage(api)).toEqual({
-    month: '2026-11',
-    plan,
-    usage: { write_count: 0, query_count: 0, vector_count: 0, collection_count: 0, key_count: 1 },
-    limits: {
-      write_count: writes,
-      query_count: queries,
-      vector_count: vectors,
-      collection_count: collections,
-      key_count: keys,
-    },
-    resets_at: '2026-12-01T00:00:00.000Z',
-    pricing_url: 'https://a.example/p',
-  });
-});
 
 test.each(['free', 'enterprise'])(
   'counts what was done, and nothing that was refused or is free (%s)',
@@ -90,36 +58,6 @@ test.each(['free', 'enterprise'])(
     expect(await counts()).toEqual({ ...afterQueries, vector_count: 0, collection_count: 0 });
   },
 );
-
-test('a new month begins at midnight UTC: writes and queries at zero, what is stored stays', async () => {
-  const { api } = await createTenant(service, 'pro');
-  await api('POST', '/collections', { name: 'monthly', dimensions: 1 });
-  await api('POST', '/collections/monthly/upsert', { records: [{ id: 'a', values: [1] }] });
-  await api('POST', '/collections/monthly/query', { vector: [1] });
-  clock.advance(59_999);
-  expect(await usage(api)).toMatchObject({ month: '2026-11', usage: { write_count: 1, query_count: 1 } });
-  clock.advance(1);
-  expect(await usage(api)).toMatchObject({
-    month: '2026-12',
-    usage: { write_count: 0, query_count: 0, vector_count: 1, collection_count: 1, key_count: 1 },
-    resets_at: '2027-01-01T00:00:00.000Z',
-  });
-});
-
-test('is there after a restart', async () => {
-  const before = await usage(service.api);
-  await service.api('POST', '/collections', { name: 'kept', dimensions: 1 });
-  await service.api('POST', '/collections/kept/upsert', { records: [{ id: 'a', values: [1] }] });
-  for (let at = 0; at < 3; at++) await service.api('POST', '/collections/kept/query', { vector: [1] });
-  await service.restart();
-  expect((await usage(service.api)).usage).toEqual({
-    ...before.usage,
-    write_count: before.usage.write_count + 1,
-    query_count: before.usage.query_count + 3,
-    vector_count: before.usage.vector_count + 1,
-    collection_count: before.usage.collection_count + 1,
-  });
-});
 
 test('takes no parameter', async () => {
   expect(await service.api('GET', '/usage?month=2026-10')).toEqual(refusalOf('month'));

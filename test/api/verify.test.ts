@@ -1,20 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Api } from '../support/api-client.ts';
 import { Content } from '../support/content.ts';
 import { refusal } from '../support/refusal.ts';
-import { startService, type TestService } from '../support/service.ts';
-import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ADDRESS = /^[1-9A-HJ-NP-Za-km-z]{32,44}$/;
 const SENTENCE = /^[A-Z].*\.$/;
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN });
+  service = await shareService('anchored');
 });
-afterAll(() => service.stop());
 
 const verify = (path: string, api: Api = service.api) => api<VerifyResult>('GET', `${path}/verify`);
 
@@ -71,11 +70,6 @@ describe.each([1, 8])('over %i shards', (shards) => {
       Array(10).fill([200, expect.stringMatching(/^(match|pending)$/)]),
     );
     expect((await verify(path)).body).toMatchObject({ state: 'match', onChainRoot: content.root });
-  });
-
-  test('after a restart too', async () => {
-    await service.restart();
-    expect((await verify(path)).body).toMatchObject({ state: 'match', verified: true, onChainRoot: content.root });
   });
 });
 

@@ -1,34 +1,20 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { KeyView } from '../../lib/actions/keys.ts';
-import { type Answer, type Api, apiClient } from '../support/api-client.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import type { Answer, Api } from '../support/api-client.ts';
 import { invariant } from '../support/invariant.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { METERED_LIMIT as LIMIT } from '../support/lending.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 const CLIENTS = 64;
-const ADMIN_TOKEN = 'operator-token-for-this-test';
-const LIMIT = { vectors: 150, writes: 200, queries: 100 };
-const UNLIMITED = { vectors: -1, writes: -1, queries: -1, anchoring: false };
-/** Each plan limits one thing. */
-const PLANS = {
-  free: { ...UNLIMITED, vectors: LIMIT.vectors },
-  pro: { ...UNLIMITED, writes: LIMIT.writes },
-  business: { ...UNLIMITED, queries: LIMIT.queries },
-};
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({
-    PROVEC_PLANS: JSON.stringify(PLANS),
-    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
-    PROVEC_LEDGER: 'off',
-  });
+  service = await shareService('metered');
 });
-afterAll(() => service.stop());
 
-async function accountOn(plan: keyof typeof PLANS): Promise<Api> {
-  const admin = apiClient(service.provec.url!, ADMIN_TOKEN);
-  const { body } = await admin<{ key: KeyView }>('POST', '/admin/accounts', { name: plan, plan });
-  const api = apiClient(service.provec.url!, body.key.secret!);
+/** Each plan limits one thing. */
+async function accountOn(plan: 'free' | 'pro' | 'business'): Promise<Api> {
+  const { api } = await createTenant(service, plan);
   await api('POST', '/collections', { name: 'demo', dimensions: 1, metric: 'dot', shards: 2 });
   return api;
 }

@@ -1,22 +1,21 @@
-/** Seen in earlier systems: fetch answers 200 with nothing in it. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+/** Seen in earlier systems: fetch answers 200 with nothing in it. After a restart: `api/restart.test.ts`. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const record = (at: number) => ({ id: `r${at}`, values: [at, 1, at / 2], metadata: { at, list: [at, null, 'x'] } });
 const RECORDS = Array.from({ length: 200 }, (_, at) => record(at));
 
 describe.each([1, 8])('over %i shards', (shards) => {
-  let service: TestService;
+  let service: SharedService;
   const fetched = async (ids: string[]) => (await service.api('POST', '/collections/demo/fetch', { ids })).body;
   const all = Object.fromEntries(RECORDS.map((each) => [each.id, each]));
   const everyId = RECORDS.map(({ id }) => id);
 
   beforeAll(async () => {
-    service = await startService({ PROVEC_LEDGER: 'off' });
+    service = await shareService();
     await service.api('POST', '/collections', { name: 'demo', dimensions: 3, shards });
     await service.api('POST', '/collections/demo/upsert', { records: RECORDS });
   });
-  afterAll(() => service.stop());
 
   test('every record comes back whole, absent ones are left out', async () => {
     expect(await fetched(everyId)).toEqual({ vectors: all });
@@ -24,14 +23,12 @@ describe.each([1, 8])('over %i shards', (shards) => {
     expect(await fetched(['absent'])).toEqual({ vectors: {} });
   });
 
-  test('a replaced record comes back as replaced, a deleted one not at all, before and after a restart', async () => {
+  test('a replaced record comes back as replaced, a deleted one not at all', async () => {
     const replaced = { id: 'r1', values: [9, 9, 9], metadata: {} };
     await service.api('POST', '/collections/demo/upsert', { records: [replaced] });
     await service.api('POST', '/collections/demo/delete', { ids: ['r2'] });
     const { r2: _, ...rest } = all;
     const expected = { vectors: { ...rest, r1: replaced } };
-    expect(await fetched(everyId)).toEqual(expected);
-    await service.restart();
     expect(await fetched(everyId)).toEqual(expected);
   });
 });

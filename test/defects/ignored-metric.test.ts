@@ -1,6 +1,6 @@
-/** Seen in earlier systems: every collection is searched by cosine, whatever metric it was created with. */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { startService, type TestService } from '../support/service.ts';
+/** Seen in earlier systems: every collection is searched by cosine, whatever metric it was created with. After a restart: `api/restart.test.ts`. */
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
 
 /** Ranked differently by each metric for the query [1, 0]. */
 const RECORDS = [
@@ -20,18 +20,17 @@ const score = {
   dot: ([x]: number[]) => x!,
 };
 
-let service: TestService;
+let service: SharedService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await shareService();
 });
-afterAll(() => service.stop());
 
 describe.each(['cosine', 'euclidean', 'dot'] as const)('%s', (metric) => {
   type Found = { matches: { id: string; score: number; distance?: number }[] };
   const query = async () =>
     (await service.api<Found>('POST', `/collections/${metric}/query`, { vector: [1, 0] })).body.matches;
 
-  test('ranks and scores by its own rule, also after a restart', async () => {
+  test('ranks and scores by its own rule', async () => {
     await service.api('POST', '/collections', { name: metric, dimensions: 2, metric, shards: 2 });
     await service.api('POST', `/collections/${metric}/upsert`, { records: RECORDS });
     const matches = await query();
@@ -42,8 +41,6 @@ describe.each(['cosine', 'euclidean', 'dot'] as const)('%s', (metric) => {
       if (metric === 'euclidean') expect(match.distance).toBeCloseTo(Math.hypot(values[0]! - 1, values[1]!), 5);
       else expect(match.distance).toBeUndefined();
     }
-    await service.restart();
-    expect(await query()).toEqual(matches);
   });
 });
 

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { expectRefusal, hostileRequest, LOOP_HELD_MAX_MS } from '../support/hostile-request.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type HostileService, hostileService } from '../support/hostile-service.ts';
 
 const LONG = 'a'.repeat(200_000);
 
-let service: TestService;
+let service: HostileService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await hostileService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2, shards: 4 });
   for (let at = 0; at < 2_000; at += 1_000) {
     const records = Array.from({ length: 1_000 }, (_, i) => ({
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const query = (filter: string) =>
-  hostileRequest(service.provec.url!, 'POST', '/collections/demo/query', `{"vector":[1,2],"filter":${filter}}`);
+  hostileRequest(service, 'POST', '/collections/demo/query', `{"vector":[1,2],"filter":${filter}}`);
 const nested = (levels: number, operator: string) =>
   `${`{"${operator}":[`.repeat(levels)}{"n":1}${']}'.repeat(levels)}`;
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, at) => at + from).join();

@@ -1,35 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
-import { type Api, apiClient } from '../support/api-client.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { apiClient } from '../support/api-client.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant, type Tenant } from '../support/tenant.ts';
 
-const ADMIN_TOKEN = 'operator-token-for-this-test';
 const RECORDS = [{ id: 'secret', values: [1, 2], metadata: { of: 'ann' } }];
 
-interface Tenant {
-  api: Api;
-  accountId: string;
-  key: KeyView;
-}
-
-let service: TestService;
+let service: SharedService;
 let ann: Tenant;
 let ben: Tenant;
 let annsCollection: string;
 
-async function tenant(name: string): Promise<Tenant> {
-  const admin = apiClient(service.provec.url!, ADMIN_TOKEN);
-  const { body } = await admin<{ account: { id: string }; key: KeyView }>('POST', '/admin/accounts', {
-    name,
-    plan: 'business',
-  });
-  return { api: apiClient(service.provec.url!, body.key.secret!), accountId: body.account.id, key: body.key };
-}
-
 beforeAll(async () => {
-  service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_LEDGER: 'off' });
-  ann = await tenant('ann');
-  ben = await tenant('ben');
+  service = await shareService();
+  ann = await createTenant(service, 'business', 'ann');
+  ben = await createTenant(service, 'business', 'ben');
   const { body } = await ann.api<{ collection: { id: string } }>('POST', '/collections', {
     name: 'private',
     dimensions: 2,
@@ -37,7 +22,6 @@ beforeAll(async () => {
   annsCollection = body.collection.id;
   await ann.api('POST', '/collections/private/upsert', { records: RECORDS });
 });
-afterAll(() => service.stop());
 
 /** What a client sees of an answer, but for what differs from one request to the next. */
 const seen = ({ status, body }: { status: number; body: Record<string, unknown> }, name = '') => ({
@@ -63,7 +47,7 @@ describe.each(OPERATIONS)('%s /collections/{name}%s', (method, rest, body) => {
   test('another account’s collection is exactly as absent as one that never was, by name and by id', async () => {
     const absent = await ben.api(method, `/collections/never-was${rest}`, body);
     expect(absent).toMatchObject({ status: 404, body: { code: 'COLLECTION_NOT_FOUND' } });
-    for (const name of ['private', annsCollection, `${annsCollection}.0`, `${ann.accountId}.private`]) {
+    for (const name of ['private', annsCollection, `${annsCollection}.0`, `${ann.account.id}.private`]) {
       expect(seen(await ben.api(method, `/collections/${name}${rest}`, body), name)).toEqual(seen(absent, 'never-was'));
     }
   });
@@ -76,10 +60,10 @@ test('nothing of it was touched', async () => {
 
 test('an account cannot be chosen by the request', async () => {
   for (const [method, path, body] of [
-    ['POST', '/collections', { name: 'x', dimensions: 2, accountId: ann.accountId }],
-    ['POST', '/collections/private/query', { vector: [1, 2], accountId: ann.accountId }],
-    ['GET', `/collections?accountId=${ann.accountId}`, undefined],
-    ['GET', `/usage?account=${ann.accountId}`, undefined],
+    ['POST', '/collections', { name: 'x', dimensions: 2, accountId: ann.account.id }],
+    ['POST', '/collections/private/query', { vector: [1, 2], accountId: ann.account.id }],
+    ['GET', `/collections?accountId=${ann.account.id}`, undefined],
+    ['GET', `/usage?account=${ann.account.id}`, undefined],
   ] as const) {
     expect((await ben.api(method, path, body)).status).toBeGreaterThanOrEqual(400);
   }
@@ -100,7 +84,7 @@ test('another account’s key is as absent as one that never was, and goes on wo
   for (const { id } of [ann.key, other]) {
     expect(seen(await ben.api('DELETE', `/keys/${id}`))).toEqual(seen(absent));
   }
-  const withOther = apiClient(service.provec.url!, other.secret!);
+  const withOther = apiClient(service.url, other.secret!);
   expect(await withOther('GET', '/collections/private')).toMatchObject({ status: 200 });
 });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { expectRefusal, hostileRequest } from '../support/hostile-request.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type HostileService, hostileService } from '../support/hostile-service.ts';
 
 const UPSERT = '/collections/demo/upsert';
 const QUERY = '/collections/demo/query';
@@ -9,9 +9,9 @@ const QUERY = '/collections/demo/query';
 const PADDING = ' '.repeat(300_000);
 const LONE = '\\ud800';
 
-let service: TestService;
+let service: HostileService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await hostileService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
   const records = [{ id: 'kept', values: [1, 1], metadata: { n: 1 } }];
   await service.api('POST', UPSERT, { records });
@@ -80,14 +80,14 @@ describe.each([
 
   test.each(padding === '' ? CASES : inThread)('%s', async (_, path, body, code) => {
     const sent = Buffer.concat([Buffer.from(body), Buffer.from(padding)]);
-    const refusal = expectRefusal(await hostileRequest(service.provec.url!, 'POST', path, sent), code);
+    const refusal = expectRefusal(await hostileRequest(service, 'POST', path, sent), code);
     expect(JSON.stringify(refusal).isWellFormed()).toBe(true);
   });
 });
 
 test('a lone surrogate in a filter is a value that no record has', async () => {
   for (const filter of [`{"n":"${LONE}"}`, `{"${LONE}":1}`, `{"n":{"$in":["${LONE}"]}}`]) {
-    const { status, text } = await hostileRequest(service.provec.url!, 'POST', QUERY, query(`"filter":${filter}`));
+    const { status, text } = await hostileRequest(service, 'POST', QUERY, query(`"filter":${filter}`));
     if (status === 200) expect(JSON.parse(text)).toEqual({ matches: [] });
     else expect({ status, code: JSON.parse(text).code }).toEqual({ status: 400, code: 'INVALID_FILTER' });
   }
@@ -95,7 +95,7 @@ test('a lone surrogate in a filter is a value that no record has', async () => {
 
 test('of duplicate keys the last wins, and a byte order mark is skipped', async () => {
   const body = '\ufeff{"ids":["absent"],"ids":["kept"]}';
-  const { status, text } = await hostileRequest(service.provec.url!, 'POST', '/collections/demo/fetch', body);
+  const { status, text } = await hostileRequest(service, 'POST', '/collections/demo/fetch', body);
   expect({ status, body: JSON.parse(text) }).toMatchObject({
     status: 200,
     body: { vectors: { kept: { id: 'kept' } } },

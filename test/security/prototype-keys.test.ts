@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { expectRefusal, hostileRequest } from '../support/hostile-request.ts';
-import { startService, type TestService } from '../support/service.ts';
+import { type HostileService, hostileService } from '../support/hostile-service.ts';
 
-let service: TestService;
+let service: HostileService;
 beforeAll(async () => {
-  service = await startService({ PROVEC_LEDGER: 'off' });
+  service = await hostileService();
   await service.api('POST', '/collections', { name: 'demo', dimensions: 2 });
 });
 afterEach(() => {
@@ -40,7 +40,7 @@ const PLACES: [string, string, (key: string) => string][] = [
 
 describe.each(PLACES)('in %s', (_, path, bodyWith) => {
   test.each(KEYS)('%s is refused', async (key) => {
-    expectRefusal(await hostileRequest(service.provec.url!, 'POST', path, bodyWith(key)), 'INVALID_JSON');
+    expectRefusal(await hostileRequest(service, 'POST', path, bodyWith(key)), 'INVALID_JSON');
   });
 });
 
@@ -59,7 +59,7 @@ test.each([
   for (const pad of ['', ' '.repeat(300_000)]) {
     const id = `b${pad.length}`;
     const body = `{"records":[{"id":"${id}","values":[1,2],"metadata":${text}}]${pad}}`;
-    expect(await hostileRequest(service.provec.url!, 'POST', '/collections/demo/upsert', body)).toMatchObject({
+    expect(await hostileRequest(service, 'POST', '/collections/demo/upsert', body)).toMatchObject({
       status: 200,
     });
     const fetched = await service.api('POST', '/collections/demo/fetch', { ids: [id] });
@@ -86,7 +86,7 @@ test.each([
     'INVALID_FILTER',
   ],
 ] as const)('%s refuses a constructor as it does any unknown field', async (path, body, code) => {
-  expectRefusal(await hostileRequest(service.provec.url!, 'POST', path, body), code);
+  expectRefusal(await hostileRequest(service, 'POST', path, body), code);
 });
 
 test('names that only look like it are data like any other', async () => {

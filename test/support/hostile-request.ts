@@ -3,9 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { expect } from '@jest/globals';
 import { ERROR_TABLE, type ErrorCode } from '../../lib/errors.ts';
 import { expectDurationBelow } from './duration.ts';
-import type { HostileOrder, HostileReply } from './hostile-client.ts';
+import { isThorough } from './effort.ts';
+import { type HostileOrder, type HostileReply, sendHostile } from './hostile-sender.ts';
 import { LoopWatch } from './loop-watch.ts';
-import { TEST_KEY } from './service.ts';
 
 /** What no client may ever be told of. */
 const INTERNALS = /node_modules|\.ts\b|file:\/\/|\bat \S+ \(|SQLite|moleculer/i;
@@ -14,7 +14,7 @@ export const LOOP_HELD_MAX_MS = 200;
 export interface HostileAnswer {
   status: number;
   text: string;
-  /** How long the event loop was held. */
+  /** How long the event loop of this process was held; 0 in the gate. */
   heldMs: number;
 }
 
@@ -23,9 +23,12 @@ export class CutOffError extends Error {
   override name = 'CutOffError';
 }
 
-/** Sends a request exactly as given, with the first account's key, from a thread of its own. A number as body is that many bytes of no declared length. */
+/**
+ * Sends a request exactly as given. A number as body is that many bytes of no declared length. In the long suites, where the service is in this process and its event
+ * loop is watched, it is sent by a thread of its own.
+ */
 export async function hostileRequest(
-  url: string,
+  { url, key }: { url: string; key: string },
   method: string,
   path: string,
   body?: string | Buffer | number,
@@ -34,10 +37,16 @@ export async function hostileRequest(
   const order: HostileOrder = {
     url: `${url}/api/v1${path}`,
     method,
-    headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': 'application/json', ...headers },
-    body: body === undefined || typeof body === 'number' ? null : Uint8Array.from(Buffer.from(body)),
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+    body: body === undefined || typeof body === 'number' ? null : new Uint8Array(Buffer.from(body)),
     streamedBytes: typeof body === 'number' ? body : 0,
   };
+  const { reply, heldMs } = isThorough ? await sendByThread(order) : { reply: await sendHostile(order), heldMs: 0 };
+  if ('failure' in reply) throw new CutOffError(reply.failure);
+  return { ...reply, heldMs };
+}
+
+async function sendByThread(order: HostileOrder): Promise<{ reply: HostileReply; heldMs: number }> {
   const worker = new Worker(new URL('./hostile-client.ts', import.meta.url), {
     workerData: order,
     transferList: order.body === null ? [] : [order.body.buffer as ArrayBuffer],
@@ -46,8 +55,7 @@ export async function hostileRequest(
   const [reply] = (await once(worker, 'message')) as [HostileReply];
   const heldMs = await watch.end();
   await worker.terminate();
-  if ('failure' in reply) throw new CutOffError(reply.failure);
-  return { ...reply, heldMs };
+  return { reply, heldMs };
 }
 
 /** Expects a documented refusal with that code, nothing of the service's inside in it, and an event loop that was not held. */

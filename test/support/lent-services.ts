@@ -2,37 +2,41 @@
  * Services that test files share: each file has an account of its own in one of them (`shared-service.ts`). They are started when the first file asks, as
  * `npm start` would, and ended after the last. Jest calls the two functions in its main process, before and after all files.
  */
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { getBase58Decoder } from '@solana/web3.js';
+import { ENVIRONMENTS, LENDER_VARIABLE, type LentService, type Loan } from './lending.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
-import { ADMIN_TOKEN } from './tenant.ts';
 
-const ENVIRONMENTS = {
-  plain: { PROVEC_LEDGER: 'off' },
-  anchored: {},
-} as const;
-/** `anchored` has the embedded ledger. */
-export type LentService = keyof typeof ENVIRONMENTS;
-/** The address to ask for one at, in the environment of each test file. */
-export const LENDER_VARIABLE = 'PROVEC_TEST_LENDER';
-
-const COMMON = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_LOG_LEVEL: 'error' };
 const started = new Map<LentService, Promise<ServiceProcess>>();
 let lender: Server | null = null;
 
 function lend(kind: LentService): Promise<ServiceProcess> {
   let service = started.get(kind);
   if (service === undefined) {
-    service = startProcess({ ...COMMON, ...ENVIRONMENTS[kind] });
+    service = startProcess({ ...ENVIRONMENTS[kind], PROVEC_LOG_LEVEL: 'error' });
     started.set(kind, service);
   }
   return service;
 }
 
+async function loanOf({ url, dataDir, stdout }: ServiceProcess): Promise<Loan> {
+  const ledgerUrl = /, RPC (http:\S+),/.exec(stdout)?.[1];
+  if (ledgerUrl === undefined) return { url, ledger: null };
+  const numbers = JSON.parse(await readFile(join(dataDir, 'ledger-keypair.json'), 'utf8')) as number[];
+  const authority = getBase58Decoder().decode(Uint8Array.from(numbers.slice(32)));
+  return { url, ledger: { url: ledgerUrl, authority } };
+}
+
 export async function startLending(): Promise<void> {
   lender = createServer((request, response) => {
-    lend(request.url?.slice(1) as LentService).then(
-      ({ url }) => response.end(url),
+    // A connection that is kept may be closed just as it is used again.
+    response.setHeader('connection', 'close');
+    const lent = lend(request.url?.slice(1) as LentService).then(loanOf);
+    lent.then(
+      (loan) => response.end(JSON.stringify(loan)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     );
   });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Api, apiClient } from './api-client.ts';
-import { TEST_KEY } from './service.ts';
+import { TEST_KEY } from './tenant.ts';
 
 const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
 const START_TIMEOUT_MS = 90_000;

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { readConfig } from '../../lib/config.ts';
 import { type Overrides, type Provec, startProvec } from '../../provec.ts';
 import { type Api, apiClient } from './api-client.ts';
+import { TEST_KEY } from './tenant.ts';
 
-export const TEST_KEY = 'pv_live_test-key-of-the-first-account-0000000000000';
+export { TEST_KEY };
 
 export interface TestService {
   readonly provec: Provec;

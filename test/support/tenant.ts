@@ -2,6 +2,8 @@ import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
 import { type Api, apiClient } from './api-client.ts';
 
 export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
+/** Of the first account, in every service that tests start. */
+export const TEST_KEY = 'pv_live_test-key-of-the-first-account-0000000000000';
 
 /** An account beside the first one, made as an operator makes it; the service needs PROVEC_ADMIN_TOKEN = ADMIN_TOKEN. */
 export interface Tenant {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Scope } from '../../lib/store/keys.ts';
@@ -22,13 +22,9 @@ async function start(plans = {}): Promise<TestNode> {
   return started;
 }
 
-beforeAll(async () => {
+beforeEach(async () => {
   opened = await openTemporaryStore();
   store = opened.store;
-});
-afterAll(() => opened.destroy());
-
-beforeEach(async () => {
   clock = new HandClock();
   removed = [];
   node = await start({ free: { keys: 3 } });
@@ -36,6 +32,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   for (const { broker } of brokers.splice(0)) await broker.stop();
+  await opened.destroy();
 });
 
 async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {

@@ -1,9 +1,14 @@
-/** Seen in earlier systems: verify compares what is stored with what is stored, and never asks the ledger. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+/**
+ * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares what is stored with what is stored, and never asks the ledger; an anchor that
+ * failed once is never tried again.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Confirmed } from '../../lib/store/anchors.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const FORGED = 'ab'.repeat(32);
 
@@ -11,19 +16,25 @@ let relay: LedgerRelay;
 let service: TestService;
 let before: VerifyResult;
 let collectionId: string;
+const create = async (name: string) => {
+  const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 2 });
+  return body.collection.id;
+};
+const upsert = (name: string, id: string) =>
+  service.api<UpsertResult>('POST', `/collections/${name}/upsert`, {
+    records: [{ id, values: [1, 2], metadata: { n: 1 } }],
+  });
 const verify = async () => (await service.api<VerifyResult>('GET', '/collections/demo/verify')).body;
 
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  service = await startService(relay.environment);
-  const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
-    name: 'demo',
-    dimensions: 2,
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '300' });
+  collectionId = await create('demo');
+  await upsert('demo', 'a');
+  before = await until('it is anchored', async () => {
+    const answer = await verify();
+    return answer.state !== 'pending' && answer;
   });
-  collectionId = body.collection.id;
-  const records = [{ id: 'a', values: [1, 2], metadata: { n: 1 } }];
-  await service.api('POST', '/collections/demo/upsert', { records });
-  before = await verify();
   expect(before).toMatchObject({ state: 'match', verified: true });
 });
 afterAll(async () => {
@@ -77,6 +88,49 @@ test('what the store holds to be confirmed proves nothing when the ledger cannot
   expect(await verify()).toMatchObject({ state: 'unreachable', verified: false, match: false, onChainRoot: null });
   relay.isDown = false;
   expect(await verify()).toMatchObject({ state: 'match' });
+});
+
+describe.each([
+  ['the service runs on', 1],
+  ['the service is restarted while the ledger is down', 2],
+])('%s', (course, number) => {
+  const NAMES = ['anchored-before', 'never-anchored'].map((name) => `${name}-${number}`) as [string, string];
+  const ids = new Map<string, string>();
+  const roots = new Map<string, string>();
+
+  beforeAll(async () => {
+    for (const name of NAMES) ids.set(name, await create(name));
+    await upsert(NAMES[0], 'early');
+    relay.isDown = true;
+  });
+
+  test('writes made while the ledger is down stand, and say pending', async () => {
+    for (const name of NAMES) {
+      const { status, body } = await upsert(name, 'late');
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: { upsertedCount: 1, anchor: { status: 'pending' }, ledgerTx: null, ledgerExplorerUrl: null },
+      });
+      roots.set(name, body.merkleRoot);
+    }
+    const deleted = await service.api('POST', `/collections/${NAMES[0]}/delete`, { ids: ['early'] });
+    expect(deleted.body).toMatchObject({ deletedCount: 1, anchor: { status: 'pending' } });
+    roots.set(NAMES[0], deleted.body.merkleRoot as string);
+  });
+
+  test('they are anchored once it is back, with no further request', async () => {
+    if (course !== 'the service runs on') await service.restart();
+    relay.isDown = false;
+    const client = await relay.client('authority');
+    for (const name of NAMES) {
+      await until(`${name} is anchored`, async () => {
+        const account = await client.read(ids.get(name)!);
+        return account.status === 'found' && account.fields?.merkleRoot === roots.get(name);
+      });
+      const { body } = await service.api<VerifyResult>('GET', `/collections/${name}/verify`);
+      expect(body).toMatchObject({ state: 'match', onChainRoot: roots.get(name) });
+    }
+  });
 });
 
 test('a changed row of the store is a mismatch, and stays one', async () => {

@@ -1,0 +1,76 @@
+/** What is agreed between the test files that share services and the process that starts these: it loads nothing, for the files are many. */
+import { ADMIN_TOKEN } from './tenant.ts';
+
+/** The address to ask for a service at, in the environment of each test file. */
+export const LENDER_VARIABLE = 'PROVEC_TEST_LENDER';
+
+const OPERATED = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN };
+
+/** Limits of the service `strict`, far below those of the API. */
+export const STRICT_LIMITS = {
+  nameMaxChars: 8,
+  dimensionsMax: 4,
+  idMaxBytes: 6,
+  metadataMaxBytes: 40,
+  metadataMaxLevels: 2,
+  recordsPerUpsertMax: 3,
+  idsPerRequestMax: 4,
+  topKMax: 5,
+  topKDefault: 2,
+  bodyMaxBytes: 2_000,
+  jsonMaxLevels: 12,
+  shardsMax: 2,
+  replicasMax: 1,
+  filterMaxLevels: 2,
+  filterMaxConditions: 3,
+  filterMaxInValues: 4,
+  anchorsPageMax: 6,
+  anchorsPageDefault: 2,
+  keyNameMaxChars: 5,
+  accountNameMaxChars: 7,
+};
+/** Requests of one key to the service `strict` in a second. */
+export const STRICT_RATE = 30;
+export const STRICT_ORIGINS = ['https://app.example', 'http://localhost:3000'];
+
+/** Of the service `metered`. */
+export const METERED_LIMIT = { vectors: 150, writes: 200, queries: 100 };
+export const METERED_PRICING_URL = 'https://pricing.example/plans';
+const UNLIMITED = { vectors: -1, writes: -1, queries: -1, anchoring: false };
+
+/** A little below those of the API in the service `anchored`, so that it shows that its document has them. */
+export const ANCHORED_LIMITS = { topKMax: 9_999, recordsPerUpsertMax: 999 };
+
+export const ENVIRONMENTS = {
+  plain: { ...OPERATED, PROVEC_LEDGER: 'off' },
+  /** With the embedded ledger. */
+  anchored: { ...OPERATED, PROVEC_LIMITS: JSON.stringify(ANCHORED_LIMITS) },
+  /** Without an operator, and open to the pages of every origin; no two files write there. */
+  unmanaged: { PROVEC_LEDGER: 'off', PROVEC_CORS_ORIGINS: '*' },
+  /** With all that an operator can restrict. */
+  strict: {
+    ...OPERATED,
+    PROVEC_LIMITS: JSON.stringify(STRICT_LIMITS),
+    PROVEC_RATE_LIMIT_PER_SECOND: `${STRICT_RATE}`,
+    PROVEC_CORS_ORIGINS: STRICT_ORIGINS.join(),
+  },
+  /** Where each plan limits one thing, in small. */
+  metered: {
+    ...OPERATED,
+    PROVEC_LEDGER: 'off',
+    PROVEC_PRICING_URL: METERED_PRICING_URL,
+    PROVEC_PLANS: JSON.stringify({
+      free: { ...UNLIMITED, vectors: METERED_LIMIT.vectors },
+      pro: { ...UNLIMITED, writes: METERED_LIMIT.writes },
+      business: { ...UNLIMITED, queries: METERED_LIMIT.queries },
+    }),
+  },
+} as const;
+export type LentService = keyof typeof ENVIRONMENTS;
+
+/** What a test file is told of a service. */
+export interface Loan {
+  readonly url: string;
+  /** The embedded ledger, and the address, in base58, of the key that signs anchors; null where there is none. */
+  readonly ledger: { readonly url: string; readonly authority: string } | null;
+}
