@@ -87,11 +87,15 @@ export class HttpServer {
     await closed;
   }
 
-  /** Whether an earlier request on the connection came whole, or its answer has begun. */
-  #owesAnswer(socket: Socket): boolean {
-    for (const { req, headersSent } of this.#inFlight)
-      if (req.socket === socket && (req.complete || headersSent)) return true;
-    return false;
+  /** Ends the connection once the requests on it that came whole, or whose answer has begun, have theirs; false when there are none. */
+  #endsAfterAnswers(socket: Socket): boolean {
+    let last: ServerResponse | null = null;
+    for (const res of this.#inFlight)
+      if (res.req.socket === socket && (res.req.complete || res.headersSent)) last = res;
+    if (last === null) return false;
+    if (!last.headersSent) last.shouldKeepAlive = false;
+    last.once('close', () => socket.destroySoon());
+    return true;
   }
 
   #left(res: ServerResponse): void {
@@ -99,19 +103,14 @@ export class HttpServer {
     if (this.#inFlight.size === 0) this.#idle?.();
   }
 
-  /** Cuts the connection instead when an earlier request on it is still to be answered. */
   #refuseTunnel(req: IncomingMessage, socket: Socket): void {
-    if (this.#owesAnswer(socket)) socket.destroy();
-    else end(socket, NO_PROXY, requestIdOf(req));
+    if (!this.#endsAfterAnswers(socket)) end(socket, NO_PROXY, requestIdOf(req));
   }
 
-  /** Answers a connection whose bytes are not a request, unless the answer could be taken for that of an earlier request, which may well have been done. */
+  /** Answers a connection whose bytes are not a request, unless the answer could be taken for that of an earlier request, which is carried out. */
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (!socket.writable || this.#owesAnswer(socket) || error.code === 'ECONNRESET') {
-      socket.destroy();
-      return;
-    }
-    end(socket, refusalOf(error), randomUUID());
+    if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
+    else if (!this.#endsAfterAnswers(socket)) end(socket, refusalOf(error), randomUUID());
   }
 }
 
