@@ -1,12 +1,14 @@
 /**
  * Appends to several shards of the store in argv[2] without end and applies their records, and prints `<shard index> <seq>` for each append and `r <seq>` for
- * each apply that was acknowledged, until it is killed, or told to stop (SIGTERM): then it closes the store.
+ * each apply that was acknowledged, until it is killed, or told to stop (SIGTERM): then it closes the store. It rests for argv[4] milliseconds after each, to leave a
+ * machine that runs other tests something.
  */
 import { writeSync } from 'node:fs';
+import { setTimeout as rest } from 'node:timers/promises';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { entry, put } from '../contract/store-rows.ts';
 
-const [, , folder, collectionId] = process.argv;
+const [, , folder, collectionId, restMs] = process.argv;
 const store = await openSqliteStore(folder);
 // Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
 function say(line: string): void {
@@ -34,6 +36,7 @@ async function append(index: number): Promise<void> {
     const body = Buffer.alloc(seq % 50 === 0 ? 300_000 : 1_000, seq);
     if ((await store.log.append(entry(shard, seq, { tally, body }))) !== 'committed') throw new Error('conflict');
     say(`${index} ${seq}`);
+    if (restMs !== '0') await rest(Number(restMs));
   }
 }
 
@@ -42,6 +45,7 @@ async function apply(): Promise<void> {
   for (let seq = (await store.records.appliedSeq(shard)) + 1; !isTold; seq++) {
     await store.records.apply(shard, seq - 1, seq, [put(`r${seq}`, seq), put('newest', seq)]);
     say(`r ${seq}`);
+    if (restMs !== '0') await rest(Number(restMs));
   }
 }
 
