@@ -53,10 +53,11 @@ describe('keys', () => {
   const unauthenticated = refusal(401, 'UNAUTHENTICATED');
 
   test('a time that is over is refused, this very instant too', async () => {
-    const before = await list();
+    const ids = async () => (await list()).map(({ id }) => id);
+    const before = await ids();
     for (const expires_at of [now(), '2026-10-31T23:39:59.999Z'])
       expect(await service.api('POST', '/keys', { name: 'x', expires_at })).toEqual(refusalOf('expires_at'));
-    expect(await list()).toEqual(before);
+    expect(await ids()).toEqual(before);
   });
 
   test('the list is the newest first, without secrets, with the last use, also after a restart', async () => {
