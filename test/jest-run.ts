@@ -69,11 +69,16 @@ export function temporaryFolder(): string {
   return tmpdir();
 }
 
-/** Runs jest with `args`, all temporary files in a folder within `temporary` that is removed afterwards; its report goes to stderr as it comes. */
+interface JestOptions {
+  environment?: Record<string, string>;
+  /** Where the folder for all temporary files is made, which is removed afterwards. */
+  temporary?: string;
+}
+
+/** Runs jest with `args`; its report goes to stderr as it comes. */
 export function runJest(
   args: string[],
-  environment: Record<string, string> = {},
-  temporary = tmpdir(),
+  { environment = {}, temporary = tmpdir() }: JestOptions = {},
 ): Promise<JestRun> {
   const folder = mkdtempSync(join(temporary, 'provec-'));
   const file = join(folder, 'result.json');

@@ -21,8 +21,7 @@ for (const name of names) {
   console.log(`suite ${name}, PROVEC_TEST_SEED=${seed}`);
   const patterns = LONG_SUITES[name]!.map(patternOf);
   const { result, outlived, hung, code } = await runJest(['--runInBand', ...args, '--testPathPatterns', ...patterns], {
-    PROVEC_TEST_LONG: '1',
-    PROVEC_TEST_SEED: seed,
+    environment: { PROVEC_TEST_LONG: '1', PROVEC_TEST_SEED: seed },
   });
   const problems = (result === null ? [] : failedFiles(result)).map((file) => `failed: ${shortName(file.name)}`);
   if (result === null) problems.push(`jest ended with ${code} before it wrote its result`);

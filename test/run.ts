@@ -19,7 +19,7 @@ let failed = 1;
 /** Tries the files again, and corrects `passed` and `failed` by what comes of it. */
 async function again(names: string[]): Promise<void> {
   console.log(`\ntrying again, alone: ${names.map(shortName).join(' ')}\n`);
-  const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names], {}, temporary);
+  const { result } = await runJest(['--runInBand', '--runTestsByPath', ...names], { temporary });
   const still = result === null ? names : failedFiles(result).map(({ name }) => name);
   for (const name of names.filter((each) => !still.includes(each)))
     console.log(`UNSTEADY: ${shortName(name)} failed, then passed alone: onto the list in docs/testing.md`);
@@ -30,7 +30,7 @@ async function again(names: string[]): Promise<void> {
 }
 
 const workers = `--maxWorkers=${process.env.PROVEC_TEST_WORKERS ?? 2}`;
-const run = await runJest([workers, ...process.argv.slice(2)], {}, temporary);
+const run = await runJest([workers, ...process.argv.slice(2)], { temporary });
 if (run.result === null) {
   problems.push(`jest ended with ${run.code} before it wrote its result: a crash, or process.exit in a test`);
 } else {

@@ -8,7 +8,8 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   model: ['test/model/'],
   recall: ['test/unit/search-', 'test/defects/short-filtered-query.'],
   crash: [
-    'test/process/killed-',
+    'test/process/killed-at-work.',
+    'test/api/restart.',
     'test/process/crash-loop.',
     'test/process/damaged-folder.',
     'test/ledger/killed-ledger.',

@@ -1,10 +1,11 @@
 /** What a service shows of itself to those who run it, and how it fares with faults and with clients that hold it up: a service to be watched alone. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { StoreError } from '../../lib/store/port.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { type RawAnswer, rawRequest } from '../support/raw-request.ts';
-import { startService, TEST_KEY, type TestService } from '../support/service.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
-import { RawConnection } from '../unit/gateway-harness.ts';
 
 const STATUS_URL = 'https://status.example/now';
 

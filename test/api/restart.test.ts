@@ -15,6 +15,7 @@ import { runningIn } from '../support/process-group.ts';
 import { refusal } from '../support/refusal.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { ADMIN_TOKEN, createTenant, operatorApi, type Tenant } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 
 interface Planned {
   name: string;
@@ -199,9 +200,8 @@ describe.each(Object.entries(HOW))('%s', (_, how) => {
     const group = service.pid;
     expect((await runningIn(group)).length).toBeGreaterThan(1);
     expect(await service.kill(signal)).toEqual(outcome);
-    while ((await runningIn(group)).length > 0);
+    await until('nothing of it runs on', async () => (await runningIn(group)).length === 0);
     await service.restart();
-    operator = operatorApi(service);
   });
 
   test('use and keys are what they were; a revoked one is none', async () => {
@@ -209,14 +209,14 @@ describe.each(Object.entries(HOW))('%s', (_, how) => {
     const queries = how?.[0] === 'SIGKILL' ? { query_count: expect.any(Number) } : {};
     expect(await usageNow()).toEqual({ ...usage, usage: { ...usage.usage, ...queries } });
     expect(await keysNow()).toEqual(keys);
-    expect(await apiClient(service.url, revoked.secret!)('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));
+    expect(await apiClient(service, revoked.secret!)('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));
   });
 
   test('a deleted account is not there, and the others are', async () => {
     const { accounts } = (await operator<{ accounts: AccountView[] }>('GET', '/admin/accounts')).body;
     expect(accounts.slice(1)).toEqual([remaining.account]);
-    expect(await apiClient(service.url, removed.key.secret)('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));
-    const verified = await apiClient(service.url, remaining.key.secret)('GET', '/collections/owned/verify');
+    expect(await removed.api('GET', '/usage')).toEqual(refusal(401, 'UNAUTHENTICATED'));
+    const verified = await remaining.api('GET', '/collections/owned/verify');
     expect(verified.body).toMatchObject({ state: 'match', vectorCount: 1 });
   });
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { StartedProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const started: StartedProcess[] = [];
@@ -131,12 +132,20 @@ describe('a start', () => {
     await run.listening();
   });
 
-  test('is refused while another process has the data directory, which it names', async () => {
-    const data = { PROVEC_DATA_DIR: join(folder, 'locked') };
+  test('is refused while another process has the data directory, which it names, and does that one no harm', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'locked'), PROVEC_BOOTSTRAP_KEY: TEST_KEY };
     const holder = start(data);
-    await holder.listening();
-    const outcome = await refusal(data);
-    expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`process ${holder.child.pid}`)) });
+    const api = apiClient(await holder.listening(), TEST_KEY);
+    expect(await refusal(data)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        `Provec cannot start: The data directory ${data.PROVEC_DATA_DIR} is in use by process ${holder.child.pid}; ` +
+        'stop it or set PROVEC_DATA_DIR to another folder.\n',
+    });
+    await api('POST', '/collections', { name: 'kept', dimensions: 2 });
+    const upsert = await api('POST', '/collections/kept/upsert', { records: [{ id: 'a', values: [1, 0] }] });
+    expect(upsert).toMatchObject({ status: 200, body: { upsertedCount: 1 } });
   });
 });
 

@@ -7,8 +7,8 @@ import { post } from '../../bench/load.ts';
 import { median } from '../../bench/median.ts';
 import { cpuSeconds } from '../../bench/process-figures.ts';
 import { randomFrom } from '../support/random.ts';
-import { TEST_KEY } from '../support/service.ts';
 import { startProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 
 const DIMENSIONS = 384;
 const RECORDS = 100;

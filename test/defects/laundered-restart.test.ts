@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../lib/merkle/leaf.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
-import { apiClient } from '../support/api-client.ts';
 import { float32Bytes, overwriteOnDisk } from '../support/intruder.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, createTenant, type Tenant } from '../support/tenant.ts';
@@ -24,12 +23,11 @@ describe.each(['on', 'off'])(
   (ledger) => {
     let service: TestService;
     let accounts: Record<Plan, Tenant>;
-    const call = <Body>(plan: Plan, method: string, path: string, body?: unknown) =>
-      apiClient(service.url, accounts[plan].key.secret)<Body>(method, path, body);
-    const verify = async (plan: Plan) => (await call<VerifyResult>(plan, 'GET', '/collections/vault/verify')).body;
+    const verify = async (plan: Plan) =>
+      (await accounts[plan].api<VerifyResult>('GET', '/collections/vault/verify')).body;
     const upsert = async (plan: Plan, id: string) => {
       const records = [{ id, values: [0, 1, 0], metadata: {} }];
-      expect(await call(plan, 'POST', '/collections/vault/upsert', { records })).toMatchObject({ status: 200 });
+      expect(await accounts[plan].api('POST', '/collections/vault/upsert', { records })).toMatchObject({ status: 200 });
     };
     const expectMismatch = async (plan: Plan) =>
       expect(await verify(plan)).toMatchObject({ state: 'mismatch', verified: false, reason: expect.any(String) });
@@ -38,13 +36,13 @@ describe.each(['on', 'off'])(
     };
 
     async function fill(plan: Plan): Promise<void> {
-      const created = await call<{ collection: { id: string } }>(plan, 'POST', '/collections', {
+      const created = await accounts[plan].api<{ collection: { id: string } }>('POST', '/collections', {
         name: 'vault',
         dimensions: 3,
       });
       await upsert(plan, 'first');
       const records = [{ id: 'victim', values: BEFORE, metadata: JSON.parse(METADATA) }];
-      await call(plan, 'POST', '/collections/vault/upsert', { records });
+      await accounts[plan].api('POST', '/collections/vault/upsert', { records });
       await upsert(plan, 'last');
       const { store } = service.provec;
       const key = shardKey(created.body.collection.id, 0);
@@ -97,7 +95,10 @@ describe.each(['on', 'off'])(
       await ofEach(async (plan) => {
         await upsert(plan, 'with the ledger, in another process');
         await expectMismatch(plan);
-        const { body } = await call<{ anchors: { version: number }[] }>(plan, 'GET', '/collections/vault/anchors');
+        const { body } = await accounts[plan].api<{ anchors: { version: number }[] }>(
+          'GET',
+          '/collections/vault/anchors',
+        );
         expect(body.anchors.every(({ version }) => version <= 3)).toBe(true);
       });
     });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
-import { apiClient } from '../support/api-client.ts';
+import type { Api } from '../support/api-client.ts';
 import { float32Bytes, overwriteOnDisk } from '../support/intruder.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
@@ -46,21 +46,21 @@ describe.each([
   ['while it is stopped', [...casesOn('enterprise'), ...casesOn('free')]],
 ])('changed %s', (when, cases) => {
   let service: TestService;
-  const keys = new Map<string, string>();
+  const apis = new Map<string, Api>();
   const before = new Map<string, VerifyResult>();
-  const call = <Body>({ plan }: Case, method: string, path: string, body?: unknown) =>
-    apiClient(service.url, keys.get(plan)!)<Body>(method, path, body);
-  const verify = async (each: Case) => (await call<VerifyResult>(each, 'GET', `/collections/${each.name}/verify`)).body;
+  const apiOf = ({ plan }: Case) => apis.get(plan)!;
+  const verify = async (each: Case) =>
+    (await apiOf(each)<VerifyResult>('GET', `/collections/${each.name}/verify`)).body;
   const upsert = (each: Case, id: string) =>
-    call(each, 'POST', `/collections/${each.name}/upsert`, { records: [{ id, values: [0, 1, 0], metadata: {} }] });
+    apiOf(each)('POST', `/collections/${each.name}/upsert`, { records: [{ id, values: [0, 1, 0], metadata: {} }] });
 
   async function fill(each: Case): Promise<void> {
     const { name, plan, values, metadata } = each;
     const made = { name, dimensions: 3 };
-    const { body } = await call<{ collection: { id: string } }>(each, 'POST', '/collections', made);
+    const { body } = await apiOf(each)<{ collection: { id: string } }>('POST', '/collections', made);
     const victim = { id: 'victim', values, metadata };
     const others = ['first', 'last'].map((id) => ({ id, values: [1, 0, 0], metadata: { note: 'left alone' } }));
-    await call(each, 'POST', `/collections/${name}/upsert`, { records: [others[0], victim, others[1]] });
+    await apiOf(each)('POST', `/collections/${name}/upsert`, { records: [others[0], victim, others[1]] });
     const { records, log } = service.provec.store;
     const key = shardKey(body.collection.id, 0);
     await until(
@@ -74,7 +74,7 @@ describe.each([
   beforeAll(async () => {
     const plans = JSON.stringify({ free: { collections: -1 } });
     service = await startService({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_PLANS: plans });
-    for (const plan of ['enterprise', 'free']) keys.set(plan, (await createTenant(service, plan)).key.secret);
+    for (const plan of ['enterprise', 'free']) apis.set(plan, (await createTenant(service, plan)).api);
     for (const each of cases) await fill(each);
     if (when === 'while it is stopped') await service.provec.stop();
     for (const { files, from, to } of cases) {

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { until } from '../support/until.ts';
-import { RawConnection } from '../unit/gateway-harness.ts';
 import { Flood, LIGHT_QUERY, upsertOf } from './flood.ts';
 
 const MIB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { until } from '../support/until.ts';
-import { RawConnection } from '../unit/gateway-harness.ts';
 import { Flood, HEAVY_QUERY, LIGHT_QUERY, upsertOf } from './flood.ts';
 import { ADMIN_TOKEN, type GatedService, startGatedService, type Tenant } from './gated-service.ts';
 

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { runningIn } from '../support/process-group.ts';
-import { TEST_KEY } from '../support/service.ts';
 import { StartedProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 
 let root: string;
 let copies = 0;

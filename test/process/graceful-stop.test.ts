@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../support/accounts.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { runningIn } from '../support/process-group.ts';
-import { TEST_KEY } from '../support/service.ts';
 import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const DIMENSIONS = 256;

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
-import { TEST_KEY } from '../support/service.ts';
 import { StartedProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
-import { TEST_KEY } from '../support/service.ts';
 import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 
 const COLLECTIONS = 3;
 const STARTS_MAX = 5;

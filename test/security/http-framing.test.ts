@@ -3,8 +3,8 @@ import { expectDurationBelow } from '../support/duration.ts';
 import { LOOP_HELD_MAX_MS } from '../support/hostile-request.ts';
 import { type HostileService, hostileService } from '../support/hostile-service.ts';
 import { LoopWatch } from '../support/loop-watch.ts';
+import { RawConnection } from '../support/raw-connection.ts';
 import { TEST_KEY } from '../support/tenant.ts';
-import { RawConnection } from '../unit/gateway-harness.ts';
 
 let service: HostileService;
 beforeAll(async () => {

@@ -4,7 +4,7 @@ import { type Api, apiClient } from './api-client.ts';
 import type { BackingServices } from './backing-services.ts';
 import { ClusterNode } from './cluster-node.ts';
 import { LedgerRelay } from './ledger-relay.ts';
-import { TEST_KEY } from './service.ts';
+import { TEST_KEY } from './tenant.ts';
 import { until } from './until.ts';
 
 const CONTROL: readonly ServiceName[] = ['collections', 'keys', 'metering', 'anchoring', 'verification', 'cluster'];

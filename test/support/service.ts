@@ -6,8 +6,6 @@ import { type Overrides, type Provec, startProvec } from '../../provec.ts';
 import { type Api, apiClient } from './api-client.ts';
 import { TEST_KEY } from './tenant.ts';
 
-export { TEST_KEY };
-
 export interface TestService {
   readonly provec: Provec;
   readonly dataDir: string;

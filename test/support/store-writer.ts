@@ -24,6 +24,11 @@ function say(line: string): void {
   }
 }
 
+async function acknowledged(line: string): Promise<void> {
+  say(line);
+  if (restMs !== '0') await rest(Number(restMs));
+}
+
 let isTold = false;
 process.on('SIGTERM', () => {
   isTold = true;
@@ -35,8 +40,7 @@ async function append(index: number): Promise<void> {
   for (let seq = ((await store.log.head(shard))?.seq ?? 0) + 1; !isTold; seq++) {
     const body = Buffer.alloc(seq % 50 === 0 ? 300_000 : 1_000, seq);
     if ((await store.log.append(entry(shard, seq, { tally, body }))) !== 'committed') throw new Error('conflict');
-    say(`${index} ${seq}`);
-    if (restMs !== '0') await rest(Number(restMs));
+    await acknowledged(`${index} ${seq}`);
   }
 }
 
@@ -44,8 +48,7 @@ async function apply(): Promise<void> {
   const shard = `${collectionId}.0`;
   for (let seq = (await store.records.appliedSeq(shard)) + 1; !isTold; seq++) {
     await store.records.apply(shard, seq - 1, seq, [put(`r${seq}`, seq), put('newest', seq)]);
-    say(`r ${seq}`);
-    if (restMs !== '0') await rest(Number(restMs));
+    await acknowledged(`r ${seq}`);
   }
 }
 

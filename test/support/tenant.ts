@@ -13,11 +13,15 @@ export interface Tenant {
 }
 
 /** Calls the API with the operator's token. */
-export const operatorApi = ({ url }: { url: string }): Api => apiClient(url, ADMIN_TOKEN);
+export const operatorApi = (service: { readonly url: string }): Api => apiClient(service, ADMIN_TOKEN);
 
-export async function createTenant(service: { url: string }, plan: string, name = `${plan} tenant`): Promise<Tenant> {
+export async function createTenant(
+  service: { readonly url: string },
+  plan: string,
+  name = `${plan} tenant`,
+): Promise<Tenant> {
   const operator = operatorApi(service);
   const { status, body } = await operator<Omit<Tenant, 'api'>>('POST', '/admin/accounts', { name, plan });
   if (status !== 201) throw new Error(`the operator was refused: ${JSON.stringify(body)}`);
-  return { ...body, api: apiClient(service.url, body.key.secret) };
+  return { ...body, api: apiClient(service, body.key.secret) };
 }

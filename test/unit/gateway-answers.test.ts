@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { MemoryBudget } from '../../services/gateway/memory-budget.ts';
 import { ReadingPace } from '../../services/gateway/responses/reading-pace.ts';
-import { type Edge, KEY, RawConnection, startEdge, until } from './gateway-harness.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { type Edge, KEY, startEdge, until } from './gateway-harness.ts';
 
 const V1 = '/api/v1';
 const MIB = 1024 * 1024;

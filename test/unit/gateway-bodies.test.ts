@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { expectDurationBelow } from '../support/duration.ts';
 import { LoopWatch } from '../support/loop-watch.ts';
-import { type Edge, KEY, RawConnection, startEdge } from './gateway-harness.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { type Edge, KEY, startEdge } from './gateway-harness.ts';
 
 const V1 = '/api/v1';
 const LOOP_HELD_MAX_MS = 200;

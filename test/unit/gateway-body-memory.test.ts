@@ -6,7 +6,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { readBody } from '../../services/gateway/bodies/body-reader.ts';
 import { Exchange } from '../../services/gateway/exchange.ts';
 import { MemoryBudget } from '../../services/gateway/memory-budget.ts';
-import { RawConnection, until } from './gateway-harness.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { until } from './gateway-harness.ts';
 
 const MIB = 1024 * 1024;
 const BODY_MAX_BYTES = 64 * MIB;

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Middleware, Service } from 'moleculer';
-import { type Edge, KEY, RawConnection, startEdge, until } from './gateway-harness.ts';
+import { RawConnection } from '../support/raw-connection.ts';
+import { type Edge, KEY, startEdge, until } from './gateway-harness.ts';
 
 const V1 = '/api/v1';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
