@@ -72,7 +72,7 @@ const isLong = process.env.PROVEC_TEST_LONG === '1';
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/provec', import.meta.url));
 
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/bare-context.ts',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   testPathIgnorePatterns: [
     '/node_modules/',

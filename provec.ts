@@ -13,6 +13,7 @@ import { call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
 import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
+import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
 import type { Store } from './lib/store/port.ts';
 import { openSqliteStore } from './lib/store/sqlite/store.ts';
@@ -39,19 +40,6 @@ import verification from './services/verification/verification.service.ts';
 
 /** How long it may take until every node has heard that another one serves nothing any more. */
 const LEAVE_MS = 2_000;
-
-/** Every service, from the edge inwards. */
-export const SERVICE_NAMES = [
-  'gateway',
-  'cluster',
-  'verification',
-  'collections',
-  'keys',
-  'metering',
-  'anchoring',
-  'shards',
-] as const;
-export type ServiceName = (typeof SERVICE_NAMES)[number];
 
 /** Requests of clients need all but what operators use. */
 const NEEDED_BY_GATEWAYS = SERVICE_NAMES.filter((name) => name !== 'cluster');

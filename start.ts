@@ -13,8 +13,9 @@ import { ConfigError, readConfig } from './lib/config.ts';
 import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
+import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { startupBanner } from './lib/startup-banner.ts';
-import { type Provec, SERVICE_NAMES, type ServiceName, startProvec } from './provec.ts';
+import type { Provec } from './provec.ts';
 import { secretHash } from './services/keys/secret.ts';
 
 const EXIT_REFUSED = 1;
@@ -107,6 +108,8 @@ async function main(): Promise<void> {
   const { services, repl } = readArguments(process.argv.slice(2));
   const config = readConfig(process.env);
   const log = makeLogger(config);
+  // Who mistyped a variable is told before all of it is loaded.
+  const { startProvec } = await import('./provec.ts');
   const starting = startProvec(config, { log, services });
   // Whoever read our first lines may have closed the pipe.
   process.stdout.on('error', () => undefined);

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { type Config, ConfigError } from '../../lib/config.ts';
-import { SERVICE_NAMES } from '../../provec.ts';
+import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
 
 export const NODES_DEFAULT = 3;
 export const NODES_MAX = 32;

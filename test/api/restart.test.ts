@@ -183,7 +183,6 @@ const HOW = {
   'before the end': null,
   'after SIGKILL': ['SIGKILL', { code: null, signal: 'SIGKILL' }],
   'after SIGTERM': ['SIGTERM', { code: 0, signal: null }],
-  'after SIGINT': ['SIGINT', { code: 0, signal: null }],
 } as const;
 
 describe.each(Object.entries(HOW))('%s', (_, how) => {

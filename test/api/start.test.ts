@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, truncate, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,6 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
 import { StartedProcess } from '../support/service-process.ts';
-import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 const started: StartedProcess[] = [];
@@ -53,20 +52,6 @@ describe('a start that cannot be', () => {
     expect(outcome).toEqual({ code: 2, stdout: '', stderr: oneLine(about) });
   });
 
-  test('is told in one line for a port in use, and the data directory is free again', async () => {
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const data = { PROVEC_DATA_DIR: join(folder, 'port') };
-    const outcome = await refusal({ ...data, PROVEC_PORT: String(port) });
-    expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`127.0.0.1:${port}: another program`)) });
-    server.close();
-    const run = start(data);
-    await run.listening();
-    // Nobody was told the key that the first start made.
-    expect(run.stdout).toMatch(/pv_live_\S{43}/);
-  });
-
   test('is told in one line for a missing keypair', async () => {
     const ledger = { PROVEC_LEDGER: 'on', PROVEC_SOLANA_RPC_URLS: 'http://127.0.0.1:1' };
     expect(await refusal({ PROVEC_DATA_DIR: join(folder, 'keypair'), ...ledger })).toMatchObject({
@@ -84,17 +69,6 @@ describe('a start that cannot be', () => {
       stderr: oneLine(/is a file, not a folder/),
     });
   });
-
-  test('is told in one line for a damaged store', async () => {
-    const data = { PROVEC_DATA_DIR: join(folder, 'damaged') };
-    const run = start(data);
-    await run.listening();
-    run.child.kill('SIGTERM');
-    await run.ended;
-    const [file] = (await readdir(data.PROVEC_DATA_DIR)).filter((name) => name === 'log.db');
-    await truncate(join(data.PROVEC_DATA_DIR, file), 5_000);
-    expect(await refusal(data)).toEqual({ code: 1, stdout: '', stderr: oneLine(/damaged/) });
-  });
 });
 
 describe('a start', () => {
@@ -109,7 +83,7 @@ describe('a start', () => {
     const pasted = /^ *curl .*$/m.exec(run.stdout)![0];
     const { stdout } = await promisify(execFile)('sh', ['-c', pasted]);
     expect(JSON.parse(stdout)).toMatchObject({ collection: { name: 'demo', dimensions: 3 } });
-    run.child.kill('SIGTERM');
+    run.child.kill('SIGINT');
     expect(await run.ended).toEqual({ code: 0, signal: null });
     expect(run.stderr).not.toContain(key);
     const again = start(data);
@@ -119,48 +93,63 @@ describe('a start', () => {
     expect(body).toMatchObject({ collections: [{ name: 'demo' }] });
   });
 
+  test('is refused in one line when the store is damaged', async () => {
+    const data = { PROVEC_DATA_DIR: join(folder, 'first') };
+    await Promise.all(started.map(({ child, ended }) => child.kill('SIGKILL') && ended));
+    await truncate(join(data.PROVEC_DATA_DIR, 'log.db'), 5_000);
+    expect(await refusal(data)).toEqual({ code: 1, stdout: '', stderr: oneLine(/damaged/) });
+  });
+});
+
+describe('a process', () => {
+  const key = 'a-key-for-this-test';
+  const data = () => ({ PROVEC_DATA_DIR: join(folder, 'used') });
+  let run: StartedProcess;
+  let url: string;
+
+  test('that finds its port in use is refused in one line, and the data directory is free again', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const outcome = await refusal({ ...data(), PROVEC_PORT: `${port}` });
+    expect(outcome).toEqual({ code: 1, stdout: '', stderr: oneLine(new RegExp(`127.0.0.1:${port}: another program`)) });
+    await promisify(server.close.bind(server))();
+    // Nobody was told the key that the first start made: the next one takes another.
+    run = start({ ...data(), PROVEC_PORT: `${port}`, PROVEC_BOOTSTRAP_KEY: key });
+    url = `http://127.0.0.1:${port}`;
+  });
+
   test('knows its key and does what it is asked from the moment it listens', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    await promisify(taken.close.bind(taken))();
-    const key = 'a-key-for-this-test';
-    const run = start({ PROVEC_DATA_DIR: join(folder, 'early'), PROVEC_PORT: `${port}`, PROVEC_BOOTSTRAP_KEY: key });
-    const api = apiClient(`http://127.0.0.1:${port}`, key);
-    const create = () => api('POST', '/collections', { name: 'first', dimensions: 2 }).catch(() => null);
+    const create = () => apiClient(url, key)('POST', '/collections', { name: 'kept', dimensions: 2 }).catch(() => null);
     expect((await until('it listens', create)).status).toBe(201);
     await run.listening();
   });
 
-  test('is refused while another process has the data directory, which it names, and does that one no harm', async () => {
-    const data = { PROVEC_DATA_DIR: join(folder, 'locked'), PROVEC_BOOTSTRAP_KEY: TEST_KEY };
-    const holder = start(data);
-    const api = apiClient(await holder.listening(), TEST_KEY);
-    expect(await refusal(data)).toEqual({
+  test('has its data directory for itself: a second one is told whose it is, and does it no harm', async () => {
+    expect(await refusal(data())).toEqual({
       code: 1,
       stdout: '',
       stderr:
-        `Provec cannot start: The data directory ${data.PROVEC_DATA_DIR} is in use by process ${holder.child.pid}; ` +
+        `Provec cannot start: The data directory ${data().PROVEC_DATA_DIR} is in use by process ${run.child.pid}; ` +
         'stop it or set PROVEC_DATA_DIR to another folder.\n',
     });
-    await api('POST', '/collections', { name: 'kept', dimensions: 2 });
-    const upsert = await api('POST', '/collections/kept/upsert', { records: [{ id: 'a', values: [1, 0] }] });
+    const upsert = await apiClient(url, key)('POST', '/collections/kept/upsert', {
+      records: [{ id: 'a', values: [1, 0] }],
+    });
     expect(upsert).toMatchObject({ status: 200, body: { upsertedCount: 1 } });
   });
-});
 
-describe('stopping', () => {
-  test('a second signal ends it at once', async () => {
-    const run = start({ PROVEC_DATA_DIR: join(folder, 'twice'), PROVEC_BOOTSTRAP_KEY: 'a-key-for-this-test' });
-    const url = await run.listening();
+  test('ends at once on a second signal', async () => {
     // A request that never ends keeps the graceful stop waiting.
     const body = new ReadableStream({ start: (stream) => stream.enqueue(new TextEncoder().encode('{')) });
-    const headers = { authorization: 'Bearer a-key-for-this-test', 'content-type': 'application/json' };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const held = fetch(`${url}/api/v1/collections`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
     held.catch(() => undefined);
-    while (!(await (await fetch(`${url}/metrics`)).text()).includes('provec_http_requests_in_flight 2'));
+    const isHeld = async () =>
+      (await (await fetch(`${url}/metrics`)).text()).includes('provec_http_requests_in_flight 2');
+    await until('the request is in flight', isHeld);
     run.child.kill('SIGTERM');
-    while (!run.stderr.includes('stopping on SIGTERM')) await once(run.child.stderr!, 'data');
+    await until('the stop begins', () => run.stderr.includes('stopping on SIGTERM'));
     run.child.kill('SIGTERM');
     expect(await run.ended).toEqual({ code: 143, signal: null });
   });

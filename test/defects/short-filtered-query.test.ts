@@ -6,7 +6,8 @@ import { seed } from '../support/seed.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const COUNT = 6_000;
+/** Enough for an index in each of two shards. */
+const COUNT = 4_500;
 const DIMENSIONS = 16;
 const random = randomFrom(seed);
 const vectors = clusteredVectors(random, COUNT, DIMENSIONS, 12);

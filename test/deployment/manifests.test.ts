@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, VARIABLES } from '../../lib/config.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { SERVICE_NAMES } from '../../provec.ts';
+import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
 import { copiedInto, instructions } from './dockerfile.ts';
 import { type Manifest, nodesOf, parseManifests, ROOT, readText, readYaml, workloadsOf } from './manifest.ts';
 import { environmentOf, SECRET_VARIABLES } from './node-environment.ts';

@@ -1,6 +1,6 @@
 /**
  * Random operations over real HTTP against a real process, held against a model after each: nothing acknowledged is lost, nothing deleted comes back, every root is the
- * model's. PROVEC_TEST_OPERATIONS sets how many (400 in the gate, 20,000 in the long suite).
+ * model's. PROVEC_TEST_OPERATIONS sets how many (300 in the gate, 20,000 in the long suite).
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,8 +16,8 @@ import { seed } from '../support/seed.ts';
 import { CollectionModel } from './collection-model.ts';
 import { DIMENSIONS, type Operation, operation } from './operation.ts';
 
-const OPERATIONS = Number(process.env.PROVEC_TEST_OPERATIONS ?? (isThorough ? 20_000 : 400));
-const RUN_OPERATIONS = Math.min(OPERATIONS, isThorough ? 2_000 : 200);
+const OPERATIONS = Number(process.env.PROVEC_TEST_OPERATIONS ?? (isThorough ? 20_000 : 300));
+const RUN_OPERATIONS = Math.min(OPERATIONS, isThorough ? 2_000 : 150);
 const KEY = 'pv_live_model-test-key';
 const SCORE_TOLERANCE = 1e-6;
 

@@ -12,7 +12,7 @@ jest.unstable_mockModule('../../lib/garbage.ts', () => ({
 }));
 const { World } = await import('./world.ts');
 
-const RUNS = Number(process.env.PROVEC_TEST_SIMULATIONS ?? (isThorough ? 5_000 : 40));
+const RUNS = Number(process.env.PROVEC_TEST_SIMULATIONS ?? (isThorough ? 5_000 : 15));
 const FIRST_SEED = seed % 1_000_000_000;
 /** Runs with which every kind of trouble has come up, so that the means below say something. */
 const ENOUGH_RUNS = 100;

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { ServiceName } from '../../provec.ts';
+import type { ServiceName } from '../../lib/process/service-names.ts';
 import { type Command, type Ended, StartedProcess } from './service-process.ts';
 import { until } from './until.ts';
 

@@ -1,5 +1,6 @@
 /** Set once for every test file, before it is loaded (`setupFilesAfterEnv` of jest.config.js). */
 import fc from 'fast-check';
+import { cases } from './effort.ts';
 import { seed } from './seed.ts';
 
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed, numRuns: cases(200) });

@@ -22,6 +22,7 @@ import { getTransferSolInstruction } from '@solana-program/system';
 import fc from 'fast-check';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
 import { METHODS } from '../../services/devledger/rpc-methods.ts';
+import { cases } from '../support/effort.ts';
 import { seed } from '../support/seed.ts';
 import { SILENT } from './anchoring-fixture.ts';
 
@@ -215,7 +216,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await answerOf(one)).toMatchObject({ jsonrpc: '2.0' });
         await alive();
       }),
-      { ...options, numRuns: 120 },
+      { ...options, numRuns: cases(120) },
     );
     await fc.assert(
       fc.asyncProperty(anyBytes, fc.boolean(), async (bytes, skipPreflight) => {
@@ -224,7 +225,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         await ask('getFeeForMessage', [bytes.toString('base64')]);
         await alive();
       }),
-      { ...options, numRuns: 90 },
+      { ...options, numRuns: cases(90) },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(anyInstruction, { minLength: 1, maxLength: 3 }), async (instructions) => {
@@ -232,7 +233,7 @@ describe('JSON-RPC of the embedded ledger', () => {
         expect(await send(signed, { skipPreflight: true })).toMatchObject({ jsonrpc: '2.0' });
         await alive();
       }),
-      { ...options, numRuns: 90 },
+      { ...options, numRuns: cases(90) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EngineOptions } from '../../services/shards/engine/shard.ts';
+import { cases } from '../support/effort.ts';
 import {
   Model,
   queryWith,
@@ -93,7 +94,7 @@ test.each<[string, EngineOptions]>([
         check();
       },
     ),
-    { numRuns: 100 },
+    { numRuns: cases(100) },
   );
 });
 

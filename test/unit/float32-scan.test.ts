@@ -72,7 +72,7 @@ describe('arrays of numbers as float32', () => {
       fc.property(array, fc.constantFrom(0, 0, 0, 0, 1, -1), (numbers, off) => {
         reads(`[${numbers.map((each) => each.join('')).join(',')}]`, Math.max(1, numbers.length + off));
       }),
-      { numRuns: isThorough ? 200_000 : 20_000 },
+      { numRuns: isThorough ? 200_000 : 5_000 },
     );
   });
 
@@ -91,7 +91,7 @@ describe('arrays of numbers as float32', () => {
       fc.property(fc.array(text, { minLength: 1, maxLength: 6 }), (numbers) => {
         expect(reads(`[${numbers.join(', ')}]`, numbers.length)).toBe(true);
       }),
-      { numRuns: isThorough ? 100_000 : 10_000 },
+      { numRuns: isThorough ? 100_000 : 3_000 },
     );
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { FairQueue, type QueueBounds, type Refusal, type Seat } from '../../services/gateway/overload/fair-queue.ts';
+import { cases } from '../support/effort.ts';
 
 const BOUNDS: QueueBounds = {
   seats: 6,
@@ -291,6 +292,6 @@ test('whatever happens: bounds hold, no seat stays free for nothing, whoever has
       for (let [next] = world.of('begun'); next; [next] = world.of('begun')) await world.end(next);
       expect([world.queue.taken, world.queue.waiting, world.timers]).toEqual([0, 0, 0]);
     }),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   );
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { parseJson } from '../../lib/json-text.ts';
+import { cases } from '../support/effort.ts';
 import { seed } from '../support/seed.ts';
 
 /** Written so that the two may be taken for each other: their first characters are those of escapes. */
@@ -37,7 +38,7 @@ describe('JSON text', () => {
           expected.map((map) => new Map(Object.entries(Object.fromEntries(map)))),
         );
       }),
-      { seed, numRuns: 5_000 },
+      { seed, numRuns: cases(5_000) },
     );
   });
 

@@ -6,6 +6,7 @@ import { refusalOf } from '../../services/shards/rebalancing/arrival.ts';
 import { LoadAverage } from '../../services/shards/rebalancing/load-average.ts';
 import { MovePace } from '../../services/shards/rebalancing/move-pace.ts';
 import { type Move, nextMove, type OwnedShard } from '../../services/shards/rebalancing/planner.ts';
+import { cases } from '../support/effort.ts';
 import { randomFrom } from '../support/random.ts';
 
 const GIB = 2 ** 30;
@@ -130,7 +131,7 @@ describe('a cluster left to itself', () => {
         expect(moves.length).toBeLessThan(board.shards.length / 4);
         expect(board.settle()).toEqual([]);
       }),
-      { numRuns: 30 },
+      { numRuns: cases(30) },
     );
   });
 
@@ -151,7 +152,7 @@ describe('a cluster left to itself', () => {
         expect(Math.max(...times.values())).toBeLessThanOrEqual(3);
         expect(board.settle()).toEqual([]);
       }),
-      { numRuns: 20 },
+      { numRuns: cases(20) },
     );
   });
 

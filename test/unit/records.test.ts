@@ -13,6 +13,7 @@ import {
 import { decodeId, decodeIds } from '../../lib/records/ids.ts';
 import { canonicalMetadata } from '../../lib/records/metadata.ts';
 import { decodeVector } from '../../lib/records/vector.ts';
+import { cases } from '../support/effort.ts';
 
 const decode = (records: unknown, dimensions = 2) => decodeRecords(records, dimensions, LIMITS, 'cosine');
 const refusal = (run: () => unknown): Record<string, unknown> => {
@@ -204,7 +205,7 @@ describe('float32 as JSON', () => {
         expect(Math.fround(JSON.parse(text))).toBe(number === 0 ? 0 : number);
         expect(Number(text)).toBe(Number(Number(text).toPrecision(9)));
       }),
-      { numRuns: 5_000 },
+      { numRuns: cases(5_000) },
     );
   });
 
@@ -215,7 +216,7 @@ describe('float32 as JSON', () => {
         const printed = Number(float32Json(number));
         expect(printed).toBe(Number(printed.toPrecision(digits)));
       }),
-      { numRuns: 5_000 },
+      { numRuns: cases(5_000) },
     );
   });
 
@@ -229,7 +230,7 @@ describe('float32 as JSON', () => {
           expect(JSON.parse(float32Json(Math.fround(sent)))).toBe(sent === 0 ? 0 : sent);
         },
       ),
-      { numRuns: 5_000 },
+      { numRuns: cases(5_000) },
     );
   });
 
@@ -255,7 +256,7 @@ describe('float32 as JSON', () => {
       fc.property(fc.array(numbers), (list) => {
         expect(arrayJson(...list)).toBe(`[${list.map(float32Json).join()}]`);
       }),
-      { numRuns: 2_000 },
+      { numRuns: cases(2_000) },
     );
   });
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ProvecError } from '../../lib/errors.ts';
 import type { Metric, Quantization } from '../../lib/store/catalog.ts';
 import { Shard } from '../../services/shards/engine/shard.ts';
-import { isThorough } from '../support/effort.ts';
+import { cases } from '../support/effort.ts';
 import { randomFrom } from '../support/random.ts';
 import {
   Model,
@@ -70,7 +70,7 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
           }
         },
       ),
-      { numRuns: isThorough ? 60 : 20 },
+      { numRuns: cases(60) },
     );
   },
 );
@@ -151,7 +151,7 @@ test.each([
           expect(found.map(({ id }) => id)).toEqual(left.sort());
         },
       ),
-      { numRuns: isThorough ? numRuns : Math.ceil(numRuns / 3) },
+      { numRuns: cases(numRuns) },
     );
   },
 );

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { changesOf, decodeEntry, encodeEntry } from '../../services/shards/engine/entry.ts';
+import { cases } from '../support/effort.ts';
 
 const id = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
 const entry = fc.nat(9).chain((dimensions) =>
@@ -44,7 +45,7 @@ test('an entry comes back as it was written, from any offset, and no cut or leng
         expect(() => decodeEntry(body.subarray(0, length))).toThrow(RangeError);
       }
     }),
-    { numRuns: 200 },
+    { numRuns: cases(200) },
   );
 });
 

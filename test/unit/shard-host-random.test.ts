@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { FetchedRecord, Page, ShardMatch } from '../../lib/actions/shards.ts';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
-import { isThorough } from '../support/effort.ts';
+import { cases } from '../support/effort.ts';
 import { Model, queryWith, specWith, type TestRecord, upsertOf } from '../support/shard-engine.ts';
 import { HostHarness } from './shard-host-harness.ts';
 
@@ -184,7 +184,7 @@ function pick({ metadata: { n, tags, v } }: TestRecord) {
   return { n, tags, v };
 }
 
-const RUNS = isThorough ? 40 : 15;
+const RUNS = cases(40);
 
 test('whatever queries are cut by, their answers are of one state that there was while they were under way', () => {
   let answers = 0;
