@@ -136,6 +136,8 @@ async function main(): Promise<void> {
     say('\nVerified against the ledger, from the stored bytes');
     showVerified(await api.call<Verified>('GET', `/collections/${COLLECTION}/verify`));
 
+    // The files of a service that runs change while they are copied.
+    await own?.stop();
     if (existsSync(dataDir)) await tamper(dataDir, key, victim, workFolder);
     else say('\nSet PROVEC_DATA_DIR to the folder of the service to see a change behind its back found.');
   } finally {
