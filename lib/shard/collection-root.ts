@@ -5,7 +5,7 @@ import type { Cut } from './shard-head.ts';
 export interface CollectionRoot {
   /** 64 hex digits. */
   merkleRoot: string;
-  /** Sum of the seqs, so that it only grows. */
+  /** How many writes are behind it, over all shards: it only grows, and a shard that is opened or moved leaves it as it is. */
   version: number;
   vectorCount: number;
 }
@@ -15,7 +15,7 @@ export function collectionRoot(cut: Cut): CollectionRoot {
   let version = 0;
   let vectorCount = 0;
   for (const head of cut) {
-    version += head.seq;
+    version += head.version;
     vectorCount += head.count;
   }
   return { merkleRoot: Buffer.from(combineAll(cut).hash).toString('hex'), version, vectorCount };

@@ -7,8 +7,8 @@ export function mergeCuts(left: Cut, right: Cut): Cut {
   return left.map((head, index) => (head.seq >= right[index].seq ? head : right[index]));
 }
 
-/** Whether every commit behind `inner` is behind `outer`, too. */
+/** Whether every write behind `inner` is behind `outer`, too. */
 export function contains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
-  return outer.every((head, index) => head.seq >= inner[index].seq);
+  return outer.every((head, index) => head.version >= inner[index].version);
 }

@@ -7,14 +7,24 @@ export interface MerkleNode {
   hash: Uint8Array;
 }
 
-/** A shard's state in brief: the seq of its newest commit, its Merkle subtree and its number of records after that commit. */
+/**
+ * A shard's state in brief: the seq of its newest log entry, the number of *write* entries up to that one (others change no record), its Merkle subtree and
+ * its number of records.
+ */
 export interface ShardHead extends MerkleNode {
   seq: number;
+  version: number;
   count: number;
 }
 
 /** The head of a shard that never had a commit. */
-export const EMPTY_HEAD: ShardHead = Object.freeze({ seq: 0, type: 'empty', hash: new Uint8Array(32), count: 0 });
+export const EMPTY_HEAD: ShardHead = Object.freeze({
+  seq: 0,
+  version: 0,
+  type: 'empty',
+  hash: new Uint8Array(32),
+  count: 0,
+});
 
 /** Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's root. */
 export type Cut = ShardHead[];

@@ -21,7 +21,7 @@ export interface LogEntry {
   entryId: string;
   /** 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored bytes that do not decode. */
   kind: 'write' | 'open' | 'void' | 'damaged';
-  /** The shard after this entry; head.seq === seq. */
+  /** The shard after this entry; head.seq === seq, and head.version one more than before for a write, the same for others. */
   head: ShardHead;
   tally: Tally | null;
   body: Uint8Array;
@@ -32,6 +32,10 @@ export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
   const head = { ...EMPTY_HEAD, seq };
   return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
 }
+
+/** The version that an entry leads to from `before`; a damaged one may have been a write, and a version never goes back. */
+export const versionAfter = (before: number, { kind }: Pick<LogEntry, 'kind'>): number =>
+  kind === 'open' || kind === 'void' ? before : before + 1;
 
 export interface ShardLog {
   /** 'conflict' when (shard, seq) is taken; then nothing is changed. On 'committed' entry, head and tally are durable together. */

@@ -120,7 +120,7 @@ export class TakeUp {
     const row = await store.anchors.get(collection.id);
     if (row?.halted) return;
     const cut = await loggedCut(collection);
-    const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ seq }) => seq === 0);
+    const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ version }) => version === 0);
     if (!isAnchored) await want(collection.id, cut);
   }
 

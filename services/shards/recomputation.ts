@@ -183,7 +183,8 @@ export class Recomputation {
     }
     session.recorded = recorded;
     session.laidSeq = at;
-    const { head, contradicting } = await session.worker.request('recomputeHead', { session: session.id, seq: at });
+    const place = { session: session.id, seq: at, version: recorded.version };
+    const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const same = isSameState(head, recorded);
     const differences = same && contradicting === 0 ? [] : await this.#compare(session);
     return { session: session.id, head, recorded, differences };

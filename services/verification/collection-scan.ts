@@ -54,9 +54,9 @@ export class CollectionScan {
     return this.#shards.flatMap(({ differences }) => differences).slice(0, DIFFERENCES_MAX);
   }
 
-  /** Whether some shard was scanned at a later seq than `cut` has: such a scan cannot be brought to that cut. */
+  /** Whether some shard was scanned after a write that is not in `cut`: such a scan cannot be brought to that cut. */
   isPast(cut: Cut): boolean {
-    return this.#shards.some(({ head }, index) => head.seq > cut[index].seq);
+    return this.#shards.some(({ head }, index) => head.version > cut[index].version);
   }
 
   /** Lays the log over the scan up to the seqs of `cut`; shards that are there already stay as they are. */

@@ -18,7 +18,10 @@ export function logContract(subject: StoreUnderTest): void {
       const tally = { accountId: account, month: '2026-11', writes: 3, vectors: -2 };
       const entries = [
         entry(shard, 1, { kind: 'open', epoch: 7, body: new Uint8Array(0) }),
-        entry(shard, 2, { tally, head: { seq: 2, type: 'leaf', hash: new Uint8Array(32).fill(9), count: 1 } }),
+        entry(shard, 2, {
+          tally,
+          head: { seq: 2, version: 2, type: 'leaf', hash: new Uint8Array(32).fill(9), count: 1 },
+        }),
         entry(shard, 3, { kind: 'void' }),
       ];
       for (const each of entries) expect(await log.append(each)).toBe('committed');

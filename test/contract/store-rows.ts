@@ -80,7 +80,7 @@ export function newKey(change: Partial<KeyRow> = {}): KeyRow {
 }
 
 export function head(seq: number): ShardHead {
-  return { seq, type: 'inner', hash: new Uint8Array(32).fill(seq % 251), count: seq * 2 };
+  return { seq, version: seq, type: 'inner', hash: new Uint8Array(32).fill(seq % 251), count: seq * 2 };
 }
 
 export function entry(shard: string, seq: number, change: Partial<LogEntry> = {}): LogEntry {

@@ -10,7 +10,7 @@ jest.unstable_mockModule('../../lib/garbage.ts', () => ({
 const { World } = await import('./world.ts');
 const { MISTAKES } = await import('./mistakes.ts');
 
-const SEEDS_MAX = 200;
+const SEEDS_MAX = 400;
 
 /** The first seed that finds it, of those whose run is of the kind that should; null when none does. */
 async function firstSeed(name: string): Promise<number | null> {

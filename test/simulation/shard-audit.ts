@@ -91,7 +91,7 @@ export class ShardAudit {
   #isLogged(head: ShardHead): boolean {
     if (head.seq === 0) return true;
     const entry = this.#entries[head.seq - 1];
-    return entry !== undefined && isSameState(entry.head, head);
+    return entry !== undefined && isSameState(entry.head, head) && entry.head.version === head.version;
   }
 
   #checkLog({ log, trimmedThrough, mark }: ShardRows): void {

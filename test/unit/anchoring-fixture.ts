@@ -34,7 +34,7 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
 /** What a shard holds after its commit number `seq`; `salt` tells apart what should never differ. */
 export function headOf(index: number, seq: number, salt = ''): ShardHead {
   const hash = createHash('sha256').update(`${index} ${seq} ${salt}`).digest();
-  return { seq, type: 'inner', hash, count: 2 + seq };
+  return { seq, version: seq, type: 'inner', hash, count: 2 + seq };
 }
 
 /** A collection of an account of its own. */

@@ -73,6 +73,15 @@ describe('the life of an anchor', () => {
     expect(await anchoring.submit(row.id, cuts[0], WAIT_MS)).toMatchObject({ version: 41 });
   });
 
+  test('a shard that was only opened again has nothing new to anchor', async () => {
+    const row = await fixture.collection();
+    const cut = await fixture.commit(row);
+    const confirmed = await anchoring.submit(row.id, cut, WAIT_MS);
+    const opened = cut.map((head) => ({ ...head, seq: head.seq + 1 }));
+    expect(await anchoring.submit(row.id, opened, 0)).toEqual(confirmed);
+    expect((await fixture.store.anchors.get(row.id))!.wantedAt).toBeNull();
+  });
+
   test('an empty collection can be anchored, and a cut that waits shows in the figures', async () => {
     const row = await fixture.collection();
     const confirmed = await anchoring.submit(row.id, [EMPTY_HEAD], WAIT_MS);

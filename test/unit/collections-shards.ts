@@ -137,7 +137,12 @@ export class ShardsInMemory {
     const shard = this.of(collectionId, index, of);
     const counts = change(shard);
     if (counts.upserted + counts.deleted === 0) return { ...counts, head: shard.head };
-    const head: ShardHead = { ...shard.map.root(), seq: shard.head.seq + 1, count: shard.map.size };
+    const head: ShardHead = {
+      ...shard.map.root(),
+      seq: shard.head.seq + 1,
+      version: shard.head.version + 1,
+      count: shard.map.size,
+    };
     await this.#store.log.append({
       shard: shardKey(collectionId, index),
       seq: head.seq,

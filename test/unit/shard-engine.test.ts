@@ -177,8 +177,10 @@ describe('replay and restore', () => {
     expect(replayed.query(EVERYTHING)).toEqual(live.query(EVERYTHING));
     const open = { kind: 'open' as const, seq: 4, head: { ...live.head, seq: 4 }, body: new Uint8Array(0) };
     expect(replayed.replay(open)).toBe(true);
-    expect(replayed.head.seq).toBe(4);
+    expect(replayed.head).toEqual({ ...live.head, seq: 4, version: 3 });
     expect(() => replayed.replay(open)).toThrow('does not follow');
+    const miscounted = { ...open, seq: 5, head: { ...live.head, seq: 5, version: 4 } };
+    expect(replayed.replay(miscounted)).toBe(false);
   });
 
   test('a tampered entry is told by its root, and the state advances', () => {
@@ -198,13 +200,13 @@ describe('replay and restore', () => {
     ['of another version', ({ kind, body }) => ({ kind, body: body.map((byte, at) => (at === 0 ? 9 : byte)) })],
     ['whose values are no numbers', ({ kind, body }) => ({ kind, body: body.slice().fill(0xff, 16, 20) })],
     ['that the store could not decode', () => ({ kind: 'damaged', body: new Uint8Array(0) })],
-  ])('an entry %s changes nothing but the seq, and is told', (_, damage) => {
+  ])('an entry %s changes nothing but seq and version, and is told', (_, damage) => {
     const { entries } = log();
     const replayed = new Shard(SPEC);
     expect(replayed.replay(entries[0])).toBe(true);
     const { hash } = replayed.head;
     expect(replayed.replay({ ...entries[1], ...damage(entries[1]) })).toBe(false);
-    expect(replayed.head).toEqual({ ...entries[0].head, seq: 2, hash });
+    expect(replayed.head).toEqual({ ...entries[0].head, seq: 2, version: 2, hash });
     expect(
       replayed
         .query(EVERYTHING)
@@ -226,7 +228,7 @@ describe('replay and restore', () => {
       two,
     ];
     expect(restored.restore([one, two, ...unfit])).toBe(unfit.length);
-    expect(restored.seal(1)).toMatchObject({ seq: 1, count: 2 });
+    expect(restored.seal(1, 1)).toMatchObject({ seq: 1, count: 2 });
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
 
@@ -239,14 +241,14 @@ describe('replay and restore', () => {
     const restored = new Shard(SPEC);
     restored.restore(records.slice(0, 1));
     restored.restore(records.slice(1));
-    expect(restored.seal(3)).toEqual(live.head);
+    expect(restored.seal(3, live.head.version)).toEqual(live.head);
     expect(restored.query(EVERYTHING)).toEqual(live.query(EVERYTHING));
     expect(restored.leafOf('d')).toEqual(live.leafOf('d'));
     expect(() => restored.restore(records)).toThrow('new shard');
 
     const tampered = new Shard(SPEC);
     tampered.restore(records.map((record) => ({ ...record, metadata: Buffer.from('{"v":0}') })));
-    expect(tampered.seal(3).hash).not.toEqual(live.head.hash);
+    expect(tampered.seal(3, live.head.version).hash).not.toEqual(live.head.hash);
   });
 });
 
@@ -290,10 +292,10 @@ describe('checkpoints', () => {
 
   test('an empty shard and a sealed seq survive', () => {
     const shard = new Shard(spec);
-    shard.seal(12);
+    shard.seal(12, 12);
     const folder = temporaryFolder();
     shard.save(folder);
-    expect(Shard.load(folder, spec).head).toEqual({ ...EMPTY_HEAD, seq: 12 });
+    expect(Shard.load(folder, spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
   });
 
   test('damaged and foreign checkpoints are refused', () => {

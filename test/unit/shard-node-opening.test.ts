@@ -163,13 +163,13 @@ test('a dropped collection is gone for good', async () => {
 });
 
 /** An entry as nobody wrote it, after `head`. */
-const garbled = ({ seq, count, hash, type }: ShardHead): LogEntry => ({
+const garbled = ({ seq, version, count, hash, type }: ShardHead): LogEntry => ({
   shard: `${specOf(1).collectionId}.0`,
   seq: seq + 1,
   epoch: 0,
   entryId: randomUUID(),
   kind: 'write',
-  head: { seq: seq + 1, count: count + 1, hash: hash.map((byte) => byte ^ 1), type },
+  head: { seq: seq + 1, version: version + 1, count: count + 1, hash: hash.map((byte) => byte ^ 1), type },
   tally: null,
   body: Buffer.from('garbled'),
 });

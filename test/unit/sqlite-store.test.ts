@@ -333,12 +333,12 @@ test('a WAL is taken over into its file while the store is open, and is gone whe
 });
 
 test.each([
-  [1, /of an earlier version .* start with an empty directory/],
-  [3, /knows formats up to 2: start it with the newer version/],
+  [2, /of an earlier version .* start with an empty directory/],
+  [4, /knows formats up to 3: start it with the newer version/],
 ])('a folder of format %i is refused with what to do', async (format, advice) => {
   await store.close();
   await writeFile(join(folder, 'provec.json'), JSON.stringify({ format, createdBy: 'provec' }));
   expect(await refusalOf(folder)).toMatchObject({ kind: 'damaged', message: expect.stringMatching(advice) });
-  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format: 2, createdBy: 'provec' }));
+  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format: 3, createdBy: 'provec' }));
   store = await openSqliteStore(folder);
 });

@@ -70,9 +70,9 @@ async function expectAllThere(store: Store): Promise<void> {
 
 describe('a store that must not be opened', () => {
   test('of a newer format says which version to start', async () => {
-    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 3, createdBy: 'provec' }));
+    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 4, createdBy: 'provec' }));
     expect((await opening()).message).toMatch(
-      /has format 3, .* knows formats up to 2: start it with the newer version/,
+      /has format 4, .* knows formats up to 3: start it with the newer version/,
     );
   });
 
@@ -157,7 +157,7 @@ function change(name: string, sql: string): void {
 
 describe('a store that can be opened', () => {
   test('of which the first start was cut short', async () => {
-    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 2, createdBy: 'provec' });
+    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 3, createdBy: 'provec' });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));
     const store = await openSqliteStore(folder);

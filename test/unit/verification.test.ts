@@ -19,8 +19,8 @@ const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/
 
 /** A head that stands for the state after `seq` commits; `content` other than the seq is a state that no log recorded. */
 function head(seq: number, content = seq): ShardHead {
-  if (seq === 0) return { seq, type: 'empty', hash: new Uint8Array(32), count: 0 };
-  return { seq, type: 'inner', hash: new Uint8Array(32).fill(content), count: seq };
+  if (seq === 0) return { seq, version: 0, type: 'empty', hash: new Uint8Array(32), count: 0 };
+  return { seq, version: seq, type: 'inner', hash: new Uint8Array(32).fill(content), count: seq };
 }
 const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
 

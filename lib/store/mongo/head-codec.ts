@@ -8,13 +8,14 @@ const HASH_BYTES = 32;
 /** A shard's head as a part of a document. */
 export interface HeadDocument {
   seq: number;
+  version: number;
   type: ShardHead['type'];
   hash: Binary;
   count: number;
 }
 
-export function encodeHead({ seq, type, hash, count }: ShardHead): HeadDocument {
-  return { seq, type, hash: new Binary(hash), count };
+export function encodeHead({ seq, version, type, hash, count }: ShardHead): HeadDocument {
+  return { seq, version, type, hash: new Binary(hash), count };
 }
 
 /** Throws StoreError 'damaged'. */
@@ -22,11 +23,12 @@ export function decodeHead(head: HeadDocument | undefined): ShardHead {
   const hash = bytesOf(head?.hash);
   const sound =
     Number.isSafeInteger(head?.seq) &&
+    Number.isSafeInteger(head?.version) &&
     Number.isSafeInteger(head?.count) &&
     TYPES.includes(head?.type ?? '') &&
     hash?.byteLength === HASH_BYTES;
   if (!head || !hash || !sound) throw damaged('A shard head');
-  return { seq: head.seq, type: head.type, hash, count: head.count };
+  return { seq: head.seq, version: head.version, type: head.type, hash, count: head.count };
 }
 
 /** A copy of a Binary's bytes, in a buffer of its own; null when it is none. */

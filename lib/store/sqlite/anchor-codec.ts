@@ -12,7 +12,7 @@ export interface EncodedAnchor {
   row: string;
 }
 
-type CutJson = { seq: number; type: NodeType; hash: string; count: number }[];
+type CutJson = { seq: number; version: number; type: NodeType; hash: string; count: number }[];
 
 export function encodeAnchor(anchor: AnchorRow): EncodedAnchor {
   const { collectionId, revision, wantedAt } = anchor;
@@ -26,10 +26,12 @@ export function decodeAnchor(row: string): AnchorRow {
 }
 
 function cutToJson(cut: Cut): CutJson {
-  return cut.map(({ seq, type, hash, count }) => ({ seq, type, hash: Buffer.from(hash).toString('hex'), count }));
+  return cut.map(({ seq, version, type, hash, count }) => {
+    return { seq, version, type, hash: Buffer.from(hash).toString('hex'), count };
+  });
 }
 
 function cutFromJson(json: CutJson): Cut {
   if (!Array.isArray(json)) throw damaged('The cut of an anchor row');
-  return json.map(({ seq, type, hash, count }) => headOf(seq, type, Buffer.from(String(hash), 'hex'), count));
+  return json.map((head) => headOf({ ...head, hash: Buffer.from(String(head.hash), 'hex') }));
 }

@@ -23,14 +23,24 @@ function parse(text: string, what: string): unknown {
   }
 }
 
+/** A head as a row has it. */
+export interface HeadRow {
+  seq: number;
+  version: number;
+  type: string;
+  hash: Uint8Array;
+  count: number;
+}
+
 /** Throws StoreError 'damaged' when these are not the parts of a head. */
-export function headOf(seq: number, type: string, hash: Uint8Array, count: number): ShardHead {
+export function headOf({ seq, version, type, hash, count }: HeadRow): ShardHead {
   const isSound =
     Number.isSafeInteger(seq) &&
+    Number.isSafeInteger(version) &&
     Number.isSafeInteger(count) &&
     ['empty', 'leaf', 'inner'].includes(type) &&
     hash instanceof Uint8Array &&
     hash.byteLength === 32;
   if (!isSound) throw damaged('A shard head');
-  return { seq, type: type as NodeType, hash: new Uint8Array(hash), count };
+  return { seq, version, type: type as NodeType, hash: new Uint8Array(hash), count };
 }

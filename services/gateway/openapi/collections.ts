@@ -60,7 +60,12 @@ export function collectionSchemas(limits: Limits): Schemas {
       pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
     }),
     Collection: object(properties),
-    CollectionDetail: object({ ...properties, merkleRoot: MERKLE_ROOT, version: integer('Only grows.'), anchor }),
+    CollectionDetail: object({
+      ...properties,
+      merkleRoot: MERKLE_ROOT,
+      version: integer('Counts the writes behind the root, in groups as they were committed; only grows.'),
+      anchor,
+    }),
     CreateCollection: request(
       {
         name: ref('CollectionName'),

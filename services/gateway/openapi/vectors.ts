@@ -46,7 +46,7 @@ function writeResult(more: Schemas): Schema {
       text('Transaction that anchored a root with this write; null while pending and on plans without anchoring.'),
     ),
     ledgerExplorerUrl: nullable(text('That transaction in an explorer.')),
-    version: integer('Grows with every change of the collection.'),
+    version: integer('Counts the writes behind the root, in groups as they were committed; only grows.'),
     vectorCount: integer('Stored vectors after the write.'),
     anchor: object({ status: ref('AnchorStatus') }),
   });

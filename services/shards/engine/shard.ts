@@ -13,7 +13,7 @@ import type { FetchedRecord, QueryOptions, ShardMatch, ShardProof, ShardSpec } f
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
+import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
@@ -72,7 +72,7 @@ export class Shard {
     try {
       const outcomes = writes.map((write) => this.#apply(staging, write));
       if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) return { outcomes, commit: null };
-      const head = this.#headAt(this.#head.seq + 1);
+      const head = this.#headAt(this.#head.seq + 1, this.#head.version + 1);
       const body = encodeEntry(staging.entry());
       this.#staged = { staging, head };
       return { outcomes, commit: { head, body } };
@@ -120,8 +120,9 @@ export class Shard {
       if (!(error instanceof UnreadableBytes)) throw error;
       readable = false;
     }
-    this.#head = this.#headAt(entry.seq);
-    return readable && isSameState(this.#head, entry.head);
+    const version = versionAfter(this.#head.version, entry);
+    this.#head = this.#headAt(entry.seq, entry.kind === 'damaged' ? version : entry.head.version);
+    return readable && isSameState(this.#head, entry.head) && this.#head.version === version;
   }
 
   /**
@@ -143,11 +144,11 @@ export class Shard {
     return leftOut;
   }
 
-  /** Ends `restore`: the records are the state at `throughSeq`. */
-  seal(throughSeq: number): ShardHead {
+  /** Ends `restore`: the records are the state at `throughSeq`, which so many writes led to. */
+  seal(throughSeq: number, version: number): ShardHead {
     this.#assertNothingStaged();
     if (this.#head.seq !== 0) throw new Error('Only a new shard is sealed.');
-    this.#head = this.#headAt(throughSeq);
+    this.#head = this.#headAt(throughSeq, version);
     return this.#head;
   }
 
@@ -285,7 +286,7 @@ export class Shard {
       else graph?.insert(slot);
     });
     if (graph !== null) this.#search.index.adopt(graph);
-    this.#head = this.#headAt(head.seq);
+    this.#head = this.#headAt(head.seq, head.version);
     if (!isSameState(this.#head, head)) throw new Error('The records of the checkpoint do not give its root.');
   }
 
@@ -354,9 +355,9 @@ export class Shard {
     return { vecHash: vecHashOf(this.#slots.vector(slot)), metaHash: metaHashOf(this.#slots.metadata(slot)) };
   }
 
-  #headAt(seq: number): ShardHead {
+  #headAt(seq: number, version: number): ShardHead {
     const { type, hash } = this.#map.root();
-    return { seq, type, hash: Uint8Array.from(hash), count: this.#map.size };
+    return { seq, version, type, hash: Uint8Array.from(hash), count: this.#map.size };
   }
 
   #assertNothingStaged(): void {

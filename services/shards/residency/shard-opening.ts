@@ -10,9 +10,10 @@ import type { Logger } from 'pino';
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/runtime.ts';
-import { isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
+import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../../lib/shard/shard-moved.ts';
+import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { runAfter } from '../persistence/log-run.ts';
 import type { WorkerRequests } from '../worker/protocol.ts';
@@ -224,8 +225,19 @@ async function fromRecords(spec: ShardSpec, key: ShardKey, worker: WorkerRequest
   const scan = await store.records.scan(key);
   for await (const records of scan.batches) await worker.request('restore', { key, records });
   // A record that was applied during the scan is ahead of the others until the log is laid over it through there.
-  const head = await worker.request('seal', { key, seq: scan.throughSeq });
+  const seq = scan.throughSeq;
+  const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, store) });
   return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
+}
+
+/** How many writes led to a seq that is materialised: the log says it of its end, and of the entry that comes next. */
+async function versionAt(key: ShardKey, seq: number, { log }: Store): Promise<number> {
+  const newest = (await log.head(key)) ?? EMPTY_HEAD;
+  if (newest.seq === seq) return newest.version;
+  const [next] = await log.read(key, seq, 1);
+  if (next?.seq === seq + 1 && next.kind !== 'damaged') return next.head.version - versionAfter(0, next);
+  // The log cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
+  return newest.version;
 }
 
 async function replay(

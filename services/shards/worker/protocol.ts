@@ -35,7 +35,7 @@ export interface WorkerOps {
   load: { params: { key: ShardKey; spec: ShardSpec; folder: string }; result: ShardHead };
   /** The result is how many were left out because they cannot be records of the shard. */
   restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
-  seal: { params: { key: ShardKey; seq: number }; result: ShardHead };
+  seal: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
   /**
    * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head at `watchSeq` when it was
    * passed. Both only from `exactFromSeq` on, before which the state may be ahead in some records. With `orClose` the shard is
@@ -72,7 +72,7 @@ export interface WorkerOps {
   recomputeUnreadable: { params: { session: string; ids: string[] }; result: null };
   recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: null };
   recomputeHead: {
-    params: { session: string; seq: number };
+    params: { session: string; seq: number; version: number };
     /** `contradicting` counts records and entries that do not decode, and records whose leaf does not follow from their bytes. */
     result: { head: ShardHead; contradicting: number };
   };

@@ -30,9 +30,9 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHand
       sessionOf(session).addEntries(entries);
       return null;
     },
-    recomputeHead: ({ session, seq }) => {
+    recomputeHead: ({ session, seq, version }) => {
       const recomputed = sessionOf(session);
-      return { head: recomputed.head(seq), contradicting: recomputed.contradicting };
+      return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
     },
     recomputeCompare: ({ session, key, limit }) => {
       return sessionOf(session).compare(key === null ? null : shardOf(key), limit);

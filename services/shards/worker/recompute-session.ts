@@ -55,10 +55,10 @@ export class RecomputeSession {
     return this.#contradicting.size + this.#unreadableIds.size + this.#unreadableEntries;
   }
 
-  /** The recomputed state, which the caller knows to be that of `seq`. */
-  head(seq: number): ShardHead {
+  /** The recomputed state, which the caller knows to be that of `seq` and `version`. */
+  head(seq: number, version: number): ShardHead {
     this.#seq = seq;
-    return { seq, count: this.#map.size, ...this.#map.root() };
+    return { seq, version, count: this.#map.size, ...this.#map.root() };
   }
 
   /**

@@ -114,8 +114,8 @@ export class ShardHost {
       return shard.head;
     },
     restore: ({ key, records }) => this.#holder(key).shard.restore(records),
-    seal: ({ key, seq }) => {
-      const head = this.#holder(key).shard.seal(seq);
+    seal: ({ key, seq, version }) => {
+      const head = this.#holder(key).shard.seal(seq, version);
       this.#wake(key);
       return head;
     },

@@ -3,7 +3,7 @@ import type { ShardHead } from '../../../shard/shard-head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
 import { Handover } from '../handover.ts';
-import { decodeRow, headOf } from '../row-codec.ts';
+import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
 
@@ -15,36 +15,29 @@ import type { UsageTables } from './usage-tables.ts';
 export const LOG_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
     number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL,
-    seq INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL, UNIQUE (collection, shard)
+    seq INTEGER NOT NULL, version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
+    UNIQUE (collection, shard)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    entryId TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
+    entryId TEXT NOT NULL, kind TEXT NOT NULL, version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
     tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (shard, seq)
   ) STRICT;
 `;
 
 /** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
-const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, type, hash, CAST(count AS REAL) AS count, tally,
+const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, tally,
   CAST(checksum AS REAL) AS checksum, body`;
 
-interface ShardRow {
+interface ShardRow extends HeadRow {
   number: number;
   shard: number;
-  seq: number;
-  type: string;
-  hash: Uint8Array;
-  count: number;
 }
 
-interface EntryRow {
-  seq: number;
+interface EntryRow extends HeadRow {
   epoch: number;
   entryId: string;
   kind: string;
-  type: string;
-  hash: Uint8Array;
-  count: number;
   tally: string | null;
   checksum: number;
   body: Uint8Array<ArrayBuffer>;
@@ -63,21 +56,22 @@ export class LogTables {
   append(entry: LogEntry): 'committed' | 'conflict' {
     const { shard, seq, epoch, entryId, kind, head, body } = entry;
     const before = this.#row(shard);
-    const newest = before === undefined ? 0 : headIn(before).seq;
+    const newest = before === undefined ? 0 : headOf(before).seq;
     if (seq <= newest) return 'conflict';
     if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
     const number = this.#writeHead(shard, head, before);
     const tally = entry.tally && JSON.stringify(entry.tally);
-    const { type, hash, count } = head;
-    const checksum = checksumOf({ seq, epoch, entryId, kind, type, hash, count, tally });
+    const { version, type, hash, count } = head;
+    const checksum = checksumOf({ seq, epoch, entryId, kind, version, type, hash, count, tally });
     this.#database.run(
-      `INSERT INTO entries (shard, seq, epoch, entryId, kind, type, hash, count, tally, checksum, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO entries (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, checksum, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       number,
       seq,
       epoch,
       entryId,
       kind,
+      version,
       type,
       hash,
       count,
@@ -114,12 +108,12 @@ export class LogTables {
 
   head(shard: ShardKey): ShardHead | null {
     const row = this.#row(shard);
-    return row === undefined ? null : headIn(row);
+    return row === undefined ? null : headOf(row);
   }
 
   heads(collectionId: string): Map<number, ShardHead> {
     const rows = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ? ORDER BY shard', collectionId);
-    return new Map(rows.map((row) => [row.shard, headIn(row)]));
+    return new Map(rows.map((row) => [row.shard, headOf(row)]));
   }
 
   /** Removes up to `limit` of the entries up to and including `throughSeq`; how many it removed. */
@@ -157,26 +151,22 @@ export class LogTables {
   }
 
   /** The shard's number. */
-  #writeHead(shard: ShardKey, { seq, type, hash, count }: ShardHead, before: ShardRow | undefined): number {
+  #writeHead(shard: ShardKey, { seq, version, type, hash, count }: ShardHead, before: ShardRow | undefined): number {
     if (before !== undefined) {
-      const sql = 'UPDATE shards SET seq = ?, type = ?, hash = ?, count = ? WHERE number = ?';
-      this.#database.run(sql, seq, type, hash, count, before.number);
+      const sql = 'UPDATE shards SET seq = ?, version = ?, type = ?, hash = ?, count = ? WHERE number = ?';
+      this.#database.run(sql, seq, version, type, hash, count, before.number);
       return before.number;
     }
     const { collectionId, index } = parseShardKey(shard);
-    const sql = `INSERT INTO shards (collection, shard, seq, type, hash, count) VALUES (?, ?, ?, ?, ?, ?)
-      RETURNING number`;
-    return this.#database.get<{ number: number }>(sql, collectionId, index, seq, type, hash, count)!.number;
+    const sql = `INSERT INTO shards (collection, shard, seq, version, type, hash, count)
+      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING number`;
+    return this.#database.get<{ number: number }>(sql, collectionId, index, seq, version, type, hash, count)!.number;
   }
-}
-
-function headIn({ seq, type, hash, count }: ShardRow): ShardHead {
-  return headOf(seq, type, hash, count);
 }
 
 /** An entry of kind 'damaged' when the row is none. */
 function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
-  const { seq, epoch, entryId, kind, type, hash, count, tally, body } = row;
+  const { seq, epoch, entryId, kind, tally, body } = row;
   try {
     if (row.checksum === checksumOf(row)) {
       return {
@@ -185,7 +175,7 @@ function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
         epoch,
         entryId,
         kind: kind as LogEntry['kind'],
-        head: headOf(seq, type, hash, count),
+        head: headOf(row),
         tally: tally === null ? null : decodeRow<Tally>(tally, 'A tally'),
         body,
       };
@@ -197,6 +187,8 @@ function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
 }
 
 function checksumOf(row: Omit<EntryRow, 'checksum' | 'body'>): number {
-  const { seq, epoch, entryId, kind, type, hash, count, tally } = row;
-  return crc32(JSON.stringify([seq, epoch, entryId, kind, type, Buffer.from(hash).toString('hex'), count, tally]));
+  const { seq, epoch, entryId, kind, version, type, hash, count, tally } = row;
+  return crc32(
+    JSON.stringify([seq, epoch, entryId, kind, version, type, Buffer.from(hash).toString('hex'), count, tally]),
+  );
 }
