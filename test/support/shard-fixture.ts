@@ -69,12 +69,13 @@ export async function shardFixture(
     plan: 'enterprise',
     createdAt: new Date(0).toISOString(),
   });
-  for (let number = 1; number <= COLLECTIONS; number++) {
-    const { collectionId: id, accountId, dimensions, metric, quantization } = specOf(number);
+  const created = Array.from({ length: COLLECTIONS }, (_, at) => {
+    const { collectionId: id, accountId, dimensions, metric, quantization } = specOf(at + 1);
     const options = { shards: 1, replicas: 0, deletionProtection: false, createdAt: new Date(0).toISOString() };
-    const row = { id, accountId, name: `c${number}`, dimensions, metric, quantization, ...options };
-    await store.catalog.createCollection(row, null);
-  }
+    const row = { id, accountId, name: `c${at + 1}`, dimensions, metric, quantization, ...options };
+    return store.catalog.createCollection(row, null);
+  });
+  await Promise.all(created);
   const halts: ShardFixture['halts'] = [];
   const log = pino({ level: process.env.PROVEC_TEST_LOG ?? 'silent' });
   const start = () =>

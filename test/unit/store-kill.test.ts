@@ -112,8 +112,8 @@ async function outlivesEnds(writerCount: number, ends: number, linesMax: number)
 }
 
 test.each([
-  [isThorough ? 12 : 4, 1, 400],
-  [isThorough ? 120 : 6, 3, 60],
+  [isThorough ? 12 : 3, 1, 400],
+  [isThorough ? 120 : 4, 3, 60],
 ])(
   'nothing acknowledged is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
   (ends, writerCount, linesMax) =>
