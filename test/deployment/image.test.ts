@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { cpSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePorts } from '../support/free-ports.ts';
 import { StartedProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 import { copiedInto, instructions } from './dockerfile.ts';
@@ -26,14 +25,6 @@ function entrypoint(): string[] {
   const [init, separator, node, ...args] = JSON.parse(rest) as string[];
   expect([init, separator, node]).toEqual(['tini', '--', 'node']);
   return args.map((argument) => (argument.endsWith('.ts') ? join(image, argument) : argument));
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  for (const server of servers) server.close();
-  return ports;
 }
 
 /** Asks until there is an answer; throws when the process has ended. */

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { apiClient } from '../support/api-client.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 
@@ -26,15 +25,6 @@ afterAll(async () => {
   await second?.ended;
   await first.dispose();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 interface Seen {
   ready: { status: number; reasons?: string[] }[];
@@ -65,7 +55,7 @@ async function start(port: number): Promise<Seen> {
 }
 
 test('is 503 until the shards that were open are back, and requests meanwhile are answered right or told to come again', async () => {
-  const port = await freePort();
+  const [port] = await freePorts(1);
   let { ready: seen, answers } = await start(port);
   // All may be back before the first question on a machine that lets this process wait.
   for (let triesLeft = STARTS_MAX; seen.length === 1 && triesLeft > 0; triesLeft--) {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { freePorts } from './free-ports.ts';
 
 /** A real redis-server on 127.0.0.1 that keeps nothing on disk, to be killed, halted and started again. */
 export interface RedisServer {
@@ -28,15 +28,6 @@ function killGroup(group: number): void {
   } catch {}
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 async function launch(port: number, settings: string[]): Promise<ChildProcess> {
   const memoryOnly = ['--save', '', '--appendonly', 'no'];
   const child = spawn('redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', ...memoryOnly, ...settings], {
@@ -58,7 +49,7 @@ async function launch(port: number, settings: string[]): Promise<ChildProcess> {
 
 /** Starts redis-server (Debian's package of that name must be installed) on a port of the system's choice. */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
-  const port = await freePort();
+  const [port] = await freePorts(1);
   let child = await launch(port, settings);
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

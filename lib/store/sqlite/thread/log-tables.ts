@@ -20,14 +20,15 @@ export const LOG_SCHEMA = `
   ) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL,
-    entryId TEXT NOT NULL, kind TEXT NOT NULL, version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
+    entryId TEXT NOT NULL, kind TEXT NOT NULL,
+    version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
     tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (shard, seq)
   ) STRICT;
 `;
 
 /** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
-const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, tally,
-  CAST(checksum AS REAL) AS checksum, body`;
+const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
+  type, hash, CAST(count AS REAL) AS count, tally, CAST(checksum AS REAL) AS checksum, body`;
 
 interface ShardRow extends HeadRow {
   number: number;
