@@ -124,6 +124,8 @@ export interface Request {
   args: unknown[];
   /** About what it writes, to bound a group. */
   bytes: number;
+  /** Those among its arguments that went over to the thread, which gives their memory back when it has answered. */
+  buffers: ArrayBuffer[];
 }
 
 export interface Opening {

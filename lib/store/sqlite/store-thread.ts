@@ -106,7 +106,7 @@ export class StoreThread {
     return new Promise<unknown>((resolve, reject) => {
       this.assertOpen();
       const id = this.#nextId++;
-      const request: Request = { id, table, operation, args, bytes };
+      const request: Request = { id, table, operation, args, bytes, buffers };
       this.#worker.postMessage(request satisfies ToThread, buffers);
       const isWrite = (OPERATIONS[table] as Record<string, string>)[operation] === 'write';
       if (this.#pending.size === 0) this.#worker.ref();

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { ShardHead } from '../../../shard/shard-head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
-import { Handover } from '../handover.ts';
+import { freeBuffers, Handover } from '../handover.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
@@ -96,7 +96,10 @@ export class LogTables {
       for (const row of connection.prepare(sql).iterate(number, afterSeq)) {
         const entry = entryOf(shard, row as unknown as EntryRow);
         bytes += entry.body.byteLength;
-        if (found.length > 0 && bytes > maxBytes) break;
+        if (found.length > 0 && bytes > maxBytes) {
+          freeBuffers([entry.body.buffer as ArrayBuffer]);
+          break;
+        }
         found.push(entry);
       }
       return found;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { StoreError } from '../../port.ts';
-import { Handover } from '../handover.ts';
+import { freeBuffers, Handover } from '../handover.ts';
 import {
   type Fault,
   type FromThread,
@@ -57,7 +57,7 @@ export class Session {
     }
   }
 
-  receive({ id, table, operation, args, bytes }: Request): void {
+  receive({ id, table, operation, args, bytes, buffers }: Request): void {
     const place = this.#places[table];
     const kind = (OPERATIONS[table] as Record<string, 'read' | 'write' | undefined>)[operation];
     if (place === undefined || kind === undefined) throw new Error(`no operation ${table}.${operation} here`);
@@ -65,7 +65,10 @@ export class Session {
     const { file } = place;
     const { name } = file.database;
     if (kind === 'write') {
-      file.submit(run, bytes, (outcome) => this.#reply(id, outcome, `writing ${name}`));
+      file.submit(run, bytes, (outcome) => {
+        this.#reply(id, outcome, `writing ${name}`);
+        freeBuffers(buffers);
+      });
       return;
     }
     this.#reply(id, attempt(run), `reading ${name}`);
