@@ -1,5 +1,5 @@
 export { collectionAddress } from './verify/collection-address.ts';
-export type { ProofNode, ProofTerminal, RecordProof } from './verify/record-proof.ts';
+export type { ProofTerminal, RecordProof } from './verify/record-proof.ts';
 export { VerificationError, type VerificationFailure } from './verify/verification-error.ts';
 export { type AccountSnapshot, type Anchor, verifyAccount } from './verify/verify-account.ts';
 export { type ExpectedRecord, verifyProof } from './verify/verify-proof.ts';

@@ -18,10 +18,11 @@ export const LIMITS = Object.freeze({
   filterMaxLevels: 8,
   filterMaxConditions: 256,
   filterMaxInValues: 10_000,
+  collectionsPageMax: 1_000,
   anchorsPageMax: 1_000,
   anchorsPageDefault: 100,
-  keyNameMaxChars: 128,
-  accountNameMaxChars: 128,
+  keyNameMaxChars: 64,
+  accountNameMaxChars: 64,
 });
 
 export type LimitName = keyof typeof LIMITS;

@@ -1,12 +1,6 @@
 import { hexToBytes } from '@noble/hashes/utils.js';
 import { demand } from './verification-error.ts';
 
-/** A subtree beside the path; EMPTY is 64 zeros. */
-export interface ProofNode {
-  type: 'empty' | 'leaf' | 'inner';
-  hash: string;
-}
-
 /** The record where the path ends: the one asked for, or the only other one under the path's prefix. */
 export interface ProofTerminal {
   key: string;
@@ -21,8 +15,8 @@ export interface RecordProof {
   present: boolean;
   merkleRoot: string;
   version: number;
-  /** From the collection's root down. */
-  siblings: ProofNode[];
+  /** Hashes of the subtrees beside the path, from the collection's root down; that of an empty one is 64 zeros. */
+  siblings: string[];
   terminal: ProofTerminal | null;
   collectionId: string;
   ledgerAddress: string | null;
@@ -31,8 +25,6 @@ export interface RecordProof {
 /** Longest path there is: one sibling for each bit of a key. */
 export const SIBLINGS_MAX = 256;
 export const EMPTY_HEX = '0'.repeat(64);
-
-const NODE_TYPES: unknown[] = ['empty', 'leaf', 'inner'];
 
 /** Throws a VerificationError unless `proof` has the documented shape throughout. */
 export function checkShape(proof: RecordProof): void {
@@ -50,18 +42,7 @@ export function checkShape(proof: RecordProof): void {
   );
   demand(Array.isArray(proof.siblings), 'malformed', 'siblings is not a list.');
   demand(proof.siblings.length <= SIBLINGS_MAX, 'malformed', `There are more than ${SIBLINGS_MAX} siblings.`);
-  for (const sibling of proof.siblings) {
-    demand(
-      isObject(sibling) && NODE_TYPES.includes(sibling.type) && isHash(sibling.hash),
-      'malformed',
-      'A sibling is not a type with a hash of 64 lower-case hex digits.',
-    );
-    demand(
-      (sibling.type === 'empty') === (sibling.hash === EMPTY_HEX),
-      'not-canonical',
-      'A sibling is empty by type or by hash, but not by both.',
-    );
-  }
+  demand(proof.siblings.every(isHash), 'malformed', 'A sibling is not 64 lower-case hex digits.');
   const { terminal } = proof;
   demand(
     terminal === null ||

@@ -4,7 +4,7 @@
  * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`, whatever the server
  * sent: directions come from the hash of the id alone, and shapes that no set of records has are refused. It fails with a
  * VerificationError. `version`, `collectionId` and `ledgerAddress` are outside the root: hold them against the account
- * (`verifyAccount`). Nor can a root tell a leaf from an inner node among the siblings; their types are advice.
+ * (`verifyAccount`).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
@@ -34,18 +34,17 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
 
   const key = keyHashOf(proof.id);
   const { siblings, terminal } = proof;
-  const last = siblings.at(-1);
+  const isLastEmpty = siblings.at(-1) === EMPTY_HEX;
   let outcome: 'present' | 'absent' = 'absent';
   let hash = hashFromHex(EMPTY_HEX, 'EMPTY');
   if (terminal === null) {
-    const canonical = last === undefined || last.type === 'inner';
-    demand(canonical, 'not-canonical', 'The path goes on below a subtree of at most one record.');
+    demand(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of no record.');
   } else {
     const terminalKey = hashFromHex(terminal.key, 'terminal.key');
     for (let depth = 0; depth < siblings.length; depth++) {
       demand(bitOf(terminalKey, depth) === bitOf(key, depth), 'not-canonical', 'The path ends at a record beside it.');
     }
-    demand(last?.type !== 'empty', 'not-canonical', 'The path goes on below a subtree of one record.');
+    demand(!isLastEmpty, 'not-canonical', 'The path goes on below a subtree of one record.');
     hash = leafHashOf(
       terminalKey,
       hashFromHex(terminal.vecHash, 'terminal.vecHash'),
@@ -60,7 +59,7 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
     }
   }
   for (let depth = siblings.length - 1; depth >= 0; depth--) {
-    const sibling = hashFromHex(siblings[depth].hash, 'sibling');
+    const sibling = hashFromHex(siblings[depth], 'sibling');
     hash = bitOf(key, depth) === 1 ? innerHashOf(sibling, hash) : innerHashOf(hash, sibling);
   }
   demand(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');

@@ -91,10 +91,16 @@ export interface RecordProof {
   present: boolean;
   merkleRoot: string;
   version: number;
-  siblings: { type: 'empty' | 'leaf' | 'inner'; hash: string }[];
+  siblings: string[];
   terminal: { key: string; vecHash: string; metaHash: string } | null;
   collectionId: string;
   ledgerAddress: string | null;
+}
+
+/** Newest first; `nextCursor` where there are more. */
+export interface CollectionsPage {
+  collections: CollectionView[];
+  nextCursor?: string;
 }
 
 export interface AnchorsPage {
@@ -117,7 +123,7 @@ interface Named {
 /** Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such collection. */
 export interface CollectionsActions {
   'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
-  'collections.list': { params: { accountId: string }; result: CollectionView[] };
+  'collections.list': { params: { accountId: string; limit?: number; cursor?: string }; result: CollectionsPage };
   'collections.get': { params: Named; result: CollectionDetail };
   'collections.resolve': { params: Named; result: CollectionRow };
   'collections.update': { params: Named & { deletionProtection: boolean }; result: CollectionDetail };

@@ -43,7 +43,7 @@ export async function proveRecord(
         present: own.present,
         merkleRoot,
         version,
-        siblings: siblings.map(({ type, hash }) => ({ type, hash: Buffer.from(hash).toString('hex') })),
+        siblings: siblings.map(({ hash }) => Buffer.from(hash).toString('hex')),
         terminal,
         collectionId,
         ledgerAddress: ledger?.address ?? null,

@@ -14,8 +14,9 @@ import { anchorsPage } from './anchors-page.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
 import { fetchRecords, queryCollection } from './collection-reader.ts';
-import { collectionDetail, collectionView, collectionViews } from './collection-view.ts';
+import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter } from './collection-writer.ts';
+import { collectionsPage } from './collections-page.ts';
 import { readConsistency } from './query-request.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
@@ -66,7 +67,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       async list({ params }: Params<'collections.list'>): Result<'collections.list'> {
-        return collectionViews(store.log, await store.catalog.listCollections(params.accountId));
+        return collectionsPage(store.log, await store.catalog.listCollections(params.accountId), params);
       },
 
       resolve({ params }: Params<'collections.resolve'>): Result<'collections.resolve'> {

@@ -93,17 +93,14 @@ function route<N extends ActionName, K extends BodyKind | null = null>(definitio
 const same = (result: object): Answer => result;
 const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
 
-function pageLimit(text: string | undefined, limits: Limits): number {
-  if (text === undefined) return limits.anchorsPageDefault;
-  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
-  if (limit >= 1 && limit <= limits.anchorsPageMax) return limit;
-  throw invalid('limit', `a whole number from 1 to ${limits.anchorsPageMax}`, describeParameter(text));
-}
-
-function pageCursor(text: string | undefined): { cursor?: string } {
-  if (text === undefined) return {};
-  if (text.length >= 1 && text.length <= CURSOR_MAX_CHARS) return { cursor: text };
-  throw invalid('cursor', 'the nextCursor of the page before', describeParameter(text));
+/** Which page is asked for, of at most `maxItems`. */
+function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number; cursor?: string } {
+  const [limit, cursor] = [query.get('limit'), query.get('cursor')];
+  const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
+  if (!isCount) throw invalid('limit', `a whole number from 1 to ${maxItems}`, describeParameter(limit));
+  const isCursor = cursor === undefined || (cursor.length >= 1 && cursor.length <= CURSOR_MAX_CHARS);
+  if (!isCursor) throw invalid('cursor', 'the nextCursor of the page before', describeParameter(cursor));
+  return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
 }
 
 const PROOF = route({
@@ -113,7 +110,7 @@ const PROOF = route({
   access: 'read',
   query: ['id'],
   params: (input) => ({ ...named(input), id: decodeId(input.query.get('id'), 'id', input.limits) }),
-  answer: same,
+  answer: (proof) => ({ proof }),
 });
 
 const VECTOR_ROUTES = [
@@ -177,8 +174,9 @@ const COLLECTION_ROUTES = [
     path: '/collections',
     action: 'collections.list',
     access: 'read',
-    params: ({ accountId }) => ({ accountId }),
-    answer: (collections) => ({ collections }),
+    query: ['limit', 'cursor'],
+    params: ({ accountId, query, limits }) => ({ accountId, ...pageOf(query, limits.collectionsPageMax) }),
+    answer: same,
   }),
   route({
     method: 'POST',
@@ -228,11 +226,7 @@ const COLLECTION_ROUTES = [
     action: 'collections.anchors',
     access: 'read',
     query: ['limit', 'cursor'],
-    params: (input) => ({
-      ...named(input),
-      limit: pageLimit(input.query.get('limit'), input.limits),
-      ...pageCursor(input.query.get('cursor')),
-    }),
+    params: (input) => ({ ...named(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
     answer: same,
   }),
 ];

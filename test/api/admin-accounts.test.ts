@@ -111,7 +111,7 @@ describe('with an operator token', () => {
     ['nothing', {}, 'name', 'plan'],
     ['an unknown plan', { name: 'of an unknown plan', plan: 'gold' }, 'plan'],
     ['an empty name', { name: '', plan: 'free' }, 'name'],
-    ['129 characters', { name: 'x'.repeat(129), plan: 'free' }, 'name'],
+    ['65 characters', { name: 'x'.repeat(65), plan: 'free' }, 'name'],
     ['another field', { name: 'of another field', plan: 'free', limits: {} }, 'limits'],
   ])('refuses %s', async (_, request, ...paths) => {
     expect(await operator('POST', '/admin/accounts', request)).toEqual(refusalOf(...paths));

@@ -63,7 +63,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
 
   test('proves presence and absence offline', async () => {
     const prove = async (id: string) =>
-      (await service.api<RecordProof>('GET', `${path}/proof?id=${encodeURIComponent(id)}`)).body;
+      (await service.api<{ proof: RecordProof }>('GET', `${path}/proof?id=${encodeURIComponent(id)}`)).body.proof;
     for (const { id, values, metadata } of RECORDS) {
       expect(verifyProof(root, await prove(id), { values, metadata })).toBe('present');
     }

@@ -91,6 +91,12 @@ test.each<[string, Request, Request, object]>([
     refusal(400, 'INVALID_FILTER', { details: [expect.objectContaining({ path: 'filter.a.$in' })] }),
   ],
   [
+    'collectionsPageMax',
+    () => service.api('GET', '/collections?limit=8'),
+    () => service.api('GET', '/collections?limit=9'),
+    refusalOf('limit'),
+  ],
+  [
     'anchorsPageMax',
     () => service.api('GET', '/collections/low/anchors?limit=6'),
     () => service.api('GET', '/collections/low/anchors?limit=7'),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionDetail, CollectionView, UpsertResult } from '../../lib/actions/collections.ts';
-import { refusal } from '../support/refusal.ts';
+import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant, type Tenant } from '../support/tenant.ts';
 
@@ -38,6 +38,64 @@ describe('the list', () => {
 
   test('is that of the account alone', async () => {
     expect(await list(other.api)).toEqual({ collections: [] });
+  });
+});
+
+describe('the list in pages', () => {
+  const NAMES = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
+  const newest = NAMES.toReversed();
+  let tenant: Tenant;
+  const page = async (query: string) =>
+    (await tenant.api<{ collections: CollectionView[]; nextCursor?: string }>('GET', `/collections${query}`)).body;
+  const namesOf = ({ collections }: { collections: CollectionView[] }) => collections.map(({ name }) => name);
+
+  beforeAll(async () => {
+    tenant = await createTenant(service, 'pro');
+    for (const name of NAMES) await tenant.api('POST', '/collections', { name, dimensions: 1 });
+  });
+
+  test.each([1, 2, 4, 6, 1_000])('of %i has each once, and a cursor while there are more', async (limit) => {
+    const pages: string[][] = [];
+    let cursor: string | undefined;
+    do {
+      const found = await page(`?limit=${limit}${cursor === undefined ? '' : `&cursor=${cursor}`}`);
+      expect(Object.keys(found)).toEqual(
+        found.nextCursor === undefined ? ['collections'] : ['collections', 'nextCursor'],
+      );
+      pages.push(namesOf(found));
+      cursor = found.nextCursor;
+    } while (cursor !== undefined);
+    expect(pages.flat()).toEqual(newest);
+    expect(pages.map(({ length }) => length)).toEqual(
+      Array.from({ length: Math.ceil(6 / limit) }, (_, at) => Math.min(limit, 6 - at * limit)),
+    );
+  });
+
+  test('goes on where it was when collections are made and deleted in between', async () => {
+    const { nextCursor } = await page('?limit=2');
+    await tenant.api('POST', '/collections', { name: 'p7', dimensions: 1 });
+    for (const name of ['p5', 'p4']) await tenant.api('DELETE', `/collections/${name}`);
+    expect(namesOf(await page(`?limit=2&cursor=${nextCursor}`))).toEqual(['p3', 'p2']);
+    expect(namesOf(await page(`?cursor=${nextCursor}`))).toEqual(['p3', 'p2', 'p1']);
+  });
+
+  test.each([
+    ['?limit=0', 'limit'],
+    ['?limit=1001', 'limit'],
+    ['?limit=ten', 'limit'],
+    ['?limit=', 'limit'],
+    ['?limit=1&limit=2', 'limit'],
+    ['?cursor=', 'cursor'],
+    ['?cursor=made-up', 'cursor'],
+    [`?cursor=${'x'.repeat(600)}`, 'cursor'],
+    ['?offset=1', 'offset'],
+  ])('%s is refused', async (query, path) => {
+    expect(await tenant.api('GET', `/collections${query}`)).toEqual(refusalOf(path));
+  });
+
+  test("another kind of page's cursor is refused", async () => {
+    const cursor = Buffer.from('before 3').toString('base64url');
+    expect(await tenant.api('GET', `/collections?cursor=${cursor}`)).toEqual(refusalOf('cursor'));
   });
 });
 

@@ -160,8 +160,8 @@ async function isAllThere(name: string): Promise<void> {
     new Map([...expected].map((id) => [id, records.get(id)])),
   );
   for (const id of ids.slice(-1)) {
-    const proof = await service.api<RecordProof>('GET', `${path}/proof?id=${encodeURIComponent(id)}`);
-    expect(verifyProof(root, proof.body, records.get(id)!)).toBe('present');
+    const { body } = await service.api<{ proof: RecordProof }>('GET', `${path}/proof?id=${encodeURIComponent(id)}`);
+    expect(verifyProof(root, body.proof, records.get(id)!)).toBe('present');
   }
 }
 

@@ -59,8 +59,9 @@ describe('ids', () => {
     for (const { id, values, metadata } of records) {
       const found = await service.api<{ matches: object[] }>('POST', '/collections/demo/query', { id, topK: 1 });
       expect(found.body.matches).toMatchObject([{ id, metadata }]);
-      const proof = await service.api<RecordProof>('GET', `/collections/demo/proof?id=${encodeURIComponent(id)}`);
-      expect(verifyProof(upserted.body.merkleRoot, proof.body, { values, metadata })).toBe('present');
+      const path = `/collections/demo/proof?id=${encodeURIComponent(id)}`;
+      const { proof } = (await service.api<{ proof: RecordProof }>('GET', path)).body;
+      expect(verifyProof(upserted.body.merkleRoot, proof, { values, metadata })).toBe('present');
     }
 
     expect(await service.api('GET', '/collections/demo/verify')).toMatchObject({ body: { state: 'not_anchored' } });

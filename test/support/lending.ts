@@ -24,6 +24,7 @@ export const STRICT_LIMITS = {
   filterMaxLevels: 2,
   filterMaxConditions: 3,
   filterMaxInValues: 4,
+  collectionsPageMax: 8,
   anchorsPageMax: 6,
   anchorsPageDefault: 2,
   keyNameMaxChars: 5,

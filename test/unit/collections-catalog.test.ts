@@ -94,7 +94,7 @@ describe('finding', () => {
     }
     const records = Array.from({ length: 20 }, (_, at) => ({ id: `r${at}`, values: [1, at] }));
     await harness.call('collections.upsert', { accountId: account, name: 'second', records });
-    const views = await harness.call('collections.list', { accountId: account });
+    const { collections: views } = await harness.call('collections.list', { accountId: account });
     expect(views.map(({ name, vector_count }) => [name, vector_count])).toEqual([
       ['third', 0],
       ['second', 20],
@@ -176,7 +176,7 @@ describe('removing', () => {
     await harness.call('collections.create', { ...target, dimensions: 1, deletionProtection: true });
     await expect(harness.call('collections.remove', target)).rejects.toMatchObject({ code: 'FORBIDDEN' });
     await harness.call('collections.removeAll', { accountId: account });
-    expect(await harness.call('collections.list', { accountId: account })).toEqual([]);
+    expect(await harness.call('collections.list', { accountId: account })).toEqual({ collections: [] });
   });
 
   test('is taken up again after a restart', async () => {

@@ -34,7 +34,7 @@ function defaults(): FakeActions {
     'collections.upsert': ({ batch }) => ({ upsertedCount: (batch as { ids: string[] }).ids.length }),
     'collections.delete': ({ ids }) => ({ deleted: true, deletedCount: (ids as string[]).length }),
     'collections.create': (params) => ({ id: 'c2', ...params }),
-    'collections.list': () => [],
+    'collections.list': () => ({ collections: [] }),
     'collections.get': ({ name }) => ({ name }),
     'collections.remove': () => ({ deleted: true }),
     'collections.proof': ({ id }) => ({ format: 'PV1', id }),

@@ -54,7 +54,7 @@ describe('accounts', () => {
   });
 
   test('bad names and plans are refused by their paths', async () => {
-    const error = await refusal(node.call('keys.createAccount', { name: 'x'.repeat(129), plan: 'gold' as never }));
+    const error = await refusal(node.call('keys.createAccount', { name: 'x'.repeat(65), plan: 'gold' as never }));
     expect(error.code).toBe('INVALID_ARGUMENT');
     expect(error.details!.map((detail) => detail.path)).toEqual(['name', 'plan']);
     const { account } = await newAccount();

@@ -79,7 +79,7 @@ describe('creating keys', () => {
     const { account } = await newAccount();
     const key = await node.call('keys.create', {
       accountId: account.id,
-      name: '🔑'.repeat(128),
+      name: '🔑'.repeat(64),
       scopes: ['write', 'read'],
       expires_at: '2027-01-01T01:30:00.5+02:00',
     });
@@ -92,8 +92,8 @@ describe('creating keys', () => {
     ['no name', {}, ['name']],
     ['an empty name', { name: '' }, ['name']],
     ['a name that is a number', { name: 7 }, ['name']],
-    ['a name of 129 characters', { name: 'x'.repeat(129) }, ['name']],
-    ['a name of 129 emoji', { name: '🔑'.repeat(129) }, ['name']],
+    ['a name of 65 characters', { name: 'x'.repeat(65) }, ['name']],
+    ['a name of 65 emoji', { name: '🔑'.repeat(129) }, ['name']],
     ['an ill-formed name', { name: 'a\ud800' }, ['name']],
     ['a name that colours a terminal', { name: 'a\u001b[31mb' }, ['name']],
     ['a name of two lines', { name: 'a\nb' }, ['name']],

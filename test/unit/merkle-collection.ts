@@ -48,7 +48,7 @@ export class ProvingCollection {
       present: record?.key.equals(key) ?? false,
       merkleRoot: hex(combineAll(nodes).hash),
       version: 3,
-      siblings: siblings.map(({ type, hash }) => ({ type, hash: hex(hash) })),
+      siblings: siblings.map(({ hash }) => hex(hash)),
       terminal: record && { key: hex(record.key), vecHash: hex(record.vecHash), metaHash: hex(record.metaHash) },
       collectionId: '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10',
       ledgerAddress: null,

@@ -7,6 +7,7 @@ import {
   MERKLE_ROOT,
   nullable,
   object,
+  pageParameters,
   ref,
   request,
   type Schema,
@@ -82,7 +83,7 @@ export function collectionSchemas(limits: Limits): Schemas {
   };
 }
 
-export const COLLECTION_TEXTS: readonly RouteText[] = [
+export const collectionTexts = (limits: Limits): readonly RouteText[] => [
   {
     route: 'POST /collections',
     id: 'createCollection',
@@ -96,8 +97,12 @@ export const COLLECTION_TEXTS: readonly RouteText[] = [
     route: 'GET /collections',
     id: 'listCollections',
     summary: 'List collections, newest first',
+    description: 'All of them, or a page where `limit` is given.',
     tag: TAG,
-    response: object({ collections: list(ref('Collection')) }),
+    parameters: pageParameters({ maximum: limits.collectionsPageMax }),
+    response: object({ collections: list(ref('Collection')), nextCursor: text('While there are more.') }, [
+      'nextCursor',
+    ]),
     errors: [],
   },
   {

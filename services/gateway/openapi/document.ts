@@ -2,7 +2,7 @@ import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
 import { BASE_PATH, routesOf } from '../routes.ts';
 import { ACCOUNT_TEXTS, accountSchemas, OPERATOR_TEXTS } from './accounts.ts';
-import { COLLECTION_TEXTS, collectionSchemas } from './collections.ts';
+import { collectionSchemas, collectionTexts } from './collections.ts';
 import { documentPath, operationOf, type RouteText } from './operation.ts';
 import { OPERATION_PATHS } from './operations.ts';
 import { integer, list, object, ref, type Schema, text } from './schema.ts';
@@ -33,7 +33,7 @@ const ERROR: Schema = object(
 export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
   const { adminToken, limits } = config;
   const texts = [
-    ...COLLECTION_TEXTS,
+    ...collectionTexts(limits),
     ...VECTOR_TEXTS,
     ...verificationTexts(limits),
     ...ACCOUNT_TEXTS,

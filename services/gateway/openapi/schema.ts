@@ -23,3 +23,9 @@ export function request(properties: Schemas, optional: readonly string[] = []): 
 }
 
 export const MERKLE_ROOT = text('Root over all records: 64 hex digits.', { pattern: '^[0-9a-f]{64}$' });
+
+/** Query parameters of a list that is answered in pages; `limit` has these bounds. */
+export const pageParameters = (limit: Schema): readonly Schema[] => [
+  { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, ...limit } },
+  { name: 'cursor', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
+];

@@ -7,6 +7,7 @@ import {
   MERKLE_ROOT,
   nullable,
   object,
+  pageParameters,
   ref,
   type Schema,
   type Schemas,
@@ -15,6 +16,7 @@ import {
 } from './schema.ts';
 
 const TAG = 'Verification';
+const PROOF = object({ proof: ref('RecordProof') });
 const hex = (description: string): Schema => text(description, { pattern: '^[0-9a-f]{64}$' });
 
 export function verificationSchemas(): Schemas {
@@ -48,12 +50,9 @@ export function verificationSchemas(): Schemas {
         present: flag('Proof of presence, or of absence.'),
         merkleRoot: MERKLE_ROOT,
         version: integer('Version of that root.'),
-        siblings: list(
-          object({ type: { type: 'string', enum: ['empty', 'leaf', 'inner'] }, hash: hex('Hash of the subtree.') }),
-          {
-            description: "From the collection's root down.",
-          },
-        ),
+        siblings: list(hex('Hash of a subtree beside the path; of an empty one, 64 zeros.'), {
+          description: "From the collection's root down.",
+        }),
         terminal: {
           oneOf: [
             object({ key: hex('keyHash.'), vecHash: hex('vecHash.'), metaHash: hex('metaHash.') }),
@@ -94,7 +93,7 @@ export function verificationTexts(limits: Limits): readonly RouteText[] {
         'Recomputes the root from what is stored. With `id` it answers with a proof for that record instead.',
       tag: TAG,
       parameters: [idParameter(false)],
-      response: { oneOf: [ref('VerifyResult'), ref('RecordProof')] },
+      response: { oneOf: [ref('VerifyResult'), PROOF] },
       errors: [],
     },
     {
@@ -103,7 +102,7 @@ export function verificationTexts(limits: Limits): readonly RouteText[] {
       summary: 'Proof that a record is, or is not, in the collection',
       tag: TAG,
       parameters: [idParameter(true)],
-      response: ref('RecordProof'),
+      response: PROOF,
       errors: [],
     },
     {
@@ -111,14 +110,7 @@ export function verificationTexts(limits: Limits): readonly RouteText[] {
       id: 'listAnchors',
       summary: 'Every root that was confirmed, newest first',
       tag: TAG,
-      parameters: [
-        {
-          name: 'limit',
-          in: 'query',
-          schema: { type: 'integer', minimum: 1, maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
-        },
-        { name: 'cursor', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
-      ],
+      parameters: pageParameters({ maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault }),
       response: object({ anchors: list(ref('Anchor')), nextCursor: nullable(text('Null on the last page.')) }),
       errors: [],
     },
