@@ -3,6 +3,7 @@ import { cp, mkdtemp, open, readdir, rm, stat, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { STORE_FORMAT } from '../../lib/store/sqlite/format-file.ts';
 import { apiClient } from '../support/api-client.ts';
 import { runningIn } from '../support/process-group.ts';
 import { StartedProcess } from '../support/service-process.ts';
@@ -79,7 +80,11 @@ describe('a start is refused in one line that says what to do', () => {
       /log\.db .* lacks the last \d+ of \d+ commits .* put back a backup/,
     ],
     ['missing records', (folder) => rm(join(folder, 'records.db')), /records\.db .* is missing: put back a backup/],
-    ['a newer format', (folder) => writeFile(join(folder, 'provec.json'), '{"format":3}'), /start it with the newer/],
+    [
+      'a newer format',
+      (folder) => writeFile(join(folder, 'provec.json'), JSON.stringify({ format: STORE_FORMAT + 1 })),
+      /start it with the newer/,
+    ],
     ['a garbled format', (folder) => writeFile(join(folder, 'provec.json'), '{"form'), /put back a backup/],
     ['a lost keypair', (folder) => rm(join(folder, 'ledger-keypair.json')), /keypair.*put it back/],
     ['a garbled keypair', (folder) => writeFile(join(folder, 'ledger-keypair.json'), '[1,2]'), /64 numbers/],

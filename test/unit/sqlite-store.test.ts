@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { StoreError } from '../../lib/store/port.ts';
+import { STORE_FORMAT } from '../../lib/store/sqlite/format-file.ts';
 import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
 import { at, entry, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
 import { invariant } from '../support/invariant.ts';
@@ -339,6 +340,6 @@ test.each([
   await store.close();
   await writeFile(join(folder, 'provec.json'), JSON.stringify({ format, createdBy: 'provec' }));
   expect(await refusalOf(folder)).toMatchObject({ kind: 'damaged', message: expect.stringMatching(advice) });
-  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format: 3, createdBy: 'provec' }));
+  await writeFile(join(folder, 'provec.json'), JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec' }));
   store = await openSqliteStore(folder);
 });

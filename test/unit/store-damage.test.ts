@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { STORE_FORMAT } from '../../lib/store/sqlite/format-file.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { collect, entry, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
 import { randomFrom } from '../support/random.ts';
@@ -70,7 +71,7 @@ async function expectAllThere(store: Store): Promise<void> {
 
 describe('a store that must not be opened', () => {
   test('of a newer format says which version to start', async () => {
-    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: 4, createdBy: 'provec' }));
+    writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: STORE_FORMAT + 1, createdBy: 'provec' }));
     expect((await opening()).message).toMatch(
       /has format 4, .* knows formats up to 3: start it with the newer version/,
     );
@@ -157,7 +158,10 @@ function change(name: string, sql: string): void {
 
 describe('a store that can be opened', () => {
   test('of which the first start was cut short', async () => {
-    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({ format: 3, createdBy: 'provec' });
+    expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({
+      format: STORE_FORMAT,
+      createdBy: 'provec',
+    });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));
     const store = await openSqliteStore(folder);

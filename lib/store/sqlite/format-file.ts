@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { StoreError } from '../port.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
-const FORMAT = 3;
+export const STORE_FORMAT = 3;
 export const FORMAT_FILE = 'provec.json';
 
 /**
@@ -26,16 +26,16 @@ export async function checkFormat(folder: string): Promise<boolean> {
       `${FORMAT_FILE} in the data directory is damaged: put back a backup of the whole directory, or start with an empty one.`,
     );
   }
-  if (format > FORMAT) {
+  if (format > STORE_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The data directory has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+      `The data directory has format ${format}, and this version of Provec knows formats up to ${STORE_FORMAT}: start it with the newer version that wrote it.`,
     );
   }
-  if (format < FORMAT) {
+  if (format < STORE_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${FORMAT} only: start with an empty directory, and write the records again from where they came.`,
+      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${STORE_FORMAT} only: start with an empty directory, and write the records again from where they came.`,
     );
   }
   return true;
@@ -46,7 +46,7 @@ export async function writeFormat(folder: string): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
   const file = await open(draft, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify({ format: FORMAT, createdBy: 'provec' })}\n`);
+    await file.writeFile(`${JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec' })}\n`);
     await file.sync();
   } finally {
     await file.close();
