@@ -13,8 +13,10 @@ import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import { nearest } from '../nearest.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
 
-const LOGICAL = ['$and', '$or', '$not'];
-const CONDITIONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$not'];
+/** Beside fields, with filters as operands. */
+export const LOGICAL = ['$and', '$or', '$not'] as const;
+/** Below a field. */
+export const CONDITIONS = ['$eq', '$ne', '$gt', '$gte', '$lt', '$lte', '$in', '$nin', '$exists', '$not'] as const;
 const RELATIONS = new Map<string, Relation>([
   ['$gt', 'gt'],
   ['$gte', 'gte'],
@@ -167,7 +169,12 @@ function tooLarge(path: string, expected: string): ProvecError {
   return new ProvecError('INVALID_FILTER', `The filter must have ${expected}, but has more at ${path}.`, { details });
 }
 
-function unknownOperator(name: string, path: string, here: string[], elsewhere: string[]): ProvecError {
+function unknownOperator(
+  name: string,
+  path: string,
+  here: readonly string[],
+  elsewhere: readonly string[],
+): ProvecError {
   const expected = `one of ${here.join(', ')}`;
   if (elsewhere.includes(name)) {
     const details = [{ path, expected, got: 'an operator of another place' }];

@@ -7,7 +7,7 @@ import { decodeId } from './ids.ts';
 import { canonicalMetadata } from './metadata.ts';
 import { writeVector } from './vector.ts';
 
-const FIELDS = ['id', 'values', 'metadata'] as const;
+export const RECORD_FIELDS = ['id', 'values', 'metadata'] as const;
 
 /**
  * Checks the records of an upsert and lays them out as a batch, in one pass. Of records with the same id the last wins and takes the first
@@ -23,7 +23,7 @@ export function decodeRecords(records: unknown, dimensions: number, limits: Limi
     const record = given[i];
     const path = `records[${i}]`;
     if (!isJsonObject(record)) throw invalid(path, 'an object with id, values and metadata', describe(record));
-    refuseUnknownFields(record, FIELDS, path);
+    refuseUnknownFields(record, RECORD_FIELDS, path);
     const id = decodeId(record.id, `${path}.id`, limits);
     const row = rows.get(id) ?? ids.length;
     writeVector(vectors, row * dimensions, record.values, `${path}.values`, dimensions, metric);

@@ -55,6 +55,13 @@ export function invalid(path: string, expected: string, got: string): ProvecErro
   });
 }
 
+/** One 400 that says all of them. */
+export function together(refusals: ProvecError[]): ProvecError {
+  if (refusals.length === 1) return refusals[0];
+  const details = refusals.flatMap((refusal) => refusal.details ?? []);
+  return new ProvecError('INVALID_ARGUMENT', refusals.map(({ message }) => message).join(' '), { details });
+}
+
 /** The array at `path` with `min` to `max` elements; throws INVALID_ARGUMENT. */
 export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) {

@@ -11,9 +11,9 @@ import type { CreateCollection } from '../../lib/actions/collections.ts';
 import { isCollectionName } from '../../lib/collection-name.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
-import { readCreateRequest } from './create-request.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 
@@ -42,7 +42,7 @@ export class CollectionCatalog {
 
   /** Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
-    const options = readCreateRequest(request, this.#limits);
+    const options = requestsOf(this.#limits).createCollection.decode(request);
     const createdAt = new Date(this.#clock.wallMs()).toISOString();
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
     switch (await this.#catalog.createCollection(row, maxCollections)) {

@@ -5,8 +5,8 @@ import type { CollectionsActions } from '../../lib/actions/collections.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
 import { isShared } from '../../lib/process/node-home.ts';
-import { decodeRecords } from '../../lib/records/decode.ts';
-import { decodeId, decodeIds } from '../../lib/records/ids.ts';
+import { decodeId } from '../../lib/records/ids.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
@@ -17,7 +17,6 @@ import { fetchRecords, queryCollection } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
-import { readConsistency } from './query-request.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
@@ -38,6 +37,7 @@ function outliving(ctx: Context<object, object>): Caller {
 /** The catalog of collections, and the router that spreads operations over their shards. */
 export default function collectionsService({ config, store, clock, log }: Runtime): ServiceSchema {
   const { limits } = config;
+  const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(store.catalog, limits, clock, !isShared(config));
   const writer = new CollectionWriter(config, store.log, log);
   const reader = new ShardReader((error) => log.error({ err: error }, 'a shard is left out of a partial answer'));
@@ -96,15 +96,17 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
-        const { batch, records } = ctx.params;
-        return write(ctx, async (caller, row, time) =>
-          writer.upsert(caller, row, batch ?? decodeRecords(records, row.dimensions, limits, row.metric), time),
-        );
+        const { batch } = ctx.params;
+        return write(ctx, async (caller, row, time) => {
+          const records = batch ?? requests.upsert.decode(ctx.params, { shape: row }).records;
+          return writer.upsert(caller, row, records, time);
+        });
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
-        const { ids } = ctx.params;
-        return write(ctx, async (caller, row, time) => writer.delete(caller, row, decodeIds(ids, 'ids', limits), time));
+        return write(ctx, async (caller, row, time) =>
+          writer.delete(caller, row, requests.delete.decode(ctx.params).ids, time),
+        );
       }),
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
@@ -113,10 +115,11 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
-        const { accountId, name, ids, consistency } = ctx.params;
-        return catalog.use(accountId, name, async (row) =>
-          fetchRecords(ctx, reader, row, decodeIds(ids, 'ids', limits), readConsistency(consistency)),
-        );
+        const { accountId, name } = ctx.params;
+        return catalog.use(accountId, name, async (row) => {
+          const { ids, consistency } = requests.fetch.decode(ctx.params);
+          return fetchRecords(ctx, reader, row, ids, consistency === 'eventual');
+        });
       },
 
       proof(ctx: Params<'collections.proof'>): Result<'collections.proof'> {

@@ -9,11 +9,12 @@ import { isCollectionName } from '../../lib/collection-name.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
+import type { RequestName } from '../../lib/requests/requests.ts';
 import type { Metric } from '../../lib/store/catalog.ts';
 import { authenticate, authenticateOperator, requireScope } from './authentication.ts';
 import type { BodyPool } from './bodies/body-pool.ts';
 import { readBody } from './bodies/body-reader.ts';
-import type { BodyKind } from './bodies/decoders.ts';
+import type { Bodies } from './bodies/decoders.ts';
 import { ClientGoneError } from './client-gone.ts';
 import type { Exchange } from './exchange.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -128,7 +129,7 @@ export class Admission {
 
   async #decode(
     exchange: Exchange,
-    kind: BodyKind,
+    kind: RequestName,
     bytes: Uint8Array<ArrayBuffer>,
     shape: Shape | null,
     visitor: Visitor,
@@ -140,7 +141,7 @@ export class Admission {
       const body: unknown = await bodies.decode(kind, bytes, { limits, shape }, visitor);
       // What is handed on is there until the action has ended. Small numbers are shorter as text, by half at most.
       exchange.body?.resize(
-        kind === 'records' ? Math.min(receivedBytes, batchBytes(body as RecordBatch)) : receivedBytes,
+        kind === 'upsert' ? Math.min(receivedBytes, batchBytes((body as Bodies['upsert']).records)) : receivedBytes,
       );
       return body;
     } finally {

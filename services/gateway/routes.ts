@@ -2,8 +2,9 @@ import type { ActionName, Actions } from '../../lib/actions/call.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId } from '../../lib/records/ids.ts';
+import type { RequestName } from '../../lib/requests/requests.ts';
 import type { Scope } from '../../lib/store/keys.ts';
-import type { Bodies, BodyKind } from './bodies/decoders.ts';
+import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
 import { recordBytes, vectorBytes } from './responses/answer-size.ts';
@@ -35,7 +36,7 @@ export interface Route {
   action: ActionName;
   /** Who may: keys with that scope, or only the operator. */
   access: Scope | 'operator';
-  body: BodyKind | null;
+  body: RequestName | null;
   query: readonly string[];
   /** Where it waits for its turn. */
   queue: QueueName;
@@ -55,7 +56,7 @@ export interface Route {
   instead(query: ReadonlyMap<string, string>): Route | null;
 }
 
-interface Definition<N extends ActionName, K extends BodyKind | null> {
+interface Definition<N extends ActionName, K extends RequestName | null> {
   method: Route['method'];
   path: string;
   action: N;
@@ -66,16 +67,16 @@ interface Definition<N extends ActionName, K extends BodyKind | null> {
   queue?: QueueName;
   status?: 201;
   timeoutMs?: number;
-  params(input: RouteInput & { body: K extends BodyKind ? Bodies[K] : null }): Actions[N]['params'];
+  params(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }): Actions[N]['params'];
   answer(result: Actions[N]['result']): Answer;
-  expectedBytes?(input: RouteInput & { body: K extends BodyKind ? Bodies[K] : null }, dimensions: number): number;
+  expectedBytes?(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
   location?(result: Actions[N]['result']): string;
   instead?(query: ReadonlyMap<string, string>): Route | null;
 }
 
 /** Checks a route's parameters and answer against its action's types, and forgets them. */
-function route<N extends ActionName, K extends BodyKind | null = null>(definition: Definition<N, K>): Route {
+function route<N extends ActionName, K extends RequestName | null = null>(definition: Definition<N, K>): Route {
   return {
     body: null,
     query: [],
@@ -123,8 +124,7 @@ const VECTOR_ROUTES = [
     body: 'query',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: matchesJson,
-    expectedBytes: ({ body, limits }, dimensions) =>
-      body.includeValues ? vectorBytes(body.topK ?? limits.topKDefault, dimensions) : 0,
+    expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
   }),
   route({
@@ -133,8 +133,8 @@ const VECTOR_ROUTES = [
     action: 'collections.upsert',
     queue: 'write',
     access: 'write',
-    body: 'records',
-    params: (input) => ({ ...named(input), batch: input.body }),
+    body: 'upsert',
+    params: (input) => ({ ...named(input), batch: input.body.records }),
     answer: same,
   }),
   route({
@@ -154,8 +154,8 @@ const VECTOR_ROUTES = [
     action: 'collections.delete',
     queue: 'unshared',
     access: 'write',
-    body: 'ids',
-    params: (input) => ({ ...named(input), ids: input.body }),
+    body: 'delete',
+    params: (input) => ({ ...named(input), ...input.body }),
     answer: same,
   }),
 ];
@@ -183,7 +183,7 @@ const COLLECTION_ROUTES = [
     path: '/collections',
     action: 'collections.create',
     access: 'manage',
-    body: 'collection',
+    body: 'createCollection',
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (collection) => ({ collection }),
@@ -194,7 +194,7 @@ const COLLECTION_ROUTES = [
     path: '/collections/{name}',
     action: 'collections.update',
     access: 'manage',
-    body: 'collectionChange',
+    body: 'changeCollection',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: (collection) => ({ collection }),
   }),
@@ -253,7 +253,7 @@ const ACCOUNT_ROUTES = [
     path: '/keys',
     action: 'keys.create',
     access: 'manage',
-    body: 'key',
+    body: 'createKey',
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (key) => ({ key }),
@@ -276,7 +276,7 @@ const OPERATOR_ROUTES = [
     action: 'keys.createAccount',
     queue: 'unshared',
     access: 'operator',
-    body: 'account',
+    body: 'createAccount',
     status: 201,
     params: ({ body }) => body,
     answer: same,
@@ -296,7 +296,7 @@ const OPERATOR_ROUTES = [
     action: 'keys.setPlan',
     queue: 'unshared',
     access: 'operator',
-    body: 'plan',
+    body: 'changePlan',
     params: ({ body, target }) => ({ ...body, id: target }),
     answer: (account) => ({ account }),
   }),

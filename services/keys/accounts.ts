@@ -7,14 +7,13 @@ import type { Clock } from '../../lib/runtime.ts';
 import type { AccountRow } from '../../lib/store/catalog.ts';
 import { SCOPES } from '../../lib/store/keys.ts';
 import type { Store } from '../../lib/store/port.ts';
-import type { ApiKeys } from './api-keys.ts';
-import type { KeyArguments } from './arguments.ts';
+import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 
 /** Id of the account of the first start: fixed, so that two processes that start at once mean the same row. */
 export const FIRST_ACCOUNT_ID = '00000000-0000-4000-8000-000000000001';
 
-const FIRST_KEY: KeyArguments = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
+const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
 
 /** Requests that are still under way can make collections while those of an account are being dropped. */
 const DROP_ROUNDS_MAX = 5;

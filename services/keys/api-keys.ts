@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { KeyView } from '../../lib/actions/keys.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
-import type { KeyArguments } from './arguments.ts';
+import type { KeyRow, KeyStore, Scope } from '../../lib/store/keys.ts';
 import { newSecret, secretHash, secretPrefix } from './secret.ts';
+
+export interface NewKey {
+  name: string;
+  scopes: Scope[];
+  /** ISO 8601 UTC, or null for never. */
+  expiresAt: string | null;
+}
 
 /** The API keys of accounts: made, listed, revoked. A secret leaves here once, in the answer to its creation. */
 export class ApiKeys {
@@ -24,7 +30,7 @@ export class ApiKeys {
   /** The new key with its secret (`secret`: one that an operator chose); null when the account already has `maxKeys`. */
   async create(
     accountId: string,
-    { name, scopes, expiresAt }: KeyArguments,
+    { name, scopes, expiresAt }: NewKey,
     maxKeys: number | null,
     secret: string = newSecret(),
   ): Promise<(KeyView & { secret: string }) | null> {

@@ -2,20 +2,21 @@ import type { Context, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../lib/actions/call.ts';
 import type { KeysActions, KeysChanged } from '../../lib/actions/keys.ts';
 import { isProvecError } from '../../lib/errors.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { Accounts } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
-import { readAccountArguments, readKeyArguments, readPlanArgument } from './arguments.ts';
 import { Authenticator } from './authenticator.ts';
 import { LastUse } from './last-use.ts';
 
 type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
 
-/** Fields that clients send: their checks, whose errors name the field, lie in arguments.ts. */
+/** Fields that clients send: their checks, whose errors name the field, lie in lib/requests/. */
 const sent = { type: 'any', optional: true };
 
 /** Accounts, API keys and authentication. */
 export default function keysService({ config, store, clock, log }: Runtime): ServiceSchema {
+  const requests = requestsOf(config.limits);
   const apiKeys = new ApiKeys(store.keys, clock);
   const accounts = new Accounts(store, apiKeys, clock);
   const lastUse = new LastUse(store.keys, clock);
@@ -48,11 +49,10 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
         params: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
         async handler(ctx: Call<'keys.create'>) {
           const { accountId } = ctx.params;
-          const bounds = { nameMaxChars: config.limits.keyNameMaxChars, nowMs: clock.wallMs() };
-          const key = readKeyArguments(ctx.params, bounds);
+          const { expires_at: expiresAt, ...key } = requests.createKey.decode(ctx.params, { nowMs: clock.wallMs() });
           const { keys: maxKeys } = await call(ctx, 'metering.limits', { accountId });
           return (
-            (await apiKeys.create(accountId, key, maxKeys)) ??
+            (await apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??
             call(ctx, 'metering.refuse', { accountId, limit: 'keys' })
           );
         },
@@ -79,8 +79,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
       createAccount: {
         params: { name: sent, plan: sent },
         handler(ctx: Call<'keys.createAccount'>) {
-          const bounds = { nameMaxChars: config.limits.accountNameMaxChars };
-          const { name, plan } = readAccountArguments(ctx.params, bounds);
+          const { name, plan } = requests.createAccount.decode(ctx.params);
           return accounts.create(name, plan);
         },
       },
@@ -88,7 +87,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
       setPlan: {
         params: { id: 'string', plan: sent },
         async handler(ctx: Call<'keys.setPlan'>) {
-          const account = await accounts.setPlan(ctx.params.id, readPlanArgument(ctx.params.plan));
+          const account = await accounts.setPlan(ctx.params.id, requests.changePlan.decode(ctx.params).plan);
           announce(ctx, { accountId: account.id, accountDeleted: false });
           return account;
         },

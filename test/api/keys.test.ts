@@ -57,6 +57,7 @@ describe('creation', () => {
     ['a time in UTC', { expires_at: '2030-01-31T00:00:00Z' }, { expires_at: '2030-01-31T00:00:00.000Z' }],
     ['a time with an offset', { expires_at: '2030-01-31T02:00:00+02:00' }, { expires_at: '2030-01-31T00:00:00.000Z' }],
     ['no expiry, said', { expires_at: null }, { expires_at: null }],
+    ['any characters', { name: 'a\n\u001b[31m\u0000\u2028/' }, { name: 'a\n\u001b[31m\u0000\u2028/' }],
     ['64 characters', { name: '🧭'.repeat(64) }, { name: '🧭'.repeat(64) }],
   ])('accepts %s', async (_, request, shown) => {
     expect(await create({ name: 'fine', ...request })).toMatchObject(shown);

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Gauge } from 'prom-client';
 import { ERROR_TABLE } from '../../lib/errors.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
 import { Metrics } from '../../mixins/metrics.ts';
-import { BODY_FIELDS } from '../../services/gateway/bodies/decoders.ts';
 import { openApiDocument } from '../../services/gateway/openapi/document.ts';
 import { routesOf } from '../../services/gateway/routes.ts';
 import { until } from '../support/until.ts';
@@ -211,7 +211,7 @@ describe('OpenAPI', () => {
       }
       const name = operation.requestBody!.content['application/json'].schema.$ref.split('/').at(-1)!;
       expect(Object.keys(document.components.schemas[name]!.properties).sort()).toEqual(
-        [...BODY_FIELDS[route.body]].sort(),
+        [...requestsOf(LIMITS)[route.body].names].sort(),
       );
     }
   });

@@ -2,9 +2,10 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { ProvecError } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
+import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { Seat, Visitor } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-protocol.ts';
-import { type Bodies, type BodyContext, type BodyKind, decodeBody } from './decoders.ts';
+import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
 
 /** What the largest body within the limits takes, and what is the most that one may. */
 const WORKER_HEAP_MIN_MIB = 768;
@@ -57,7 +58,7 @@ export class BodyPool {
   }
 
   /** Takes `bytes` over. Rejects with the ProvecError for the client, or with ClientGoneError. */
-  async decode<K extends BodyKind>(
+  async decode<K extends RequestName>(
     kind: K,
     bytes: Uint8Array<ArrayBuffer>,
     context: BodyContext,

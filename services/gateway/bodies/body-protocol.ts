@@ -1,9 +1,10 @@
 import type { ErrorCode, ErrorDetail } from '../../../lib/errors.ts';
-import type { BodyContext, BodyKind } from './decoders.ts';
+import type { RequestName } from '../../../lib/requests/requests.ts';
+import type { BodyContext } from './decoders.ts';
 
 /** Asks a body worker for one decoding; `bytes` is transferred. */
 export interface BodyJob {
-  kind: BodyKind;
+  kind: RequestName;
   bytes: Uint8Array<ArrayBuffer>;
   context: BodyContext;
 }

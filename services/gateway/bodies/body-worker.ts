@@ -10,7 +10,8 @@ if (port === null) throw new Error('body-worker.ts runs as a worker thread');
 /** The buffers of an answer that can be handed over instead of copied. */
 function transferable(body: unknown): ArrayBuffer[] {
   if (typeof body !== 'object' || body === null) return [];
-  return Object.values(body)
+  const { vector, records } = body as { vector?: unknown; records?: { vectors?: unknown } };
+  return [vector, records?.vectors]
     .filter((value) => value instanceof Float32Array)
     .map((vector) => vector.buffer as ArrayBuffer);
 }

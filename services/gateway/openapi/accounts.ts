@@ -1,20 +1,7 @@
-import type { Limits } from '../../../lib/limits.ts';
 import { PLAN_NAMES } from '../../../lib/plans.ts';
 import { SCOPES } from '../../../lib/store/keys.ts';
 import type { RouteText } from './operation.ts';
-import {
-  flag,
-  integer,
-  list,
-  nullable,
-  object,
-  ref,
-  request,
-  type Schema,
-  type Schemas,
-  text,
-  time,
-} from './schema.ts';
+import { flag, integer, list, nullable, object, ref, type Schema, type Schemas, text, time } from './schema.ts';
 
 const PLAN: Schema = { type: 'string', enum: [...PLAN_NAMES] };
 const SCOPE_LIST = list({ type: 'string', enum: [...SCOPES] }, { minItems: 1, uniqueItems: true });
@@ -29,7 +16,7 @@ const COUNTS = {
 const counts = (of: (description: string) => Schema): Schema =>
   object(Object.fromEntries(Object.entries(COUNTS).map(([name, description]) => [name, of(description)])));
 
-export function accountSchemas(limits: Limits): Schemas {
+export function accountSchemas(): Schemas {
   const key: Schemas = {
     id: text('For revoking.'),
     name: text('As given.'),
@@ -51,20 +38,7 @@ export function accountSchemas(limits: Limits): Schemas {
     }),
     ApiKey: object(key),
     NewApiKey: object({ ...key, secret: text('Shown this once.') }),
-    CreateKey: request(
-      {
-        name: text('For people.', { minLength: 1, maxLength: limits.keyNameMaxChars }),
-        scopes: { ...SCOPE_LIST, default: [...SCOPES] },
-        expires_at: nullable(time('Null or absent: never.')),
-      },
-      ['scopes', 'expires_at'],
-    ),
     Account: object({ id: text('UUID.'), name: text('As given.'), plan: PLAN, created_at: time('ISO 8601 UTC.') }),
-    CreateAccount: request({
-      name: text('For people.', { minLength: 1, maxLength: limits.accountNameMaxChars }),
-      plan: PLAN,
-    }),
-    ChangePlan: request({ plan: PLAN }),
   };
 }
 
@@ -90,7 +64,6 @@ export const ACCOUNT_TEXTS: readonly RouteText[] = [
     id: 'createKey',
     summary: 'Create a key; its secret is in this answer only',
     tag: 'Keys',
-    request: ref('CreateKey'),
     response: object({ key: ref('NewApiKey') }),
     errors: ['PLAN_LIMIT_REACHED'],
   },
@@ -110,7 +83,6 @@ export const OPERATOR_TEXTS: readonly RouteText[] = [
     id: 'createAccount',
     summary: 'Create an account with its first key',
     tag: 'Operator',
-    request: ref('CreateAccount'),
     response: object({ account: ref('Account'), key: ref('NewApiKey') }),
     errors: [],
   },
@@ -127,7 +99,6 @@ export const OPERATOR_TEXTS: readonly RouteText[] = [
     id: 'changePlan',
     summary: "Change an account's plan",
     tag: 'Operator',
-    request: ref('ChangePlan'),
     response: object({ account: ref('Account') }),
     errors: ['ACCOUNT_NOT_FOUND'],
   },

@@ -1,7 +1,7 @@
 import type { Limits } from '../../../lib/limits.ts';
+import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
 import type { RouteText } from './operation.ts';
 import {
-  flag,
   integer,
   list,
   MERKLE_ROOT,
@@ -9,39 +9,26 @@ import {
   object,
   pageParameters,
   ref,
-  request,
   type Schema,
   type Schemas,
+  schemasOf,
   text,
   time,
 } from './schema.ts';
 
 const TAG = 'Collections';
-const METRIC = { type: 'string', enum: ['cosine', 'euclidean', 'dot'], default: 'cosine' };
-const QUANTIZATION = {
-  type: 'string',
-  enum: ['bf16', 'f32', 'f16', 'i8'],
-  default: 'bf16',
-  description: 'Precision of the search index. Scores are always computed from the exact float32 vectors.',
-};
-
-function shardCount({ shardsMax }: Limits): Schema {
-  const powers = Array.from({ length: 1 + Math.floor(Math.log2(shardsMax)) }, (_, exponent) => 2 ** exponent);
-  return integer('Power of two.', { enum: powers });
+function collectionProperties(limits: Limits): Schemas {
+  const { name, dimensions, metric, ...options } = schemasOf(collectionFields(limits));
+  return {
+    id: text('UUID.', { format: 'uuid' }),
+    name,
+    dimensions,
+    metric,
+    vector_count: integer('Number of stored vectors.', { minimum: 0 }),
+    created_at: time('ISO 8601 UTC.'),
+    ...options,
+  };
 }
-
-const collectionProperties = (limits: Limits): Schemas => ({
-  id: text('UUID.', { format: 'uuid' }),
-  name: ref('CollectionName'),
-  dimensions: integer('Length of every vector.', { minimum: 1, maximum: limits.dimensionsMax }),
-  metric: METRIC,
-  vector_count: integer('Number of stored vectors.', { minimum: 0 }),
-  created_at: time('ISO 8601 UTC.'),
-  shards: shardCount(limits),
-  replicas: integer('Followers per shard.', { minimum: 0, maximum: limits.replicasMax }),
-  quantization: QUANTIZATION,
-  deletionProtection: flag('The collection cannot be deleted.'),
-});
 
 export function collectionSchemas(limits: Limits): Schemas {
   const properties = collectionProperties(limits);
@@ -55,11 +42,7 @@ export function collectionSchemas(limits: Limits): Schemas {
     confirmedAt: nullable(time('ISO 8601 UTC.')),
   });
   return {
-    CollectionName: text('Unique per account.', {
-      minLength: 1,
-      maxLength: limits.nameMaxChars,
-      pattern: '^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$',
-    }),
+    CollectionName: collectionName(limits).schema,
     Collection: object(properties),
     CollectionDetail: object({
       ...properties,
@@ -67,19 +50,6 @@ export function collectionSchemas(limits: Limits): Schemas {
       version: integer('Counts the writes behind the root, in groups as they were committed; only grows.'),
       anchor,
     }),
-    CreateCollection: request(
-      {
-        name: ref('CollectionName'),
-        dimensions: properties.dimensions!,
-        metric: METRIC,
-        shards: { ...shardCount(limits), default: 1 },
-        replicas: integer('Followers per shard.', { minimum: 0, maximum: limits.replicasMax, default: 0 }),
-        quantization: QUANTIZATION,
-        deletionProtection: flag('Refuse to delete the collection.', { default: false }),
-      },
-      ['metric', 'shards', 'replicas', 'quantization', 'deletionProtection'],
-    ),
-    UpdateCollection: request({ deletionProtection: flag('Refuse to delete the collection.') }, []),
   };
 }
 
@@ -89,7 +59,6 @@ export const collectionTexts = (limits: Limits): readonly RouteText[] => [
     id: 'createCollection',
     summary: 'Create a collection',
     tag: TAG,
-    request: ref('CreateCollection'),
     response: object({ collection: ref('Collection') }),
     errors: ['COLLECTION_EXISTS', 'PLAN_LIMIT_REACHED'],
   },
@@ -118,7 +87,6 @@ export const collectionTexts = (limits: Limits): readonly RouteText[] => [
     id: 'updateCollection',
     summary: 'Turn deletion protection on or off',
     tag: TAG,
-    request: ref('UpdateCollection'),
     response: object({ collection: ref('CollectionDetail') }),
     errors: [],
   },

@@ -3,7 +3,7 @@ import { ERROR_TABLE } from '../../../lib/errors.ts';
 import { BASE_PATH, routesOf } from '../routes.ts';
 import { ACCOUNT_TEXTS, accountSchemas, OPERATOR_TEXTS } from './accounts.ts';
 import { collectionSchemas, collectionTexts } from './collections.ts';
-import { documentPath, operationOf, type RouteText } from './operation.ts';
+import { documentPath, operationOf, type RouteText, requestSchemas } from './operation.ts';
 import { OPERATION_PATHS } from './operations.ts';
 import { integer, list, object, ref, type Schema, text } from './schema.ts';
 import { VECTOR_TEXTS, vectorSchemas } from './vectors.ts';
@@ -41,13 +41,15 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
   ];
   const byRoute = new Map<string, RouteText>(texts.map((words) => [words.route, words]));
   const paths: Record<string, Record<string, Schema>> = {};
-  for (const route of routesOf(adminToken !== null)) {
+  const routes = routesOf(adminToken !== null);
+  for (const route of routes) {
     const words = byRoute.get(`${route.method} ${route.path}`);
     if (words === undefined) throw new Error(`no description of ${route.method} ${route.path}`);
     const path = documentPath(route);
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, words);
   }
+  const bodies = new Set(routes.map(({ body }) => body).filter((body) => body !== null));
   return {
     openapi: '3.1.0',
     info: {
@@ -67,10 +69,11 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
     components: {
       schemas: {
         Error: ERROR,
+        ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
         ...vectorSchemas(limits),
         ...verificationSchemas(),
-        ...accountSchemas(limits),
+        ...accountSchemas(),
       },
       parameters: {
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },

@@ -1,6 +1,8 @@
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
+import type { Limits } from '../../../lib/limits.ts';
+import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { BASE_PATH, type Route } from '../routes.ts';
-import { ref, type Schema } from './schema.ts';
+import { ref, type Schema, type Schemas } from './schema.ts';
 
 /** What the document says of one route, beside what the route itself says. */
 export interface RouteText {
@@ -10,7 +12,6 @@ export interface RouteText {
   summary: string;
   description?: string;
   tag: string;
-  request?: Schema;
   parameters?: readonly Schema[];
   response: Schema;
   /** Of the action, beyond those that every request can get. */
@@ -57,6 +58,15 @@ function pathParameters(route: Route): Schema[] {
   return name === undefined ? [] : [{ $ref: `#/components/parameters/${name === 'name' ? 'CollectionName' : 'Id'}` }];
 }
 
+const componentOf = (name: RequestName): string => `${name[0].toUpperCase()}${name.slice(1)}`;
+const requestRef = (name: RequestName): Schema => ref(componentOf(name));
+
+/** The bodies of requests, by the names of their components: made from what checks them. */
+export function requestSchemas(limits: Limits, names: Iterable<RequestName>): Schemas {
+  const requests = requestsOf(limits);
+  return Object.fromEntries([...names].map((name) => [componentOf(name), requests[name].schema]));
+}
+
 /** The operation object of a route. */
 export function operationOf(route: Route, words: RouteText): Schema {
   const codes = [
@@ -79,9 +89,9 @@ export function operationOf(route: Route, words: RouteText): Schema {
       .join('\n\n'),
     security: [route.access === 'operator' ? { operatorToken: [] } : { apiKey: [] }],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(words.request === undefined
+    ...(route.body === null
       ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: words.request } } } }),
+      : { requestBody: { required: true, content: { 'application/json': { schema: requestRef(route.body) } } } }),
     responses: {
       [route.status]: {
         description: 'Done.',

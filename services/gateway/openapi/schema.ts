@@ -1,5 +1,7 @@
-/** A JSON Schema (2020-12) as OpenAPI 3.1 uses it. */
-export type Schema = Readonly<Record<string, unknown>>;
+import type { JsonSchema } from '../../../lib/requests/field.ts';
+import type { Fields } from '../../../lib/requests/request.ts';
+
+export type Schema = JsonSchema;
 export type Schemas = Readonly<Record<string, Schema>>;
 
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
@@ -17,11 +19,6 @@ export function object(properties: Schemas, optional: readonly string[] = []): S
   return { type: 'object', properties, required: Object.keys(properties).filter((name) => !optional.includes(name)) };
 }
 
-/** A request body: like `object`, and unknown fields are refused. */
-export function request(properties: Schemas, optional: readonly string[] = []): Schema {
-  return { ...object(properties, optional), additionalProperties: false };
-}
-
 export const MERKLE_ROOT = text('Root over all records: 64 hex digits.', { pattern: '^[0-9a-f]{64}$' });
 
 /** Query parameters of a list that is answered in pages; `limit` has these bounds. */
@@ -29,3 +26,7 @@ export const pageParameters = (limit: Schema): readonly Schema[] => [
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, ...limit } },
   { name: 'cursor', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
 ];
+
+/** The schemas of fields by their names. */
+export const schemasOf = (fields: Fields): Schemas =>
+  Object.fromEntries(Object.entries(fields).map(([name, { schema }]) => [name, schema]));

@@ -1,6 +1,9 @@
-import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
-import { list, object, ref, type Schema, type Schemas } from './schema.ts';
+import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
+import type { CONDITIONS, LOGICAL } from './parse.ts';
 
+type Schema = Readonly<Record<string, unknown>>;
+
+const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const SCALAR: Schema = {
   description: 'Compared for equality; a list field matches by any of its elements.',
   anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
@@ -10,11 +13,15 @@ const ORDERED: Schema = {
   anyOf: [{ type: 'string' }, { type: 'number' }],
 };
 
-/** The filter language as far as JSON Schema goes: not levels and conditions, which are counted over the whole filter. */
-export function filterSchemas(limits: Limits): Schemas {
-  const scalars = list(ref('FilterScalar'), { maxItems: limits.filterMaxInValues });
-  const filters = list(ref('Filter'), { minItems: 1 });
-  const operators: Schemas = {
+/**
+ * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over the whole filter), as components of an OpenAPI document: of every
+ * operator that `parseFilter` knows, and of no other.
+ */
+export function filterSchemas(limits: Limits): Readonly<Record<string, Schema>> {
+  const scalars = { type: 'array', items: ref('FilterScalar'), maxItems: limits.filterMaxInValues };
+  const filters = { type: 'array', items: ref('Filter'), minItems: 1 };
+  const logical: Record<(typeof LOGICAL)[number], Schema> = { $and: filters, $or: filters, $not: ref('Filter') };
+  const conditions: Record<(typeof CONDITIONS)[number], Schema> = {
     $eq: ref('FilterScalar'),
     $ne: ref('FilterScalar'),
     $gt: ref('FilterOrdered'),
@@ -28,7 +35,8 @@ export function filterSchemas(limits: Limits): Schemas {
   };
   return {
     Filter: {
-      ...object({ $and: filters, $or: filters, $not: ref('Filter') }, ['$and', '$or', '$not']),
+      type: 'object',
+      properties: logical,
       patternProperties: { '^(?!\\$)': { anyOf: [ref('FilterScalar'), ref('FilterOperators')] } },
       additionalProperties: false,
       description: [
@@ -40,7 +48,8 @@ export function filterSchemas(limits: Limits): Schemas {
       ].join(' '),
     },
     FilterOperators: {
-      ...object(operators, Object.keys(operators)),
+      type: 'object',
+      properties: conditions,
       minProperties: 1,
       additionalProperties: false,
       description: 'All of them must hold.',

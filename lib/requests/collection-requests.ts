@@ -1,0 +1,57 @@
+import { isCollectionName, NAME_PATTERN } from '../collection-name.ts';
+import { invalidArgument } from '../errors.ts';
+import type { Limits } from '../limits.ts';
+import type { Metric, Quantization } from '../store/catalog.ts';
+import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
+import { RequestKind } from './request.ts';
+
+const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
+const QUANTIZATIONS: readonly Quantization[] = ['bf16', 'f32', 'f16', 'i8'];
+
+export function collectionName(limits: Limits): Field<string> {
+  const { nameMaxChars } = limits;
+  const expected = `1 to ${nameMaxChars} characters of A-Z a-z 0-9 . _ - that begin and end with a letter or digit`;
+  return {
+    schema: {
+      type: 'string',
+      description: 'Unique per account.',
+      minLength: 1,
+      maxLength: nameMaxChars,
+      pattern: NAME_PATTERN,
+    },
+    decode(value, path) {
+      if (!isCollectionName(value, limits)) throw invalidArgument(path, expected, value);
+      return value;
+    },
+  };
+}
+
+/** What a creator chooses, each with its bounds; answers describe a collection by the same. */
+export const collectionFields = (limits: Limits) => ({
+  name: component('CollectionName', collectionName(limits)),
+  dimensions: integer('Length of every vector.', 1, limits.dimensionsMax),
+  metric: oneOf('How vectors are compared.', METRICS),
+  shards: powerOfTwo('Power of two.', limits.shardsMax),
+  replicas: integer('Followers per shard.', 0, limits.replicasMax),
+  quantization: oneOf(
+    'Precision of the search index. Scores are always computed from the exact float32 vectors.',
+    QUANTIZATIONS,
+  ),
+  deletionProtection: flag('The collection cannot be deleted.'),
+});
+
+export function createCollectionRequest(limits: Limits) {
+  const { name, dimensions, metric, shards, replicas, quantization, deletionProtection } = collectionFields(limits);
+  return new RequestKind({
+    name,
+    dimensions,
+    metric: optional(metric, 'cosine'),
+    shards: optional(shards, 1),
+    replicas: optional(replicas, 0),
+    quantization: optional(quantization, 'bf16'),
+    deletionProtection: optional(deletionProtection, false),
+  });
+}
+
+export const changeCollectionRequest = (limits: Limits) =>
+  new RequestKind({ deletionProtection: collectionFields(limits).deletionProtection });

@@ -1,0 +1,122 @@
+/**
+ * One field of a request: how its value is checked and, from the same bounds, what the API document says of it.
+ *
+ * `decode` gives the value as the service works with it, and throws INVALID_ARGUMENT, or a more particular code, that
+ * names the path.
+ */
+import { describe, invalidArgument, type ProvecError } from '../errors.ts';
+import { invalid, together } from '../records/fields.ts';
+import type { Metric } from '../store/catalog.ts';
+
+/** A JSON Schema (2020-12) as OpenAPI 3.1 uses it. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What a value is held against beside the limits. */
+export interface DecodeContext {
+  /** Of the collection, where the request has vectors. */
+  shape?: { dimensions: number; metric: Metric } | null;
+  /** Where it has times. */
+  nowMs?: number;
+}
+
+export interface Field<T> {
+  decode(value: unknown, path: string, context: DecodeContext): T;
+  readonly schema: JsonSchema;
+  readonly isOptional?: boolean;
+  /** Of an optional one that is absent. */
+  readonly fallback?: T;
+}
+export interface OptionalField<T> extends Field<T> {
+  readonly isOptional: true;
+}
+export interface FieldWithFallback<T> extends OptionalField<T> {
+  readonly fallback: T;
+}
+
+/** A field whose values are those that `accepts` lets through; `expected` follows "must be". */
+function checked<T>(expected: string, schema: JsonSchema, accepts: (value: unknown) => boolean): Field<T> {
+  return {
+    schema,
+    decode(value, path) {
+      if (!accepts(value)) throw invalidArgument(path, expected, value);
+      return value as T;
+    },
+  };
+}
+
+const isWhole = (value: unknown, min: number, max: number): value is number =>
+  Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+
+export const integer = (description: string, min: number, max: number): Field<number> =>
+  checked(
+    `a whole number from ${min} to ${max.toLocaleString('en')}`,
+    { type: 'integer', description, minimum: min, maximum: max },
+    (value) => isWhole(value, min, max),
+  );
+
+export function powerOfTwo(description: string, max: number): Field<number> {
+  const powers = Array.from({ length: 1 + Math.floor(Math.log2(max)) }, (_, exponent) => 2 ** exponent);
+  const schema = { type: 'integer', description, enum: powers };
+  return checked(`a power of two from 1 to ${max}`, schema, (value) => powers.includes(value as number));
+}
+
+export const finiteNumber = (description: string): Field<number> =>
+  checked('a finite number', { type: 'number', description }, Number.isFinite);
+
+export const flag = (description: string): Field<boolean> =>
+  checked('true or false', { type: 'boolean', description }, (value) => typeof value === 'boolean');
+
+export const oneOf = <T extends string>(description: string, values: readonly T[]): Field<T> =>
+  checked(`one of ${values.join(', ')}`, { type: 'string', description, enum: [...values] }, (value) =>
+    values.includes(value as T),
+  );
+
+/** Different ones of `values`, at least one. */
+export function someOf<T extends string>(description: string, values: readonly T[]): Field<T[]> {
+  const schema = { type: 'array', description, items: { type: 'string', enum: [...values] }, minItems: 1 };
+  return {
+    schema: { ...schema, uniqueItems: true },
+    decode(value, path) {
+      if (!Array.isArray(value) || value.length === 0 || value.length > values.length)
+        throw invalidArgument(path, `an array of 1 to ${values.length} of ${values.join(', ')}`, value);
+      const refusals: ProvecError[] = [];
+      for (const [at, each] of value.entries()) {
+        const where = `${path}[${at}]`;
+        if (!values.includes(each)) refusals.push(invalidArgument(where, `one of ${values.join(', ')}`, each));
+        else if (value.indexOf(each) !== at)
+          refusals.push(invalid(where, 'one that is not yet there', `${each} again`));
+      }
+      if (refusals.length > 0) throw together(refusals);
+      return [...value];
+    },
+  };
+}
+
+/** Any well-formed text of 1 to `maxChars` characters, as people count them: an emoji is one, though it is two UTF-16 units. */
+export function label(description: string, maxChars: number): Field<string> {
+  const expected = `a string of 1 to ${maxChars} characters`;
+  return {
+    schema: { type: 'string', description, minLength: 1, maxLength: maxChars },
+    decode(value, path) {
+      if (typeof value !== 'string' || value === '') throw invalidArgument(path, expected, value);
+      if (!value.isWellFormed()) throw invalid(path, expected, 'ill-formed Unicode');
+      const isShort = value.length <= maxChars || (value.length <= 2 * maxChars && [...value].length <= maxChars);
+      if (!isShort) throw invalid(path, expected, describe(value));
+      return value;
+    },
+  };
+}
+
+/** The same field, which may be absent. */
+export function optional<T>(field: Field<T>): OptionalField<T>;
+/** With `fallback` in its place. */
+export function optional<T>(field: Field<T>, fallback: T): FieldWithFallback<T>;
+export function optional<T>(field: Field<T>, ...[fallback]: [T?]): OptionalField<T> {
+  if (fallback === undefined) return { ...field, isOptional: true };
+  return { ...field, isOptional: true, fallback, schema: { ...field.schema, default: fallback } };
+}
+
+/** The same field, which the document describes under `name` among its components. */
+export function component<T>(name: string, field: Field<T>): Field<T> {
+  return { ...field, schema: { $ref: `#/components/schemas/${name}` } };
+}

@@ -1,0 +1,73 @@
+import { isProvecError, type ProvecError } from '../errors.ts';
+import { invalid, type JsonObject, refuseUnknownFields, together } from '../records/fields.ts';
+import type { DecodeContext, Field, FieldWithFallback, JsonSchema, OptionalField } from './field.ts';
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+type MayBeAbsent<F extends Fields> = {
+  [K in keyof F]: F[K] extends OptionalField<unknown> ? (F[K] extends FieldWithFallback<unknown> ? never : K) : never;
+}[keyof F];
+type ValueOf<F> = F extends Field<infer T> ? T : never;
+
+/** What `decode` makes of a request with these fields. */
+export type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: ValueOf<F[K]> } & {
+  [K in MayBeAbsent<F>]?: ValueOf<F[K]>;
+};
+
+/** The body of one kind of request. */
+export class RequestKind<F extends Fields> {
+  readonly names: readonly string[];
+  readonly #fields: readonly [string, Field<unknown>][];
+  readonly #exactlyOne: readonly [string, string] | null;
+
+  /** Of the fields `exactlyOne` one is given and the other is not. */
+  constructor(fields: F, exactlyOne: readonly [keyof F & string, keyof F & string] | null = null) {
+    this.#fields = Object.entries(fields);
+    this.names = Object.keys(fields);
+    this.#exactlyOne = exactlyOne;
+  }
+
+  /** Throws INVALID_ARGUMENT for a field that it does not have, naming the nearest that it has. */
+  refuseUnknown(body: JsonObject): void {
+    refuseUnknownFields(body, this.names);
+  }
+
+  /** Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all that are wrong, or what a field throws. */
+  decode(body: object, context: DecodeContext = {}): Decoded<F> {
+    const given = body as JsonObject;
+    const decoded: JsonObject = {};
+    const refusals: ProvecError[] = [];
+    if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne);
+    for (const [name, field] of this.#fields) {
+      const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (value === undefined && field.isOptional) {
+        if (field.fallback !== undefined) decoded[name] = field.fallback;
+        continue;
+      }
+      try {
+        decoded[name] = field.decode(value, name, context);
+      } catch (error) {
+        if (!isProvecError(error) || error.code !== 'INVALID_ARGUMENT') throw error;
+        refusals.push(error);
+      }
+    }
+    if (refusals.length > 0) throw together(refusals);
+    return decoded as Decoded<F>;
+  }
+
+  get schema(): JsonSchema {
+    return {
+      type: 'object',
+      properties: Object.fromEntries(this.#fields.map(([name, { schema }]) => [name, schema])),
+      required: this.#fields.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
+      additionalProperties: false,
+      ...(this.#exactlyOne && { oneOf: this.#exactlyOne.map((name) => ({ required: [name] })) }),
+    };
+  }
+}
+
+function requireOne(given: JsonObject, [one, other]: readonly [string, string]): void {
+  const isGiven = (name: string): boolean => given[name] !== undefined;
+  if (isGiven(one) !== isGiven(other)) return;
+  throw invalid(one, `given, or ${other} instead (exactly one)`, isGiven(one) ? `given with ${other}` : 'missing');
+}

@@ -1,0 +1,120 @@
+import { CONSISTENCIES } from '../actions/collections.ts';
+import { parseFilter } from '../filter/parse.ts';
+import type { Limits } from '../limits.ts';
+import type { RecordBatch } from '../records/batch.ts';
+import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
+import type { JsonObject } from '../records/fields.ts';
+import { decodeId, decodeIds } from '../records/ids.ts';
+import { decodeVector } from '../records/vector.ts';
+import {
+  component,
+  type DecodeContext,
+  type Field,
+  finiteNumber,
+  flag,
+  integer,
+  type JsonSchema,
+  oneOf,
+  optional,
+} from './field.ts';
+import { RequestKind } from './request.ts';
+
+export const recordId = (limits: Limits): Field<string> => ({
+  schema: {
+    type: 'string',
+    description: `1 to ${limits.idMaxBytes} bytes of well-formed UTF-8, any characters.`,
+    minLength: 1,
+    maxLength: limits.idMaxBytes,
+  },
+  decode: (value, path) => decodeId(value, path, limits),
+});
+
+export const vector = (limits: Limits, description: string): Field<Float32Array> => ({
+  schema: { type: 'array', description, items: { type: 'number' }, minItems: 1, maxItems: limits.dimensionsMax },
+  decode(value, path, context) {
+    const { dimensions, metric } = shapeOf(context);
+    return decodeVector(value, path, dimensions, metric);
+  },
+});
+
+/** Each once, in the order given. */
+const ids = (limits: Limits): Field<string[]> => ({
+  schema: {
+    type: 'array',
+    items: component('RecordId', recordId(limits)).schema,
+    minItems: 1,
+    maxItems: limits.idsPerRequestMax,
+  },
+  decode: (value, path) => decodeIds(value, path, limits),
+});
+
+/** What `decodeRecords` takes for a record. */
+export function recordSchema(limits: Limits): JsonSchema {
+  const values = 'As many as the collection has dimensions; stored as float32. For `cosine` not all zero.';
+  const { metadataMaxBytes, metadataMaxLevels } = limits;
+  const properties: Record<(typeof RECORD_FIELDS)[number], JsonSchema> = {
+    id: component('RecordId', recordId(limits)).schema,
+    values: vector(limits, values).schema,
+    metadata: {
+      type: 'object',
+      description: `At most ${metadataMaxBytes} bytes as compact JSON and ${metadataMaxLevels} levels; returned equal to what was sent.`,
+      additionalProperties: true,
+    },
+  };
+  return { type: 'object', properties, required: ['id', 'values'], additionalProperties: false };
+}
+
+const records = (limits: Limits): Field<RecordBatch> => ({
+  schema: {
+    type: 'array',
+    description: 'Of records with one id the last wins.',
+    items: { $ref: '#/components/schemas/Record' },
+    minItems: 1,
+    maxItems: limits.recordsPerUpsertMax,
+  },
+  decode(value, _path, context) {
+    const { dimensions, metric } = shapeOf(context);
+    return decodeRecords(value, dimensions, limits, metric);
+  },
+});
+
+/** Checked, and left as it was sent. */
+const filter = (limits: Limits): Field<JsonObject> => ({
+  schema: { $ref: '#/components/schemas/Filter' },
+  decode(value, path) {
+    parseFilter(value, limits, path);
+    return value as JsonObject;
+  },
+});
+
+const consistency = oneOf(
+  '`strong`: every write that was acknowledged before is in the answer. `eventual`: a copy may answer, which may be behind.',
+  CONSISTENCIES,
+);
+
+export const upsertRequest = (limits: Limits) => new RequestKind({ records: records(limits) });
+export const deleteRequest = (limits: Limits) => new RequestKind({ ids: ids(limits) });
+export const fetchRequest = (limits: Limits) =>
+  new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') });
+
+export const queryRequest = (limits: Limits) =>
+  new RequestKind(
+    {
+      vector: optional(vector(limits, 'What to search near to.')),
+      id: optional(component('RecordId', recordId(limits))),
+      topK: optional(integer('Most matches to return.', 1, limits.topKMax), limits.topKDefault),
+      filter: optional(filter(limits)),
+      includeValues: optional(flag('Return the vectors as well.'), false),
+      includeMetadata: optional(flag('Return the metadata as well.'), true),
+      scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
+      exact: optional(flag('Compare with every record instead of searching the index.'), false),
+      consistency: optional(consistency, 'strong'),
+      allowPartial: optional(flag('Answer with the shards that can be reached within 3 s, and say how many.'), false),
+    },
+    ['vector', 'id'],
+  );
+
+function shapeOf({ shape }: DecodeContext): NonNullable<DecodeContext['shape']> {
+  if (!shape) throw new Error('a body with vectors needs the shape of its collection');
+  return shape;
+}
