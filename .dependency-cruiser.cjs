@@ -34,8 +34,15 @@ module.exports = {
       name: 'client-stands-alone',
       comment: 'The client is a package of its own: no server code, nothing of Node, @noble/hashes alone.',
       severity: 'error',
-      from: { path: '^client/', pathNot: '\\.test\\.ts$' },
-      to: { pathNot: '^client/|node_modules/@noble/hashes/' },
+      from: { path: '^client/', pathNot: '^client/cli/' },
+      to: { pathNot: '^client/(?!cli/)|node_modules/@noble/hashes/' },
+    },
+    {
+      name: 'verifier-stands-alone',
+      comment: 'The command line around the client needs Node, and nothing else.',
+      severity: 'error',
+      from: { path: '^client/cli/' },
+      to: { pathNot: '^client/', dependencyTypesNot: ['core'] },
     },
     {
       name: 'development-ledger-alone',

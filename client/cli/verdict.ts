@@ -1,0 +1,71 @@
+import { collectionAddress } from '../verify/collection-address.ts';
+import { checkShape, type RecordProof } from '../verify/record-proof.ts';
+import { demand, VerificationError } from '../verify/verification-error.ts';
+import { type AccountSnapshot, verifyAccount } from '../verify/verify-account.ts';
+import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
+
+/** What the reader trusts: a root that they have from elsewhere, or the authority that alone writes the collection's account. */
+export type Trusted =
+  | { root: string }
+  | { authority: string; readAccount(address: string): Promise<Omit<AccountSnapshot, 'address'> | null> };
+
+export interface Verdict {
+  isProven: boolean;
+  lines: string[];
+}
+
+/**
+ * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it the one that the proof names
+ * is taken, and said. Rejects with what `readAccount` rejects with.
+ */
+export async function verdictOn(
+  proof: RecordProof,
+  trusted: Trusted,
+  { collectionId, ...expected }: ExpectedRecord & { collectionId?: string },
+): Promise<Verdict> {
+  try {
+    checkShape(proof);
+    const pinned = collectionId ?? proof.collectionId;
+    demand(pinned === proof.collectionId, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
+    const { root, ledger } = await rootOf(proof, trusted, pinned);
+    const outcome = verifyProof(root, proof, expected);
+    const compared = outcome === 'present' && expected.values !== undefined;
+    return {
+      isProven: true,
+      lines: [
+        `${outcome.toUpperCase()}  ${JSON.stringify(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${collectionId === undefined ? ' (as the proof names it)' : ''}`,
+        ...(outcome === 'present' ? [`  content    ${compared ? 'as expected' : 'not compared: give --record'}`] : []),
+        `  root       ${root}`,
+        ...ledger,
+      ],
+    };
+  } catch (error) {
+    if (!(error instanceof VerificationError)) throw error;
+    return { isProven: false, lines: [`NOT PROVEN  ${error.message} (${error.reason})`] };
+  }
+}
+
+async function rootOf(
+  proof: RecordProof,
+  trusted: Trusted,
+  collectionId: string,
+): Promise<{ root: string; ledger: string[] }> {
+  if ('root' in trusted) return { root: trusted.root, ledger: ['  ledger     not asked: the root was given'] };
+  const { authority } = trusted;
+  const address = collectionAddress(authority, collectionId);
+  const account = await trusted.readAccount(address);
+  demand(account !== null, 'wrong-account', `There is no account ${address} on the ledger.`);
+  const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
+  demand(
+    anchor.version === proof.version,
+    'wrong-root',
+    `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again.`,
+  );
+  return {
+    root: anchor.merkleRoot,
+    ledger: [
+      `  version    ${anchor.version}, of ${anchor.vectorCount} ${anchor.vectorCount === 1 ? 'vector' : 'vectors'}`,
+      `  ledger     ${address}, written by ${authority}`,
+    ],
+  };
+}

@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
+import { askLedger } from '../support/ledger-account.ts';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+
+const VERIFIER = join(import.meta.dirname, '../../client/cli/provec-verify.ts');
+const RECORD = { id: 'a/ü🧭', values: [0.25, -1], metadata: { text: 'kept' } };
+const OTHER = '11111111-2222-4333-8444-555555555555';
+
+let service: SharedService;
+let folder: string;
+let collection: CollectionDetail;
+let proof: RecordProof;
+/** Written by `keep`, by name. */
+const files: Record<string, string> = {};
+
+async function keep(name: string, content: unknown): Promise<void> {
+  files[name] = join(folder, `${name}.json`);
+  await writeFile(files[name], typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+/** Runs it; `{name}` in an argument is the path of what was kept under that name. */
+function verify(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const real = args.map((arg) => files[arg.slice(1, -1)] ?? arg);
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', VERIFIER, ...real],
+      (_, stdout, stderr) => resolve({ code: child.exitCode!, stdout, stderr }),
+    );
+  });
+}
+
+const getProof = async (id: string) =>
+  (await service.api<{ proof: RecordProof }>('GET', `/collections/kept/proof?id=${encodeURIComponent(id)}`)).body;
+
+beforeAll(async () => {
+  service = await shareService('anchored');
+  folder = await mkdtemp(join(tmpdir(), 'provec-verify-'));
+  await service.api('POST', '/collections', { name: 'kept', dimensions: 2, shards: 4 });
+  const others = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, values: [1, at] }));
+  await service.api('POST', '/collections/kept/upsert', { records: [RECORD, ...others] });
+  ({ collection } = (await service.api<{ collection: CollectionDetail }>('GET', '/collections/kept')).body);
+  const answer = await getProof(RECORD.id);
+  ({ proof } = answer);
+  await keep('proof', answer);
+  await keep('bare', proof);
+  await keep('absent', await getProof('absent'));
+  await keep('record', RECORD);
+  await keep('other-record', { ...RECORD, values: [0.25, -1.5] });
+  const { ledgerAddress } = collection.anchor;
+  await keep('account', {
+    jsonrpc: '2.0',
+    result: await askLedger(service, 'getAccountInfo', [ledgerAddress, { encoding: 'base64' }]),
+  });
+  await keep('no-account', { jsonrpc: '2.0', result: { context: { slot: 1 }, value: null } });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const pinned = () => ['--authority', service.ledger!.authority];
+
+describe('a proof that holds', () => {
+  test('by the ledger: what was proved, of which root and account', async () => {
+    expect(await verify('{proof}', ...pinned(), '--rpc', service.ledger!.url)).toEqual({
+      code: 0,
+      stdout: [
+        `PRESENT  "a/ü🧭" is in the collection ${collection.id} (as the proof names it)`,
+        '  content    not compared: give --record',
+        `  root       ${collection.merkleRoot}`,
+        `  version    ${collection.version}, of 41 vectors`,
+        `  ledger     ${collection.anchor.ledgerAddress}, written by ${service.ledger!.authority}`,
+        '',
+      ].join('\n'),
+      stderr: '',
+    });
+  });
+
+  test('by an account that was kept, with all that can be pinned, and nothing is asked', async () => {
+    const pins = ['--collection', collection.id, '--id', RECORD.id, '--record', '{record}'];
+    const { code, stdout } = await verify('{bare}', ...pinned(), '--account', '{account}', ...pins);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('content    as expected\n') });
+    expect(stdout).not.toContain('as the proof names it');
+  });
+
+  test('of absence', async () => {
+    const { code, stdout } = await verify('{absent}', ...pinned(), '--account', '{account}');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^ABSENT {2}"absent" is not in the coll/),
+    });
+  });
+
+  test('by a root that was given', async () => {
+    const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('not asked: the root was given') });
+  });
+});
+
+test('what does not hold is not proven, in one line that says why', async () => {
+  const ledger = [...pinned(), '--account', '{account}'];
+  await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
+  await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
+  await keep('older', { proof: { ...proof, version: proof.version - 1 } });
+  const cases: [RegExp, string[]][] = [
+    [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
+    [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
+    [/holds version \d+ and the proof is of version \d+: fetch a proof again\. \(wrong-root\)/, ['{older}', ...ledger]],
+    [/other values\. \(wrong-content\)/, ['{proof}', ...ledger, '--record', '{other-record}']],
+    [/another id\. \(wrong-content\)/, ['{proof}', ...ledger, '--id', 'r1']],
+    [/about the collection .*\(wrong-content\)/, ['{proof}', ...ledger, '--collection', OTHER]],
+    [/about another root\. \(wrong-root\)/, ['{proof}', '--root', 'b'.repeat(64)]],
+    [/no account \w+ on the ledger\. \(wrong-account\)/, ['{proof}', ...pinned(), '--account', '{no-account}']],
+    [/\(wrong-account\)/, ['{proof}', '--authority', collection.anchor.ledgerAddress!, '--account', '{account}']],
+    [/not an object\. \(malformed\)/, ['{no-proof}', ...ledger]],
+  ];
+  await keep('no-proof', 'null');
+  const answers = await Promise.all(cases.map(([, args]) => verify(...args)));
+  for (const [at, [message]] of cases.entries()) {
+    expect(answers[at]).toEqual({ code: 1, stdout: expect.stringMatching(message), stderr: '' });
+    expect(answers[at].stdout).toMatch(/^NOT PROVEN {2}[^\n]+\n$/);
+  }
+});
+
+test('what it cannot use is told in one line', async () => {
+  await keep('text', 'no json');
+  await keep('wrong-values', { values: ['x'] });
+  const cases: [RegExp, string[]][] = [
+    [/Give one file with a proof/, []],
+    [/Give --root, or --authority/, ['{proof}']],
+    [/Give --root, or --authority/, ['{proof}', ...pinned()]],
+    [/Give --root, or --authority/, ['{proof}', '--root', proof.merkleRoot, ...pinned()]],
+    [/Give --root, or --authority/, ['{proof}', ...pinned(), '--rpc', service.ledger!.url, '--account', '{account}']],
+    [/'--roots'/, ['{proof}', '--roots', 'x']],
+    [/text\.json cannot be read as JSON/, ['{text}', '--root', proof.merkleRoot]],
+    [/never\.json cannot be read as JSON/, [join(folder, 'never.json'), '--root', proof.merkleRoot]],
+    [/has no account in base64/, ['{proof}', ...pinned(), '--account', '{record}']],
+    [/http:\/\/127\.0\.0\.1:1\/ could not be asked/, ['{proof}', ...pinned(), '--rpc', 'http://127.0.0.1:1/']],
+    [/values\[0\] must be a number/, ['{proof}', '--root', proof.merkleRoot, '--record', '{wrong-values}']],
+  ];
+  const answers = await Promise.all(cases.map(([, args]) => verify(...args)));
+  for (const [at, [message]] of cases.entries()) {
+    expect(answers[at]).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
+    expect(answers[at].stderr).toMatch(/^provec-verify: [^\n]+\n$/);
+  }
+  expect((await verify('--help')).stdout).toMatch(/^Usage: provec-verify/);
+});
