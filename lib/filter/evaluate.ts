@@ -1,3 +1,4 @@
+import { compareUtf8 } from '../utf8-order.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
 import { fieldValue } from './field.ts';
 
@@ -30,15 +31,16 @@ export function matches(node: FilterNode, metadata: Record<string, unknown>): bo
 /** Whether `value` stands in the relation to `operand`; false where their types differ. */
 export function compares(value: unknown, relation: Relation, operand: string | number): boolean {
   if (typeof value !== typeof operand) return false;
-  const ordered = value as string | number;
+  const order =
+    typeof value === 'string' ? compareUtf8(value, operand as string) : (value as number) - (operand as number);
   switch (relation) {
     case 'gt':
-      return ordered > operand;
+      return order > 0;
     case 'gte':
-      return ordered >= operand;
+      return order >= 0;
     case 'lt':
-      return ordered < operand;
+      return order < 0;
     case 'lte':
-      return ordered <= operand;
+      return order <= 0;
   }
 }

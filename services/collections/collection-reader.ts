@@ -27,7 +27,11 @@ export async function queryCollection(
   try {
     const vector = await vectorOf(caller, row, like, isEventual, allowPartial ? { timeout: PARTIAL_WAIT_MS } : {});
     const query = { ...options, vector };
-    return await shards.query(caller, shardSpecs(row), query, { eventual: isEventual, partial: allowPartial });
+    return await shards.query(caller, shardSpecs(row), query, {
+      eventual: isEventual,
+      partial: allowPartial,
+      account: accountId,
+    });
   } catch (error) {
     await call(background, 'metering.giveBackQuery', { accountId, month }).catch(() => undefined);
     throw error;
@@ -58,6 +62,6 @@ export async function fetchRecords(
   eventual = false,
 ): Promise<FetchedRecord[]> {
   const parts = [...splitIds(ids, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
-  const byId = await shards.fetch(caller, parts, eventual);
+  const byId = await shards.fetch(caller, parts, { eventual, account: row.accountId });
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

@@ -1,4 +1,5 @@
 import type { ShardMatch } from '../../lib/actions/shards.ts';
+import { compareUtf8 } from '../../lib/utf8-order.ts';
 
 /** Matches in rank order, some of them still to come. */
 export interface MatchList {
@@ -7,9 +8,9 @@ export interface MatchList {
   more(): Promise<ShardMatch[]>;
 }
 
-/** Whether `a` ranks before `b`: the higher score first, ties by id in order of UTF-16 code units. */
+/** Whether `a` ranks before `b`: the higher score first, ties by id in the order of UTF-8 bytes. */
 function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
-  return a.score === b.score ? a.id < b.id : a.score > b.score;
+  return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 
 /** A list and how far it has been read. */

@@ -2,14 +2,17 @@
  * Reads records from shards page by page, since what comes in one piece is taken in within one turn of the event loop.
  *
  * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however long answers are and however many
- * are on their way, a turn takes in no more than a few pages; of many shards' values and metadata hardly more cross than are told.
+ * are on their way, a turn takes in no more than a few pages; of many shards' values and metadata hardly more cross than are told;
+ * and what all answers together hold of memory is bounded while they are gathered.
  * How it fails: a shard that was closed or moved has forgotten what was read of it, and all begins anew; after a few times that is
  * UNAVAILABLE. An answer that may be partial begins anew without the shard that was lost on the way.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch, ShardSpec } from '../../lib/actions/shards.ts';
+import { answerBudget, recordBytes } from '../../lib/answer-size.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
+import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { Lanes } from './lanes.ts';
 import { mergeMatches } from './merge-matches.ts';
 
@@ -24,6 +27,8 @@ const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
 /** How long an answer that may be partial waits for a shard that cannot be reached. */
 export const PARTIAL_WAIT_MS = 3_000;
+
+type Gathered = readonly (FetchedRecord | ShardMatch)[];
 
 /** Ids by the shard they belong to. */
 export type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
@@ -41,15 +46,21 @@ class Lost extends Error {
 export class ShardReader {
   readonly #lanes = new Lanes(PAGES_MAX);
   readonly #onFault: (error: unknown) => void;
+  readonly #budget: MemoryBudget;
 
   /** `onFault` is told of errors that leave a shard out of a partial answer and should not be. */
-  constructor(onFault: (error: unknown) => void = () => undefined) {
+  constructor(onFault: (error: unknown) => void = () => undefined, budget = answerBudget()) {
     this.#onFault = onFault;
+    this.#budget = budget;
   }
 
   /** The records that exist, by id. */
-  fetch(caller: Caller, parts: IdsByShard, eventual = false): Promise<Map<string, FetchedRecord>> {
-    return whileForgotten(async () => {
+  fetch(
+    caller: Caller,
+    parts: IdsByShard,
+    { eventual = false, account = '' } = {},
+  ): Promise<Map<string, FetchedRecord>> {
+    return this.#gather(account, async (gathered) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
       const found = new Map<string, FetchedRecord>();
       const rests: Rest<FetchedRecord>[] = [];
@@ -58,6 +69,7 @@ export class ShardReader {
         const rest = new Rest<FetchedRecord>(this.#lanes, caller, shard, page.rest);
         rests.push(rest);
         for (let { items } = page; items.length > 0; items = await rest.more()) {
+          gathered(items);
           for (const record of items) found.set(record.id, record);
         }
       };
@@ -75,11 +87,11 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     query: QueryOptions,
-    { eventual = false, partial = false }: { eventual?: boolean; partial?: boolean } = {},
+    { eventual = false, partial = false, account = '' } = {},
   ): Promise<QueryResult> {
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
-    return whileForgotten(async () => {
+    return this.#gather(account, async (gathered) => {
       const reached = shards.filter((shard) => !lost.has(shard));
       const pageMaxBytes = firstPageMaxBytes(shards.length);
       const rests: Rest<ShardMatch>[] = [];
@@ -90,20 +102,45 @@ export class ShardReader {
         rests.push(left);
         const more = async (): Promise<ShardMatch[]> => {
           const page = partial ? await this.#unlessUnreachable(left.more()) : await left.more();
-          if (page !== null) return page;
+          if (page !== null) {
+            gathered(page);
+            return page;
+          }
           lost.add(shard);
           throw new Lost();
         };
         return { matches: items, more };
       };
       try {
-        if (!partial) return { matches: await mergeMatches(await Promise.all(shards.map(ask)), query.topK) };
-        const answers = await Promise.all(reached.map((shard) => this.#unlessUnreachable(ask(shard))));
+        const answers = await Promise.all(
+          reached.map((shard) => (partial ? this.#unlessUnreachable(ask(shard)) : ask(shard))),
+        );
         const lists = answers.filter((list) => list !== null);
+        for (const { matches } of lists) gathered(matches);
+        if (!partial) return { matches: await mergeMatches(lists, query.topK) };
         const counts = { total: shards.length, ok: lists.length, failed: shards.length - lists.length };
         return { matches: await mergeMatches(lists, query.topK), shards: counts };
       } finally {
         for (const rest of rests) rest.leave();
+      }
+    });
+  }
+
+  /** Runs `read` until the shards keep what it reads, and holds memory for what it says that it has gathered. Throws UNAVAILABLE when there is no more. */
+  #gather<T>(account: string, read: (gathered: (items: Gathered) => void) => Promise<T>): Promise<T> {
+    return whileForgotten(async () => {
+      const hold = this.#budget.take(account, 0);
+      let bytes = 0;
+      let isOver = false;
+      try {
+        return await read((items) => {
+          bytes += recordBytes(items);
+          // A page that was on its way when another shard's answer failed.
+          if (!isOver) hold.resize(bytes);
+        });
+      } finally {
+        isOver = true;
+        hold.release();
       }
     });
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '../../lib/actions/keys.ts';
-import type { MemoryHold } from './memory-budget.ts';
+import type { MemoryHold } from '../../lib/memory-budget.ts';
 import type { Seat } from './overload/fair-queue.ts';
 import type { Route } from './routes.ts';
 

@@ -3,7 +3,9 @@ import type { Context, ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
 import { call } from '../../lib/actions/call.ts';
+import { answerBudget } from '../../lib/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { type MemoryBounds, MemoryBudget } from '../../lib/memory-budget.ts';
 import { monthOf } from '../../lib/month.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
@@ -14,7 +16,6 @@ import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { Edge } from './edge.ts';
 import type { Exchange } from './exchange.ts';
 import { HttpServer, type HttpTimeouts } from './http-server.ts';
-import { type MemoryBounds, MemoryBudget } from './memory-budget.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { Operations, type Readiness } from './operations.ts';
 import { OverloadMetrics } from './overload/overload-metrics.ts';
@@ -30,7 +31,6 @@ const DRAIN_MAX_MS = 20_000;
 /** What waits when the gateway stops may still begin for so long. */
 const DRAIN_WAIT_MAX_MS = 10_000;
 const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this one again.';
-const TOO_LARGE_ANSWERS = 'Too many large answers are on their way; send the request again, or ask for less.';
 
 export interface GatewayOptions {
   /** Default: ready as soon as the gateway listens. */
@@ -72,12 +72,6 @@ const BODIES: MemoryBounds = {
   smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
   smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
 };
-const ANSWERS: MemoryBounds = {
-  maxBytes: INTERNAL_LIMITS.answersMaxBytes,
-  smallReserveBytes: INTERNAL_LIMITS.answersSmallReserveBytes,
-  smallMaxBytes: INTERNAL_LIMITS.answerSmallMaxBytes,
-};
-
 /** The HTTP edge: moleculer-web routes into actions, everything before and after is `Edge` and `Admission`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
@@ -99,11 +93,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     TOO_LARGE_BODIES,
     overload.memoryObserverOf('bodies', (bytes) => metrics.setBodyBytes(bytes)),
   );
-  const answers = new MemoryBudget(
-    ANSWERS,
-    TOO_LARGE_ANSWERS,
-    overload.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)),
-  );
+  const answers = answerBudget(overload.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)));
   const minimumPace = options.minimumPace ?? {
     bytesPerSecond: INTERNAL_LIMITS.answerReadMinBytesPerSecond,
     windowMs: INTERNAL_LIMITS.answerReadWindowMs,

@@ -1,4 +1,5 @@
 import type { ActionName, Actions } from '../../lib/actions/call.ts';
+import { recordBytes, vectorBytes } from '../../lib/answer-size.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId } from '../../lib/records/ids.ts';
@@ -7,7 +8,6 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { recordBytes, vectorBytes } from './responses/answer-size.ts';
 import { matchesJson, type Pieces, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';

@@ -52,8 +52,10 @@ describe('routing', () => {
   });
 
   test('merging equals sorting everything, whatever pages the lists come in, and asks for none that it does not need', async () => {
-    const matches = fc.array(fc.record({ id: fc.string(), score: fc.integer({ min: 0, max: 5 }) }), { maxLength: 20 });
-    const rank = (a: ShardMatch, b: ShardMatch) => b.score - a.score || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+    const id = fc.string({ unit: fc.constantFrom('a', '\uffee', '\u{1f600}', 'ü') });
+    const matches = fc.array(fc.record({ id, score: fc.integer({ min: 0, max: 5 }) }), { maxLength: 20 });
+    const rank = (a: ShardMatch, b: ShardMatch) =>
+      b.score - a.score || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
     const lists = fc.array(matches, { minLength: 1, maxLength: 9 });
     const sizes = { topK: fc.integer({ min: 1, max: 40 }), page: fc.integer({ min: 1, max: 8 }) };
     await fc.assert(

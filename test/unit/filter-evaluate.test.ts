@@ -2,10 +2,11 @@ import { expect, test } from '@jest/globals';
 import { matches } from '../../lib/filter/evaluate.ts';
 import { parseFilter } from '../../lib/filter/parse.ts';
 import { LIMITS } from '../../lib/limits.ts';
+import { naiveMatches } from '../support/naive-filter.ts';
 
 const RECORD = JSON.parse(`{
   "n": 5, "s": "b", "t": true, "z": null, "list": ["x", 1, null], "empty": [],
-  "o": {"p": {"q": 1}, "list": [{"q": 1}]}, "o.p.q": 2, "o.r": {"s": 3}, "__proto__": "own", "": {"": 7}
+  "o": {"p": {"q": 1}, "list": [{"q": 1}]}, "o.p.q": 2, "o.r": {"s": 3}, "__proto__": "own", "": {"": 7}, "emoji": "😀"
 }`);
 
 test.each([
@@ -53,7 +54,12 @@ test.each([
   [{ $or: [{ n: 1 }, {}] }, true],
   [{ $and: [{ n: 5 }, { s: 'c' }] }, false],
   [{ $not: { $or: [{ n: 1 }, { s: 'c' }] } }, true],
+  [{ emoji: { $gt: '\uffee' } }, true],
+  [{ emoji: { $gte: '\u{1f600}', $lte: '\u{1f600}' } }, true],
+  [{ emoji: { $lt: '\u{1f601}', $gt: '\u{1f5ff}' } }, true],
+  [{ emoji: { $lt: '\uffee' } }, false],
 ])('%j -> %p', (filter, expected) => {
   const node = parseFilter(filter, LIMITS);
   expect(node === null || matches(node, RECORD)).toBe(expected);
+  expect(naiveMatches(filter, RECORD)).toBe(expected);
 });

@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { MemoryBudget } from '../../services/gateway/memory-budget.ts';
+import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { ReadingPace } from '../../services/gateway/responses/reading-pace.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { type Edge, KEY, startEdge, until } from './gateway-harness.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { MemoryBudget } from '../../lib/memory-budget.ts';
 import { readBody } from '../../services/gateway/bodies/body-reader.ts';
 import { Exchange } from '../../services/gateway/exchange.ts';
-import { MemoryBudget } from '../../services/gateway/memory-budget.ts';
 import { RawConnection } from '../support/raw-connection.ts';
 import { until } from './gateway-harness.ts';
 

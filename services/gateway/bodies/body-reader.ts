@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { ProvecError } from '../../../lib/errors.ts';
+import type { MemoryBudget, MemoryHold } from '../../../lib/memory-budget.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
-import type { MemoryBudget, MemoryHold } from '../memory-budget.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
 /** Not worth growing for. */

@@ -1,4 +1,6 @@
-/** Keeps the `k` best of what it is offered: by score, ties by id in UTF-16 code unit order (as JavaScript compares strings). */
+import { compareUtf8 } from '../../../lib/utf8-order.ts';
+
+/** Keeps the `k` best of what it is offered: by score, ties by id in the order of UTF-8 bytes. */
 export class TopK {
   readonly #k: number;
   readonly #idOf: (slot: number) => string;
@@ -41,7 +43,7 @@ export class TopK {
   }
 
   #worse(scoreA: number, slotA: number, scoreB: number, slotB: number): boolean {
-    return scoreA < scoreB || (scoreA === scoreB && this.#idOf(slotA) > this.#idOf(slotB));
+    return scoreA < scoreB || (scoreA === scoreB && compareUtf8(this.#idOf(slotA), this.#idOf(slotB)) > 0);
   }
 
   #up(from: number, slot: number, score: number): void {

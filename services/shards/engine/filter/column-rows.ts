@@ -14,7 +14,7 @@ import { ABSENT, LIST, NUMBER, STRING } from './value-kind.ts';
 /** Estimates of what it takes to look a value up, to read an element of a list, and to compare a character. */
 const VALUE_NS = 60;
 const ELEMENT_NS = 1;
-const CHARS_PER_NS = 4;
+const CHARS_PER_NS = 1;
 
 /** Rows that a byte can tell apart, one value being for those not worked out yet. */
 const ENTRIES_MAX = 255;

@@ -8,6 +8,7 @@
  * say. Must agree with `lib/filter/evaluate.ts` on every value.
  */
 import type { FilterNode, Relation } from '../../../../lib/filter/ast.ts';
+import { compareUtf8 } from '../../../../lib/utf8-order.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { ABSENT, KINDS, kindOf, NUMBER } from './value-kind.ts';
 import { ValueMap } from './value-map.ts';
@@ -19,6 +20,7 @@ const NUMBERS_AS_CUTS_MAX = 256;
 /** Estimates of what entering a value takes, each of its characters, and each bit of a class. */
 const VALUE_NS = 150;
 const CHARS_PER_NS = 2;
+const COMPARED_CHARS_PER_NS = 1;
 const BIT_NS = 2;
 
 export class Conditions {
@@ -92,7 +94,7 @@ export class Conditions {
       if (typeof operand === 'number') insert(this.numberCuts, operand);
       else {
         insert(this.stringCuts, operand);
-        meter.spentNs += Math.ceil((operand.length / CHARS_PER_NS) * Math.log2(this.stringCuts.length + 1));
+        meter.spentNs += Math.ceil((operand.length / COMPARED_CHARS_PER_NS) * Math.log2(this.stringCuts.length + 1));
       }
       meter.spentNs += VALUE_NS;
       if (meter.due()) yield 'reading';
@@ -153,12 +155,12 @@ export function classOfNumber(cuts: ArrayLike<number>, value: number): number {
   return low < cuts.length && cuts[low] === value ? 2 * low + 1 : 2 * low;
 }
 
-/** The class of a string among sorted cuts. Apart from `classOfNumber` so that each compares one type alone. */
+/** The class of a string among cuts sorted by UTF-8 bytes. Apart from `classOfNumber` so that each compares one type alone. */
 export function classOfString(cuts: readonly string[], value: string): number {
   let low = 0;
   for (let high = cuts.length; low < high; ) {
     const middle = (low + high) >>> 1;
-    if (cuts[middle] < value) low = middle + 1;
+    if (compareUtf8(cuts[middle], value) < 0) low = middle + 1;
     else high = middle;
   }
   return low < cuts.length && cuts[low] === value ? 2 * low + 1 : 2 * low;

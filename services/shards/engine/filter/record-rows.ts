@@ -15,7 +15,7 @@ import { kindOf, LIST, NUMBER, STRING } from './value-kind.ts';
 /** Estimates of what it takes to parse a byte, to look a value up, and to compare a character. */
 const BYTE_NS = 6;
 const VALUE_NS = 60;
-const CHARS_PER_NS = 4;
+const CHARS_PER_NS = 1;
 
 export class RecordReader {
   readonly #slots: Slots;

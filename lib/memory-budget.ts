@@ -5,8 +5,8 @@
  * `smallReserveBytes` to what is small; and an account that holds something leaves part of the rest to others (`Shares`). So nobody's large
  * requests shut out everybody's small ones, nor another's large ones.
  */
-import { ProvecError } from '../../lib/errors.ts';
-import { Shares } from '../../lib/shares.ts';
+import { ProvecError } from './errors.ts';
+import { Shares } from './shares.ts';
 
 /** An account may hold twice of what it leaves to others. */
 const SHARE_FACTOR = 2;
@@ -26,10 +26,13 @@ export interface MemoryHold {
   release(): void;
 }
 
+/** Told what is held, for metrics. */
 export interface MemoryObserver {
   held(bytes: number): void;
   refused(): void;
 }
+
+const UNOBSERVED: MemoryObserver = { held: () => undefined, refused: () => undefined };
 
 export class MemoryBudget {
   readonly #bounds: MemoryBounds;
@@ -38,7 +41,7 @@ export class MemoryBudget {
   readonly #shares = new Shares(SHARE_FACTOR);
 
   /** `message`: what a client is told that is refused. */
-  constructor(bounds: MemoryBounds, message: string, observer: MemoryObserver) {
+  constructor(bounds: MemoryBounds, message: string, observer: MemoryObserver = UNOBSERVED) {
     this.#bounds = bounds;
     this.#message = message;
     this.#observer = observer;

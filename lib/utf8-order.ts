@@ -1,0 +1,18 @@
+/** Below it, UTF-16 code units and code points have the same order; from it on, surrogates stand for code points above all others. */
+const SURROGATES_FROM = 0xd800;
+const SURROGATES_THROUGH = 0xdfff;
+
+/**
+ * The order of two well-formed strings by their UTF-8 bytes, which is that of their code points: negative, 0, or positive. JavaScript's own `<` compares UTF-16 code
+ * units, among which U+1F600 comes before U+FFFD.
+ */
+export function compareUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at++) {
+    const [unitA, unitB] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (unitA !== unitB) return rank(unitA) - rank(unitB);
+  }
+  return a.length - b.length;
+}
+
+const rank = (unit: number): number => (unit >= SURROGATES_FROM && unit <= SURROGATES_THROUGH ? unit + 0x10000 : unit);

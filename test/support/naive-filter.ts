@@ -1,0 +1,69 @@
+type Json = Record<string, unknown>;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const equals = (value: unknown, operand: unknown): boolean =>
+  Array.isArray(value) ? value.includes(operand) : value === operand;
+
+/** By their UTF-8 bytes; null where their types cannot be ordered. */
+function orderOf(value: unknown, operand: unknown): number | null {
+  if (typeof value === 'number' && typeof operand === 'number') return Math.sign(value - operand);
+  if (typeof value === 'string' && typeof operand === 'string')
+    return Buffer.compare(Buffer.from(value), Buffer.from(operand));
+  return null;
+}
+
+const COMPARED: Record<string, (order: number) => boolean> = {
+  $gt: (order) => order > 0,
+  $gte: (order) => order >= 0,
+  $lt: (order) => order < 0,
+  $lte: (order) => order <= 0,
+};
+
+/** The value in a list of one, or nothing. */
+function lookUp(metadata: Json, field: string): unknown[] {
+  if (Object.hasOwn(metadata, field)) return [metadata[field]];
+  if (!field.includes('.')) return [];
+  let found: unknown = metadata;
+  for (const name of field.split('.')) {
+    if (!isObject(found) || !Object.hasOwn(found, name)) return [];
+    found = found[name];
+  }
+  return [found];
+}
+
+function meets(found: unknown[], operator: string, operand: unknown): boolean {
+  switch (operator) {
+    case '$exists':
+      return found.length > 0 === operand;
+    case '$eq':
+      return found.some((value) => equals(value, operand));
+    case '$in':
+      return (operand as unknown[]).some((each) => meets(found, '$eq', each));
+    case '$ne':
+      return !meets(found, '$eq', operand);
+    case '$nin':
+      return !meets(found, '$in', operand);
+    case '$not':
+      return !meetsAll(found, operand);
+    default: {
+      const order = found.length === 0 ? null : orderOf(found[0], operand);
+      return order !== null && COMPARED[operator](order);
+    }
+  }
+}
+
+const meetsAll = (found: unknown[], condition: unknown): boolean =>
+  isObject(condition)
+    ? Object.entries(condition).every(([operator, operand]) => meets(found, operator, operand))
+    : meets(found, '$eq', condition);
+
+/** Whether a record matches a filter as a client sends it: api.md read word by word, with nothing of the product's own. */
+export function naiveMatches(filter: Json, metadata: Json): boolean {
+  return Object.entries(filter).every(([name, operand]) => {
+    if (name === '$and') return (operand as Json[]).every((each) => naiveMatches(each, metadata));
+    if (name === '$or') return (operand as Json[]).some((each) => naiveMatches(each, metadata));
+    if (name === '$not') return !naiveMatches(operand as Json, metadata);
+    return meetsAll(lookUp(metadata, name), operand);
+  });
+}
