@@ -30,6 +30,8 @@ export type Limits = Readonly<Record<LimitName, number>>;
 
 /** Bounds inside the service that no client chooses. */
 export const INTERNAL_LIMITS = Object.freeze({
+  /** Four times what metadata of 40 KiB can have: the parser takes seconds for an object of millions. */
+  jsonObjectMaxKeys: 32_768,
   bodyParsedOffThreadMinBytes: LIMITS.plainBodyMaxBytes + 1,
   /** Of bodies from their first byte until their action has ended. */
   bodiesInFlightMaxBytes: 256 * 1024 * 1024,

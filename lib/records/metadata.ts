@@ -1,20 +1,50 @@
 import canonicalize from 'canonicalize';
 import { describe, type ProvecError } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import { invalid, isJsonObject } from './fields.ts';
+import { invalid, isJsonObject, type JsonObject } from './fields.ts';
 
-/** How deep a JSON value nests (a scalar 0, `{}` 1); stops counting above `max`. */
-function levelsOf(value: unknown, max: number): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  if (max === 0) return 1;
-  let deepest = 0;
-  for (const child of Array.isArray(value) ? value : Object.values(value)) {
-    if (typeof child === 'object' && child !== null) {
-      deepest = Math.max(deepest, levelsOf(child, max - 1));
-      if (deepest >= max) break;
+/**
+ * How deep a JSON value nests (a scalar 0, `{}` 1), and how long it is as compact JSON at least: stops as soon as one is above its bound, so that what is much too large
+ * is not gone through as a whole.
+ */
+class Extent {
+  levels = 0;
+  minBytes = 0;
+  readonly #maxLevels: number;
+  readonly #maxBytes: number;
+
+  constructor(value: unknown, maxLevels: number, maxBytes: number) {
+    this.#maxLevels = maxLevels;
+    this.#maxBytes = maxBytes;
+    this.#visit(value, 0);
+  }
+
+  get #isPast(): boolean {
+    return this.levels > this.#maxLevels || this.minBytes > this.#maxBytes;
+  }
+
+  #visit(value: unknown, level: number): void {
+    if (typeof value !== 'object' || value === null) {
+      // With its quotes; of numbers and names a character.
+      this.minBytes += typeof value === 'string' ? value.length + 2 : 1;
+      return;
+    }
+    this.levels = Math.max(this.levels, level + 1);
+    this.minBytes += 1;
+    if (Array.isArray(value)) {
+      for (const element of value) {
+        if (this.#isPast) return;
+        this.minBytes += 1;
+        this.#visit(element, level + 1);
+      }
+      return;
+    }
+    for (const key in value) {
+      if (this.#isPast) return;
+      this.minBytes += key.length + 4;
+      this.#visit((value as JsonObject)[key], level + 1);
     }
   }
-  return deepest + 1;
 }
 
 /** The error for the first value that JSON in well-formed UTF-8 cannot carry; the nesting must have been bounded before. */
@@ -49,9 +79,11 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
 export function canonicalMetadata(value: unknown, path: string, limits: Limits): string {
   if (value === undefined) return '{}';
   if (!isJsonObject(value)) throw invalid(path, 'a JSON object', describe(value));
-  if (levelsOf(value, limits.metadataMaxLevels) > limits.metadataMaxLevels) {
-    throw invalid(path, `at most ${limits.metadataMaxLevels} levels deep`, 'deeper');
-  }
+  const { metadataMaxBytes, metadataMaxLevels } = limits;
+  const { levels, minBytes } = new Extent(value, metadataMaxLevels, metadataMaxBytes);
+  if (levels > metadataMaxLevels) throw invalid(path, `at most ${metadataMaxLevels} levels deep`, 'deeper');
+  const expected = `at most ${metadataMaxBytes} bytes as compact JSON`;
+  if (minBytes > metadataMaxBytes) throw invalid(path, expected, 'longer');
   let text: string | undefined;
   try {
     text = canonicalize(value);
@@ -59,11 +91,9 @@ export function canonicalMetadata(value: unknown, path: string, limits: Limits):
     throw unrepresentable(value, path) ?? error;
   }
   if (text === undefined) throw invalid(path, 'a JSON object', describe(value));
-  if (text.length * 3 > limits.metadataMaxBytes) {
+  if (text.length * 3 > metadataMaxBytes) {
     const bytes = Buffer.byteLength(text);
-    if (bytes > limits.metadataMaxBytes) {
-      throw invalid(path, `at most ${limits.metadataMaxBytes} bytes as compact JSON`, `${bytes} bytes`);
-    }
+    if (bytes > metadataMaxBytes) throw invalid(path, expected, `${bytes} bytes`);
   }
   return text;
 }

@@ -2,10 +2,10 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { float32Scanner } from '../../lib/records/kernel/float32-scanner.ts';
 import { parseJsonBody } from '../../services/gateway/bodies/json-body.ts';
-import { EACH, liftVectors, type VectorPlace } from '../../services/gateway/bodies/lifted-vectors.ts';
+import { EACH, type LiftedText, liftVectors, type VectorPlace } from '../../services/gateway/bodies/lifted-vectors.ts';
 import { isThorough } from '../support/effort.ts';
 
-const LEVELS_MAX = 8;
+const BOUNDS = { levelsMax: 8, keysMax: 50 };
 const PLACES = {
   query: { path: ['vector'], countMax: 1, dimensions: 3 },
   records: { path: ['records', EACH, 'values'], countMax: 3, dimensions: 3 },
@@ -14,7 +14,7 @@ const PLACES = {
 /** What comes of a body, vectors as plain arrays of float32; or the message of the refusal. */
 function outcome(text: string, place: VectorPlace | null): unknown {
   try {
-    return plain(parseJsonBody(Buffer.from(text), LEVELS_MAX, place));
+    return plain(parseJsonBody(Buffer.from(text), BOUNDS, place));
   } catch (error) {
     return (error as Error).message;
   }
@@ -63,7 +63,11 @@ const written = fc
     return whole.slice(0, place) + (change === 'twice' ? whole[place]!.repeat(2) : '') + whole.slice(place + 1);
   });
 
-const lift = (value: string, place: VectorPlace) => liftVectors(Buffer.from(value), LEVELS_MAX, place)!;
+function lift(value: string, place: VectorPlace): LiftedText {
+  const lifted = liftVectors(Buffer.from(value), BOUNDS, place);
+  if (typeof lifted === 'string') throw new Error(`refused for ${lifted}`);
+  return lifted;
+}
 
 describe('vectors that are taken out before the text is parsed', () => {
   test('change nothing of what a body is taken for, nor of how it is refused', () => {
@@ -109,7 +113,8 @@ describe('vectors that are taken out before the text is parsed', () => {
   test('a mark that a client writes stands for nothing', () => {
     const { text: rest } = lift('{"vector":[1,2,3]}', PLACES.query);
     const mark = (JSON.parse(rest) as { vector: string }).vector;
-    const asked = (value: string) => parseJsonBody(Buffer.from(`{"vector":${JSON.stringify(value)}}`), 8, PLACES.query);
+    const asked = (value: string) =>
+      parseJsonBody(Buffer.from(`{"vector":${JSON.stringify(value)}}`), BOUNDS, PLACES.query);
     expect(asked(mark)).toEqual({ vector: mark });
     const records = { records: [{ values: [7, 8, 9] }, { values: mark }, { values: `${mark}1` }] };
     expect(outcome(JSON.stringify(records), PLACES.records)).toEqual(records);
@@ -117,5 +122,20 @@ describe('vectors that are taken out before the text is parsed', () => {
 
   test('the place of a syntax error is that of the text as it came', () => {
     expect(outcome('{"vector":[1,2,3],}', PLACES.query)).toContain('position 18');
+  });
+});
+
+describe('an object of more keys than there may be is refused before it is parsed', () => {
+  const objectOf = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"k${at}:":[{"a":":"}]`).join(',')}}`;
+  const REFUSED = 'body must be of objects with at most 50 keys, but is one with more.';
+
+  test.each([
+    ['the body itself', objectOf],
+    ['one in a record', (keys: number) => `{"records":[{"values":[1,2,3],"metadata":{"of":${objectOf(keys)}}}]}`],
+    ['one after others', (keys: number) => `{"records":[{"a":${objectOf(50)}},{"b":${objectOf(keys)}}]}`],
+  ])('%s', (_, body) => {
+    expect(outcome(body(50), PLACES.records)).toEqual(JSON.parse(body(50)));
+    expect(outcome(body(51), PLACES.records)).toBe(REFUSED);
+    expect(outcome(body(51).slice(0, -1), PLACES.records)).toBe(REFUSED);
   });
 });

@@ -1,4 +1,4 @@
-import type { Limits } from '../../../lib/limits.ts';
+import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { parseJsonBody } from './json-body.ts';
@@ -27,7 +27,8 @@ function vectorPlace(kind: RequestName, { limits, shape }: BodyContext): VectorP
 /** Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main thread and in body workers alike. */
 export function decodeBody<N extends RequestName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
   const request = requestsOf(context.limits)[kind];
-  const body = parseJsonBody(bytes, context.limits.jsonMaxLevels, vectorPlace(kind, context));
+  const bounds = { levelsMax: context.limits.jsonMaxLevels, keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys };
+  const body = parseJsonBody(bytes, bounds, vectorPlace(kind, context));
   request.refuseUnknown(body);
   return (CHECKED_HERE.includes(kind) ? request.decode(body, context) : body) as Bodies[N];
 }

@@ -4,7 +4,7 @@
  * Only what is an array of numbers, as many as the collection has dimensions, at the one place where a body of its kind has vectors, is taken
  * out, and something unmistakable put in its place; all else, vectors that are not as they should be included, stays for the parser and the
  * checks behind it, which say what is wrong. It reads bytes, so that no depth can overflow a stack, and finds out on the way how deep the
- * text nests.
+ * text nests, and whether an object has so many keys that parsing it takes seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -43,8 +43,19 @@ export interface LiftedText {
   vectors: Float32Array[];
 }
 
-/** The text of JSON in UTF-8 without the vectors at `place`; null when it nests deeper than `levelsMax`. */
-export function liftVectors(bytes: Uint8Array, levelsMax: number, place: VectorPlace | null): LiftedText | null {
+/** What the text of a body may be made of. */
+export interface TextBounds {
+  levelsMax: number;
+  /** Of one object; the parser's time grows faster than their number. */
+  keysMax: number;
+}
+
+/** The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes one. */
+export function liftVectors(
+  bytes: Uint8Array,
+  { levelsMax, keysMax }: TextBounds,
+  place: VectorPlace | null,
+): LiftedText | keyof TextBounds {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { countMax, dimensions, path } = place ?? NOWHERE;
   const vectorLevel = path.length < levelsMax ? path.length : 0;
@@ -58,6 +69,7 @@ export function liftVectors(bytes: Uint8Array, levelsMax: number, place: VectorP
   let taken = 0;
   let level = 0;
   let failures = 0;
+  const keys = new Uint32Array(levelsMax + 1);
   for (let at = 0; at < end; at++) {
     const byte = bytes[at]!;
     if (byte === QUOTE) {
@@ -76,8 +88,10 @@ export function liftVectors(bytes: Uint8Array, levelsMax: number, place: VectorP
       taken = float32Scanner.end;
       at = taken - 1;
     } else if ((byte | CASE) === OPENING) {
-      if (++level > levelsMax) return null;
+      if (++level > levelsMax) return 'levelsMax';
+      keys[level] = 0;
     } else if ((byte | CASE) === CLOSING) level--;
+    else if (byte === COLON && ++keys[level] > keysMax) return 'keysMax';
   }
   return { text: text + source.toString('utf8', taken, end), vectors };
 }
