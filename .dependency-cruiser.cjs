@@ -20,7 +20,7 @@ module.exports = {
       name: 'domain-knows-no-broker',
       comment: 'Only services, mixins and the composition know Moleculer.',
       severity: 'error',
-      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$|^services/gateway/' },
+      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$' },
       to: { path: 'node_modules/moleculer' },
     },
     {

@@ -80,19 +80,19 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     return stopping;
   };
   const metrics = new Metrics();
-  let running: ServiceBroker | null = null;
+  let running: { broker: ServiceBroker; store: Store } | null = null;
   const readiness = async (): Promise<Readiness> =>
     running === null
       ? { ready: false, reasons: ['services are starting'] }
-      : readinessOf({ broker: running, services, needed: NEEDED_BY_GATEWAYS });
+      : readinessOf({ ...running, services, needed: NEEDED_BY_GATEWAYS });
   const healthServer = (): HealthServer => {
     const stats = <T>(asked: Promise<T> | undefined): Promise<T | null> =>
       asked?.catch(() => null) ?? Promise.resolve(null);
     // A gateway also shows the numbers of an anchoring service elsewhere; others show their own alone.
     const showsAnchoring = services.includes('anchoring') || services.includes('gateway');
     const gauges = new ServiceGauges(metrics.registry, {
-      shards: () => stats(services.includes('shards') && running ? call(running, 'shards.stats', {}) : undefined),
-      anchoring: () => stats(showsAnchoring && running ? call(running, 'anchoring.stats', {}) : undefined),
+      shards: () => stats(services.includes('shards') && running ? call(running.broker, 'shards.stats', {}) : undefined),
+      anchoring: () => stats(showsAnchoring && running ? call(running.broker, 'anchoring.stats', {}) : undefined),
     });
     const isStopping = () => stopping !== null;
     return new HealthServer(
@@ -154,7 +154,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     if (isKeyUntold) started.push(() => forgetFirstKey(runtime));
     const url = services.includes('gateway') ? await listen(broker) : null;
     if (isKeyUntold) started.pop();
-    running = broker;
+    running = { broker, store };
     return { url, healthUrl, bootstrapSecret, devLedger, broker, store, stop };
   } catch (error) {
     await stop();

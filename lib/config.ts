@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { LIMITS, type LimitName, type Limits } from './limits.ts';
 import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
 import { memoryLimitMiB } from './process/memory-limit.ts';
+import { isJsonObject } from './records/fields.ts';
 
 /** The whole configuration, read once, checked, frozen. */
 export interface Config {
@@ -134,7 +135,7 @@ function readPlans(raw: string | undefined): Plans {
   for (const [plan, changes] of Object.entries(json(raw))) {
     if (!Object.hasOwn(plans, plan))
       invalid(`a JSON object of plans (${PLAN_NAMES.join(', ')}); ${plan} is none of them`);
-    if (typeof changes !== 'object' || changes === null) invalid(`such that ${plan} is an object`);
+    if (!isJsonObject(changes)) invalid(`such that ${plan} is an object`);
     for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
       if (!Object.hasOwn(plans[plan]!, name))
         invalid(`such that ${plan} has only vectors, writes, queries, collections, keys, anchoring`);

@@ -11,7 +11,6 @@ export const LIMITS = Object.freeze({
   topKDefault: 10,
   bodyMaxBytes: 64 * 1024 * 1024,
   /** Of a request that brings no records, ids or vector. */
-  plainBodyMaxBytes: 256 * 1024 - 1,
   jsonMaxLevels: 64,
   shardsMax: 256,
   replicasMax: 3,
@@ -32,7 +31,7 @@ export type Limits = Readonly<Record<LimitName, number>>;
 export const INTERNAL_LIMITS = Object.freeze({
   /** Four times what metadata of 40 KiB can have: the parser takes seconds for an object of millions. */
   jsonObjectMaxKeys: 32_768,
-  bodyParsedOffThreadMinBytes: LIMITS.plainBodyMaxBytes + 1,
+  bodyParsedOffThreadMinBytes: 256 * 1024,
   /** Of bodies from their first byte until their action has ended. */
   bodiesInFlightMaxBytes: 256 * 1024 * 1024,
   bodiesSmallReserveBytes: 32 * 1024 * 1024,
@@ -96,5 +95,5 @@ export const INTERNAL_LIMITS = Object.freeze({
   meteringMemoryMaxMs: 600_000,
   recomputeScansMax: 4,
   recomputeSessionsMax: 2_048,
-  recomputeSessionIdleMaxMs: 3_600_000,
+  recomputeSessionIdleMaxMs: 300_000,
 });

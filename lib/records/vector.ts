@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import { invalidArgument, ProvecError } from '../errors.ts';
 import type { Metric } from '../store/catalog.ts';
+import type { RecordBatch } from './batch.ts';
 import { invalid } from './fields.ts';
 
 const { fround } = Math;
@@ -35,8 +36,22 @@ export function writeVector(
     if (single !== 0) nonZero = true;
     target[offset + i] = single;
   }
-  if (!nonZero && metric === 'cosine') {
-    throw invalid(path, 'a vector with a direction (the metric is cosine)', 'all zero in float32');
+  if (!nonZero && metric === 'cosine') throw withoutDirection(path);
+}
+
+const withoutDirection = (path: string): ProvecError =>
+  invalid(path, 'a vector with a direction (the metric is cosine)', 'all zero in float32');
+
+/**
+ * Throws INVALID_ARGUMENT for a vector of a batch that is all zero, which `cosine` takes none of: the batch may have been decoded for another collection of the same
+ * name, which was deleted since.
+ */
+export function requireDirections({ ids, dimensions, vectors }: RecordBatch): void {
+  for (let row = 0; row < ids.length; row++) {
+    const end = (row + 1) * dimensions;
+    let at = row * dimensions;
+    while (at < end && vectors[at] === 0) at++;
+    if (at === end) throw withoutDirection(`records[${row}].values`);
   }
 }
 

@@ -32,6 +32,8 @@ export interface Store {
   readonly contradictions: ContradictionStore;
   readonly owners: OwnerStore;
   readonly leases: LeaseStore;
+  /** Resolves while the store can be read and, as far as can be told without a write, written. Throws StoreError 'unavailable' or 'closed'. */
+  reach(): Promise<void>;
   /** Free bytes where the store grows, for the disk guard; null when the adapter cannot know. */
   freeBytes(): Promise<number | null>;
   /**

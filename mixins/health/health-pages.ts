@@ -12,6 +12,7 @@ export interface PlainAnswer {
   status: number;
   type: string;
   text: string;
+  headers?: Readonly<Record<string, string>>;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -1,9 +1,15 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
+import type { Store } from '../../lib/store/port.ts';
 import type { Readiness } from './health-pages.ts';
+
+/** Longer than a store that is well takes. */
+const STORE_WAIT_MS = 2_000;
 
 export interface ReadinessParts {
   broker: ServiceBroker;
+  store: Store;
   /** What this process runs. */
   services: readonly string[];
   /** What a gateway needs somewhere in the cluster. */
@@ -11,11 +17,12 @@ export interface ReadinessParts {
 }
 
 /**
- * Whether a process that has started can serve. A gateway needs every service somewhere; what else a process runs depends on itself alone: shard nodes that waited for
+ * Whether a process that has started can serve. It must reach its store. A gateway needs every service somewhere; what else a process runs depends on itself alone: shard nodes that waited for
  * others would never be ready after an outage, when nobody is. A ledger out of reach makes nobody unready: writes stand and their anchors wait.
  */
-export async function readinessOf({ broker, services, needed }: ReadinessParts): Promise<Readiness> {
+export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
   const reasons: string[] = [];
+  if (!(await isReached(store))) reasons.push('the store cannot be reached');
   if (services.includes('gateway')) {
     const running = new Set(broker.registry.getServiceList({ onlyAvailable: true }).map(({ name }) => name));
     const missing = needed.filter((name) => !running.has(name));
@@ -27,4 +34,16 @@ export async function readinessOf({ broker, services, needed }: ReadinessParts):
     if (!hasLease) reasons.push('this node has no lease');
   }
   return { ready: reasons.length === 0, reasons };
+}
+
+async function isReached(store: Store): Promise<boolean> {
+  const given = new AbortController();
+  try {
+    const late = delay(STORE_WAIT_MS, false, { signal: given.signal, ref: false });
+    return await Promise.race([store.reach().then(() => true), late]);
+  } catch {
+    return false;
+  } finally {
+    given.abort();
+  }
 }

@@ -19,6 +19,7 @@ import { ProvecError } from '../../lib/errors.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
+import { requireDirections } from '../../lib/records/vector.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
@@ -67,6 +68,7 @@ export class CollectionWriter {
         `The vectors have ${batch.dimensions} dimensions, but the collection has ${row.dimensions}.`,
       );
     }
+    if (row.metric === 'cosine') requireDirections(batch);
     const parts = splitBatch(batch, row.shards);
     const metered = {
       accountId: row.accountId,

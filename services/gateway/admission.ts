@@ -76,7 +76,7 @@ export class Admission {
       route.body !== null && route.path.includes('{name}') ? await resolve(caller, accountId, target) : null;
     const query = parseQueryString(exchange.search, route.query);
     const chosen = route.instead(query) ?? route;
-    const bytes = await readBody(exchange, this.#maxBytes(shape), this.#parts.budget);
+    const bytes = await readBody(exchange, limits.bodyMaxBytes, this.#parts.budget);
     if (exchange.res.destroyed) throw new ClientGoneError();
     const visitor = visitorOf(exchange, chosen, shape);
     exchange.seat = await queues.enter(chosen.queue, visitor);
@@ -119,12 +119,6 @@ export class Admission {
     await rateLimit.take(identity.keyId);
     requireScope(identity, access);
     return identity.accountId;
-  }
-
-  /** Bodies without vectors or ids are a few fields: they never get so large that they would have to leave the main thread. */
-  #maxBytes(shape: Shape | null): number {
-    const { bodyMaxBytes, plainBodyMaxBytes } = this.#parts.limits;
-    return shape === null ? Math.min(bodyMaxBytes, plainBodyMaxBytes) : bodyMaxBytes;
   }
 
   async #decode(

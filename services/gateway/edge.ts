@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../../lib/config.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
@@ -8,7 +9,7 @@ import { ClientGoneError } from './client-gone.ts';
 import { Cors } from './cors.ts';
 import { errorResponse, toFailure } from './error-response.ts';
 import { Exchange } from './exchange.ts';
-import type { Operations } from './operations.ts';
+import type { Operations, Page } from './operations.ts';
 import type { Sender } from './responses/sender.ts';
 import type { Pieces } from './responses/splice.ts';
 import { decodablePath, type RouteTable } from './route-table.ts';
@@ -37,6 +38,8 @@ export class Edge {
   readonly #parts: EdgeParts;
   readonly #cors: Cors;
   readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
+  /** Connections on which another reader of the same bytes might see other requests. */
+  readonly #unclear = new WeakSet<Socket>();
 
   constructor(parts: EdgeParts) {
     this.#parts = parts;
@@ -51,6 +54,8 @@ export class Edge {
   }
 
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
+    // It ends with the answer to what came before.
+    if (this.#unclear.has(req.socket)) return;
     const { log, metrics, nowMs, operations, router, table } = this.#parts;
     const exchange = new Exchange(req, res, nowMs(), awaitsContinue);
     this.#exchanges.set(req, exchange);
@@ -61,6 +66,12 @@ export class Edge {
     const methods =
       page === null && req.method !== 'OPTIONS' ? null : page === null ? table.methodsOf(exchange.path) : PAGE_METHODS;
     this.#cors.apply(exchange, methods);
+    if (isFramedOtherwise(req)) {
+      this.#unclear.add(req.socket);
+      res.shouldKeepAlive = false;
+      this.fail(req, OTHER_CODING);
+      return;
+    }
     const refusal = refusalOf(req);
     if (refusal !== null) {
       this.fail(req, refusal);
@@ -116,10 +127,10 @@ export class Edge {
     this.#reply(exchange, status, { ...JSON_HEADERS, ...headers }, JSON.stringify(body));
   }
 
-  async #page(exchange: Exchange, page: NonNullable<ReturnType<Operations['pageOf']>>): Promise<void> {
+  async #page(exchange: Exchange, page: Page): Promise<void> {
     try {
-      const { status, text, type } = await page();
-      this.#reply(exchange, status, { 'Content-Type': type, 'Cache-Control': 'no-store' }, text);
+      const { status, text, type, headers } = await page(exchange.req.headers.host ?? '');
+      this.#reply(exchange, status, { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers }, text);
     } catch (error) {
       this.fail(exchange.req, error);
     }
@@ -146,6 +157,15 @@ export class Edge {
 function contentOf(answer: Answer): string | Pieces {
   return typeof answer === 'function' ? (answer as Pieces) : JSON.stringify(answer);
 }
+
+const OTHER_CODING = new ProvecError(
+  'INVALID_ARGUMENT',
+  'Of Transfer-Encoding only chunked is taken; send the body as it is.',
+);
+
+/** Node's parser looks at the last coding alone. */
+const isFramedOtherwise = ({ headers }: IncomingMessage): boolean =>
+  (headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked') !== 'chunked';
 
 /** What is wrong with a request whatever it asks for. */
 function refusalOf({ headers, httpVersion }: IncomingMessage): ProvecError | null {

@@ -1,6 +1,5 @@
 import {
   JSON_TYPE,
-  jsonAnswer,
   livezPage,
   metricsPage,
   type PlainAnswer,
@@ -9,6 +8,7 @@ import {
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import type { ServiceGauges } from '../../mixins/metrics-gauges.ts';
+import { frontPage } from './front-page.ts';
 
 export type { Readiness };
 
@@ -20,22 +20,16 @@ export interface OperationsParts {
   openApi: string;
 }
 
-const ABOUT = {
-  service: 'Provec',
-  about: 'A vector database that can prove what it stores.',
-  api: '/api/v1',
-  openapi: '/openapi.json',
-  health: ['/livez', '/readyz'],
-  metrics: '/metrics',
-};
+/** `host`: of the request. */
+export type Page = (host: string) => PlainAnswer | Promise<PlainAnswer>;
 
 /** What monitors, orchestrators and curious people ask for, by exact path. */
 export class Operations {
-  readonly #pages: ReadonlyMap<string, () => PlainAnswer | Promise<PlainAnswer>>;
+  readonly #pages: ReadonlyMap<string, Page>;
 
   constructor(parts: OperationsParts) {
-    this.#pages = new Map<string, () => PlainAnswer | Promise<PlainAnswer>>([
-      ['/', () => jsonAnswer(200, ABOUT)],
+    this.#pages = new Map<string, Page>([
+      ['/', async (host) => frontPage(host, await parts.readiness(), parts.isStopping())],
       ['/livez', livezPage],
       ['/readyz', () => readyzPage(parts)],
       ['/metrics', () => metricsPage(parts)],
@@ -44,7 +38,7 @@ export class Operations {
   }
 
   /** The page of a path; null when it is none of these. */
-  pageOf(path: string): (() => PlainAnswer | Promise<PlainAnswer>) | null {
+  pageOf(path: string): Page | null {
     return this.#pages.get(path) ?? null;
   }
 }

@@ -174,7 +174,7 @@ export class ShardNode {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     // Only once it is open does the shard count against the memory limit.
     return this.#residency.use(shard, async (actor) => {
-      await this.#admit(batch.vectors.byteLength * 2);
+      await this.#admit(batch.vectors.byteLength * 2 + textLength(batch.ids) + textLength(batch.metadata));
       return actor.write({ kind: 'upsert', batch }, deadlineMs);
     });
   }
@@ -361,3 +361,5 @@ export class ShardNode {
     }
   }
 }
+
+const textLength = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);

@@ -30,13 +30,38 @@ test('livez and readyz need no key', async () => {
   expect(await page('/readyz')).toEqual({ status: 200, type: JSON_TYPE, text: '{"status":"ready"}' });
 });
 
-test('the front page says what this is and where to go on, and every place is there', async () => {
-  const { status, text } = await page('/');
-  const about = JSON.parse(text) as { service: string; openapi: string; metrics: string; health: string[] };
-  expect([status, about.service]).toEqual([200, 'Provec']);
-  for (const path of [about.openapi, about.metrics, ...about.health]) {
-    expect([path, (await page(path)).status]).toEqual([path, 200]);
-  }
+describe('the front page', () => {
+  test('says what this is, its state, a first request that works when pasted, and where to go on', async () => {
+    const { status, type, text } = await page('/');
+    expect([status, type]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(text).toContain('A vector database that can prove what it stores.');
+    expect(text).toContain('<strong id="state">ready</strong>');
+    const places = [...text.matchAll(/href="([^"]+)"/g)].map(([, path]) => path);
+    expect(places).toContain('/openapi.json');
+    for (const path of places) expect([path, (await page(path)).status]).toEqual([path, 200]);
+
+    const [, shown] = /<pre>([^<]+)<\/pre>/.exec(text)!;
+    const command = shown.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+    const [, url, header, body] =
+      /^curl -s (\S+) \\\n {2}-H "([^"]+)" -H 'Content-Type: application\/json' \\\n {2}-d '(.+)'$/.exec(command)!;
+    const [name, value] = header.replace('$KEY', TEST_KEY).split(': ');
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers: { [name]: value, 'Content-Type': 'application/json' },
+      body,
+    });
+    expect(await answer.json()).toMatchObject({ collection: { name: 'notes', dimensions: 4 } });
+  });
+
+  test('repeats no Host that is none, and nothing on it runs', async () => {
+    const hosts = ['a"><script>', "x'$(id)", 'a b', 'x'.repeat(300)];
+    for (const host of hosts) {
+      const { status, text, headers } = await rawRequest(service.url, 'GET', '/', { host });
+      expect([host, status, text.includes(host)]).toEqual([host, 200, false]);
+      expect(text).toContain('curl -s http://127.0.0.1:8080/');
+      expect(headers['content-security-policy']).toMatch(/^default-src 'none'/);
+    }
+  });
 });
 
 describe('metrics', () => {
@@ -158,7 +183,7 @@ describe('when the service is at fault', () => {
     const { status, text } = await usage();
     expect(status).toBe(507);
     expect(JSON.parse(text)).toEqual({
-      error: expect.stringContaining('reads and deletes still work'),
+      error: expect.stringContaining('reads still work'),
       code: 'OUT_OF_CAPACITY',
       status: 507,
       requestId: 'asked.by-test',

@@ -91,6 +91,10 @@ export function storeContract(
     for (const part of parts) part(subject);
 
     describe('store', () => {
+      test('can be reached', async () => {
+        await store.reach();
+      });
+
       test('knows how much room there is, or says that it cannot', async () => {
         const free = await store.freeBytes();
         if (free !== null) expect(free).toBeGreaterThan(0);
@@ -125,6 +129,7 @@ export function storeContract(
           () => store.contradictions.list(id),
           () => store.owners.get(shard),
           () => store.leases.list(),
+          () => store.reach(),
           () => store.dropCollectionData(id),
         ];
         for (const call of calls) {

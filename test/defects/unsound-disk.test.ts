@@ -2,6 +2,7 @@
  * A disk that somebody else writes to, or that is full. Seen in earlier systems: one record that cannot be decoded makes the whole collection answer 500. One service,
  * whose records are changed while it runs, then while it is stopped, and whose store cannot grow in the end.
  */
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -174,4 +175,26 @@ describe('a store that cannot grow', () => {
       await until('it is anchored', async () => (await verify('c')).state !== 'pending');
       expect(await verify('c')).toMatchObject({ state: 'match', vectorCount: stored.size });
     }));
+});
+
+describe('a file of the store that was taken away', () => {
+  const ready = async () => {
+    const response = await fetch(`${service.url}/readyz`);
+    return { ...((await response.json()) as object), status: response.status };
+  };
+
+  test('makes the service unready, not dead, and nothing more is written; a restart on what was put back loses nothing', async () => {
+    const [file, aside] = ['log.db', 'log.db-aside'].map((name) => join(service.dataDir, name));
+    expect(await ready()).toMatchObject({ status: 200 });
+    await rename(file, aside);
+    expect(await ready()).toMatchObject({ status: 503, reasons: ['the store cannot be reached'] });
+    expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+    expect(await pay('payments-1', 'erin')).toMatchObject({ code: 'UNAVAILABLE' });
+    await rename(aside, file);
+    await service.restart();
+    await until('its shards are open again', async () => (await ready()).status === 200);
+    expect(await service.api('POST', '/collections/payments-1/fetch', { ids: ['carol', 'erin'] })).toMatchObject({
+      body: { vectors: { carol: { values: VALUES } } },
+    });
+  });
 });

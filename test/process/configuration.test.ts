@@ -45,6 +45,8 @@ const BAD: Record<string, string[]> = {
     '{"free":{"x":1}}',
     '{"free":{"toString":1}}',
     '{"free":{"anchoring":1}}',
+    '{"free":[]}',
+    '{"free":null}',
   ],
   PROVEC_RATE_LIMIT_PER_SECOND: ['-1', '1000001', 'off'],
   PROVEC_CORS_ORIGINS: ['example.com', 'https://a.example/path', 'null'],

@@ -75,6 +75,7 @@ describe('smuggling', () => {
     ['a length beyond any number', post(`Content-Length: ${'9'.repeat(40)}\r\n`, SMUGGLED)],
     ['an unknown coding', post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a coding after chunked', post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a coding before chunked', post('Transfer-Encoding: gzip, chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['chunked twice', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a blank before the colon', post('Transfer-Encoding : chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a folded header', post('Transfer-Encoding:\r\n chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],

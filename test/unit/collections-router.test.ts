@@ -160,6 +160,16 @@ describe('writing', () => {
       code: 'DIMENSION_MISMATCH',
     });
   });
+
+  test('a batch that was decoded for a collection of another metric is held against this one', async () => {
+    const target = { accountId: await harness.account('free'), name: 'turned' };
+    await harness.call('collections.create', { ...target, dimensions: 2 });
+    const batch = { ids: ['x', 'y'], dimensions: 2, vectors: Float32Array.of(0, 1, 0, 0), metadata: ['{}', '{}'] };
+    await expect(harness.call('collections.upsert', { ...target, batch })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      details: [expect.objectContaining({ path: 'records[1].values' })],
+    });
+  });
 });
 
 describe('plan limits', () => {

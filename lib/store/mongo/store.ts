@@ -79,6 +79,10 @@ async function assemble(
     owners,
     leases: new MongoLeases(connection),
 
+    async reach() {
+      await connection.run('read', 'reaching the store', () => connection.db.command({ ping: 1 }));
+    },
+
     async freeBytes() {
       return connection.run('read', 'measuring free space', async () => {
         const { fsTotalSize, fsUsedSize } = await connection.db

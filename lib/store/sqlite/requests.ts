@@ -22,6 +22,8 @@ export type Role = 'log' | 'records';
 /** What the thread says of itself. */
 export interface ThreadTable {
   settings(): FileSettings[];
+  /** Throws StoreError while one of its files cannot be written. */
+  reach(): void;
 }
 
 export interface Tables {
@@ -40,7 +42,7 @@ export interface Tables {
 export type TableName = keyof Tables;
 
 export const OPERATIONS = {
-  thread: { settings: 'read' },
+  thread: { settings: 'read', reach: 'read' },
   catalog: {
     createCollection: 'write',
     findCollection: 'read',

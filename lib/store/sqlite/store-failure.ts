@@ -2,6 +2,7 @@ import { StoreError, type StoreErrorKind } from '../port.ts';
 
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
 const SQLITE = {
+  readOnly: 8,
   busy: 5,
   locked: 6,
   corrupt: 11,
@@ -61,6 +62,10 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   if (isOfDamage(error)) return failure('damaged', `The store is damaged (${doing}): ${message}.`, error);
   if (isBusy(error)) {
     return failure('unavailable', `Another process keeps the store's file locked (${doing}): is one stopped?`, error);
+  }
+  if (isPrimary(error, SQLITE.readOnly)) {
+    const advice = 'give the user who runs Provec the right to write all files in the data directory';
+    return failure('unavailable', `The store cannot be written (${doing}): ${advice}.`, error);
   }
   const text = error instanceof Error ? message : String(error);
   return failure('unavailable', `The store failed (${doing}): ${text}.`, error);

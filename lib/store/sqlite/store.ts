@@ -102,6 +102,10 @@ function assemble(
       return settings.flat();
     },
 
+    async reach() {
+      await Promise.all([log, materialised].map((thread) => thread.remote('thread').reach()));
+    },
+
     async freeBytes() {
       try {
         const { bavail, bsize } = await statfs(folder);

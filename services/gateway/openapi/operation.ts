@@ -26,6 +26,7 @@ const ALWAYS: readonly ErrorCode[] = [
   'UNAVAILABLE',
 ];
 const WITH_KEY: readonly ErrorCode[] = ['FORBIDDEN', 'RATE_LIMITED'];
+const WRITING: readonly ErrorCode[] = ['OUT_OF_CAPACITY'];
 const WITH_BODY: readonly ErrorCode[] = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TIMEOUT'];
 
 const REQUEST_ID_HEADER = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
@@ -72,6 +73,7 @@ export function operationOf(route: Route, words: RouteText): Schema {
   const codes = [
     ...ALWAYS,
     ...(route.access === 'operator' ? [] : WITH_KEY),
+    ...(route.access === 'read' ? [] : WRITING),
     ...(route.body === null ? [] : WITH_BODY),
     ...(route.path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
     ...words.errors,

@@ -14,17 +14,7 @@ const json = (description: string, schema: Schema): Schema => ({
 /** Paths outside `/api/v1`: no key, nothing of any tenant. */
 export const OPERATION_PATHS: Readonly<Record<string, Schema>> = {
   '/': page('about', 'What this is, and where to go on', {
-    200: json(
-      'Paths of this service.',
-      object({
-        service: text('`Provec`'),
-        about: text('In a sentence.'),
-        api: text('Base path of the API.'),
-        openapi: text('This document.'),
-        health: list({ type: 'string' }),
-        metrics: text('Numbers for Prometheus.'),
-      }),
-    ),
+    200: { description: 'A page for people.', content: { 'text/html': { schema: { type: 'string' } } } },
   }),
   '/livez': page('livez', 'The process runs', { 200: json('It does.', object({ status: text('`live`') })) }),
   '/readyz': page('readyz', 'The service can serve', {

@@ -73,7 +73,7 @@ export const VECTOR_TEXTS: readonly RouteText[] = [
       'All or nothing per shard, and idempotent: after a time-out send the same request again. On plans with anchoring the answer waits a little for the anchor of its root.',
     tag: TAG,
     response: ref('UpsertResult'),
-    errors: ['DIMENSION_MISMATCH', 'PLAN_LIMIT_REACHED', 'OUT_OF_CAPACITY'],
+    errors: ['DIMENSION_MISMATCH', 'PLAN_LIMIT_REACHED'],
   },
   {
     route: 'POST /collections/{name}/query',

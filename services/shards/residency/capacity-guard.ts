@@ -21,7 +21,10 @@ export class CapacityGuard {
   #store: Store;
   #clock: Clock;
   #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #measuring: Promise<void> | null = null;
   #freeBytes: number | null = null;
+  /** Since the disk was looked at. */
+  #admittedBytes = 0;
 
   constructor(config: Config, store: Store, clock: Clock) {
     this.#config = config;
@@ -46,12 +49,21 @@ export class CapacityGuard {
 
   /** Throws OUT_OF_CAPACITY when the write would eat into the disk's reserve; looks at the disk once a second. */
   async admitToDisk(incomingBytes: number): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#checkedAtMs >= DISK_CHECK_MS) {
-      this.#checkedAtMs = nowMs;
-      this.#freeBytes = await this.#store.freeBytes();
+    if (this.#clock.monotonicMs() - this.#checkedAtMs >= DISK_CHECK_MS) {
+      this.#measuring ??= this.#measure().finally(() => {
+        this.#measuring = null;
+      });
+      await this.#measuring;
     }
-    if (this.#freeBytes !== null && this.#freeBytes - incomingBytes < this.diskReserveBytes)
-      throw outOfCapacity('disk');
+    const leftBytes = this.#freeBytes === null ? null : this.#freeBytes - this.#admittedBytes - incomingBytes;
+    if (leftBytes !== null && leftBytes < this.diskReserveBytes) throw outOfCapacity('reserve');
+    this.#admittedBytes += incomingBytes;
+  }
+
+  async #measure(): Promise<void> {
+    const freeBytes = await this.#store.freeBytes();
+    this.#freeBytes = freeBytes;
+    this.#admittedBytes = 0;
+    this.#checkedAtMs = this.#clock.monotonicMs();
   }
 }

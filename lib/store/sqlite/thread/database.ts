@@ -220,6 +220,8 @@ export class Database {
       connection.exec('PRAGMA synchronous = FULL');
       connection.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${WAL_KEPT_MAX_BYTES}`);
       if (maxPages) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
+      // Where it may not write, SQLite opens a file for reading without a word.
+      retryWhileBusy(() => connection.exec('BEGIN IMMEDIATE; ROLLBACK'));
       return connection;
     } catch (error) {
       connection.close();

@@ -63,6 +63,11 @@ export class GroupCommit {
     setImmediate(() => this.#turn());
   }
 
+  /** Why nothing is committed any more; null while it is. */
+  get refusal(): StoreError | null {
+    return this.#refusal;
+  }
+
   /** From now on nothing is committed any more. */
   refuse(failure: StoreError): void {
     this.#refusal ??= failure;

@@ -80,7 +80,12 @@ export class Session {
     return this.#files.map(({ database }) => database.settings);
   }
 
-  /** Ends after what was submitted; what it was about has its replies. */
+  /** Throws StoreError while one of its files cannot be written. */
+  reach(): void {
+    for (const file of this.#files) file.reach();
+  }
+
+  /** Commits and answers what was submitted, then closes the files. */
   close(): void {
     (this.#places.records?.table as RecordTables | undefined)?.close();
     for (const file of this.#files) file.close();

@@ -68,6 +68,13 @@ export class StoreFile {
     this.#commit.submit(operation, bytes, settle);
   }
 
+  /** Throws StoreError 'unavailable' once nothing is committed any more, as after the file was removed. */
+  reach(): void {
+    this.#assertInPlace();
+    const { refusal } = this.#commit;
+    if (refusal !== null) throw refusal;
+  }
+
   /** Commits what waits, then closes the file. */
   close(): void {
     clearInterval(this.#timer);
