@@ -36,7 +36,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   bodiesInFlightMaxBytes: 256 * 1024 * 1024,
   bodiesSmallReserveBytes: 32 * 1024 * 1024,
   bodySmallMaxBytes: 1024 * 1024,
-  /** Requests of which it is not known yet whose they are. */
+  /** Requests whose key has not been checked yet. */
   arrivalsMaxRequests: 4_096,
   /** Requests that wait for a seat at the gateway, in each of its queues. */
   waitingMaxRequests: 4_096,

@@ -12,7 +12,7 @@ const SQLITE = {
   constraint: 19,
   notADatabase: 26,
 };
-/** The index of the WAL, which each page of it is given a block of the disk for, could not grow. */
+/** The WAL's index (`-shm`) could not grow: the disk has no block left for it. */
 const IO_ERROR_SHM_SIZE = 4874;
 const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;

@@ -65,7 +65,7 @@ export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
   return new Uint8Array(out.buffer);
 }
 
-/** Reads an entry back. Its vectors and metadata are views of `body`. Throws RangeError when the body is not one. */
+/** Reads an entry back. Its vectors and metadata are views of `body`. Throws UnreadableBytes when the body is not one. */
 export function decodeEntry(body: Uint8Array): EntryBody {
   if (body.length === 0) return { dimensions: 0, upserts: [], deletes: [] };
   const aligned = body.byteOffset % 4 === 0 ? body : body.slice();

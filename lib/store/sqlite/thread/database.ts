@@ -182,7 +182,7 @@ export class Database {
     return this.get<{ freelist_count: number }>('PRAGMA freelist_count')!.freelist_count * this.#options.pageBytes;
   }
 
-  /** Bytes that the WAL has of the disk. */
+  /** Size of the WAL on the disk. */
   get walFileBytes(): number {
     return statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }

@@ -150,7 +150,7 @@ export class Session {
 /** Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss. */
 function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
   const path = join(folder, 'leases.db');
-  const advice = 'stop all processes that use the directory and delete leases.db, which nothing is lost with';
+  const advice = 'stop all processes that use the directory and delete leases.db; this loses nothing';
   return { path, schema: LEASES_SCHEMA, pageBytes: SMALL_PAGE_BYTES, made: false, advice, isCounted: false };
 }
 
