@@ -91,7 +91,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     // A gateway also shows the numbers of an anchoring service elsewhere; others show their own alone.
     const showsAnchoring = services.includes('anchoring') || services.includes('gateway');
     const gauges = new ServiceGauges(metrics.registry, {
-      shards: () => stats(services.includes('shards') && running ? call(running.broker, 'shards.stats', {}) : undefined),
+      shards: () =>
+        stats(services.includes('shards') && running ? call(running.broker, 'shards.stats', {}) : undefined),
       anchoring: () => stats(showsAnchoring && running ? call(running.broker, 'anchoring.stats', {}) : undefined),
     });
     const isStopping = () => stopping !== null;
