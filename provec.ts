@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
 import type { Logger } from 'pino';
+import type { LedgerInfo } from './lib/actions/anchoring.ts';
 import { call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
 import { makeLogger } from './lib/logger.ts';
@@ -64,6 +65,8 @@ export interface Provec {
   /** The first API key, on the first start with an empty store only. */
   readonly bootstrapSecret: string | null;
   readonly devLedger: DevLedger | null;
+  /** Null where anchoring runs elsewhere. */
+  readonly ledger: LedgerInfo | null;
   readonly broker: Broker;
   readonly store: Store;
   /** Ends requests in flight, then everything else. Idempotent; never rejects. */
@@ -148,6 +151,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
       started.push(() => broker.destroyService(service));
     }
     await broker.start();
+    // Before the key is made: nothing may fail between that and telling it.
+    const ledger = services.includes('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapPlan, bootstrapKey } = config;
     const bootstrapSecret = services.includes('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
     // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the key.
@@ -156,7 +161,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const url = services.includes('gateway') ? await listen(broker) : null;
     if (isKeyUntold) started.pop();
     running = { broker, store };
-    return { url, healthUrl, bootstrapSecret, devLedger, broker, store, stop };
+    return { url, healthUrl, bootstrapSecret, devLedger, ledger, broker, store, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -8,7 +8,6 @@
 import { constants } from 'node:os';
 import type { Logger } from 'pino';
 
-import { call } from './lib/actions/call.ts';
 import { ConfigError, readConfig } from './lib/config.ts';
 import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
@@ -118,8 +117,7 @@ async function main(): Promise<void> {
     log.debug({ err: error }, 'the start failed');
     throw error;
   });
-  const ledger = services.includes('anchoring') ? await call(provec.broker, 'anchoring.info', {}) : null;
-  const { url, healthUrl, bootstrapSecret } = provec;
+  const { url, healthUrl, bootstrapSecret, ledger } = provec;
   const isBootstrapKeyIgnored =
     services.includes('keys') &&
     bootstrapSecret === null &&

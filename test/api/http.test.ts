@@ -103,6 +103,7 @@ describe('media types', () => {
   test.each<[string, Record<string, string>]>([
     ['JSON', { 'content-type': 'application/json' }],
     ['JSON in UTF-8', { 'content-type': 'application/json; charset=utf-8' }],
+    ['with a parameter of another kind', { 'content-type': 'application/json; profile="x"; charset=utf-8' }],
     ['in capitals', { 'content-type': 'Application/JSON; Charset=UTF-8' }],
     ['none', {}],
     ['no encoding', { 'content-type': 'application/json', 'content-encoding': 'identity' }],

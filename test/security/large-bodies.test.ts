@@ -90,7 +90,7 @@ describe('too many of something', () => {
   });
 
   test('a name of a megabyte', async () => {
-    expectRefusal(await send('/collections', `{"name":"${'x'.repeat(MIB)}","dimensions":2}`), 'BODY_TOO_LARGE');
+    expectRefusal(await send('/collections', `{"name":"${'x'.repeat(MIB)}","dimensions":2}`), 'INVALID_ARGUMENT');
     expectRefusal(await send('/collections', `{"name":"${'x'.repeat(200_000)}","dimensions":2}`), 'INVALID_ARGUMENT');
   });
 });

@@ -4,7 +4,6 @@
  * write, and so take part in a group commit.
  */
 import type { StoreErrorKind } from '../port.ts';
-import type { Handover } from './handover.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
 import type { CatalogTables } from './thread/catalog-tables.ts';
 import type { ContradictionTable } from './thread/contradiction-table.ts';
@@ -15,6 +14,7 @@ import type { LogTables } from './thread/log-tables.ts';
 import type { OwnerTable } from './thread/owner-table.ts';
 import type { RecordTables } from './thread/record-tables.ts';
 import type { UsageTables } from './thread/usage-tables.ts';
+import type { Transferred } from './transferred.ts';
 
 /** One thread writes the log and everything small; the other the materialised records, so that no append waits for those. */
 export type Role = 'log' | 'records';
@@ -115,7 +115,7 @@ export type OperationOf<T extends TableName> = keyof (typeof OPERATIONS)[T] & ke
 /** The operations of a table as the main thread has them. */
 export type Remote<T extends TableName> = {
   readonly [O in OperationOf<T>]: Tables[T][O] extends (...args: infer A) => infer R
-    ? (...args: A) => Promise<R extends Handover<infer V> ? V : R>
+    ? (...args: A) => Promise<R extends Transferred<infer V> ? V : R>
     : never;
 };
 

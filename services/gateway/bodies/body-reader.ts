@@ -14,7 +14,8 @@ function isJsonInUtf8(type: string): boolean {
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
   return (
     essence === 'application/json' &&
-    parameters.every((parameter) => parameter === '' || UTF8_PARAMETER.test(parameter))
+    // Others mean nothing to JSON.
+    parameters.every((parameter) => !parameter.startsWith('charset') || UTF8_PARAMETER.test(parameter))
   );
 }
 

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { ShardHead } from '../../../shard/shard-head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
-import { freeBuffers, Handover } from '../handover.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
+import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
 
@@ -84,9 +84,9 @@ export class LogTables {
     return 'committed';
   }
 
-  read(shard: ShardKey, afterSeq: number, maxBytes: number): Handover<LogEntry[]> {
+  read(shard: ShardKey, afterSeq: number, maxBytes: number): Transferred<LogEntry[]> {
     const number = this.#row(shard)?.number;
-    if (number === undefined) return new Handover([], []);
+    if (number === undefined) return new Transferred([], []);
     const sql = `SELECT seq, ${ENTRY} FROM entries
       WHERE shard = ? AND seq > ? ORDER BY seq`;
     // Whoever replays or verifies the log wants what the disk holds.
@@ -104,7 +104,7 @@ export class LogTables {
       }
       return found;
     });
-    return new Handover(
+    return new Transferred(
       entries,
       entries.map(({ body }) => body.buffer as ArrayBuffer),
     );

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
-import { Handover } from '../handover.ts';
 import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
 import { damaged } from '../store-failure.ts';
+import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
 
 /**
@@ -79,7 +79,7 @@ export class RecordTables {
   }
 
   /** Throws StoreError 'damaged' when one of them is there and is no record. */
-  get(shard: ShardKey, ids: string[]): Handover<ArrayBuffer> {
+  get(shard: ShardKey, ids: string[]): Transferred<ArrayBuffer> {
     const writer = new BatchWriter();
     const number = this.#row(shard)?.number;
     const sql = `SELECT ${ROW} FROM records WHERE shard = ? AND id = ?`;
@@ -90,7 +90,7 @@ export class RecordTables {
       writer.put(row);
     }
     const batch = writer.take();
-    return new Handover(batch, [batch]);
+    return new Transferred(batch, [batch]);
   }
 
   /** Begins a scan of the present state, through a connection that has nothing of it cached. */
@@ -118,7 +118,7 @@ export class RecordTables {
   }
 
   /** The next records of a scan, about 1 MiB of them; ends it with the last. */
-  nextBatch(scan: number): Handover<ScannedBatch> {
+  nextBatch(scan: number): Transferred<ScannedBatch> {
     const open = this.#scans.get(scan);
     if (open === undefined) throw new RangeError('the scan is over');
     const writer = new BatchWriter();
@@ -139,7 +139,7 @@ export class RecordTables {
     }
     if (isLast) this.closeScan(scan);
     const batch = writer.take();
-    return new Handover({ batch, unreadable, isLast }, [batch]);
+    return new Transferred({ batch, unreadable, isLast }, [batch]);
   }
 
   /** Idempotent. */

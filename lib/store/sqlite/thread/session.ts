@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { StoreError } from '../../port.ts';
-import { freeBuffers, Handover } from '../handover.ts';
 import {
   type Fault,
   type FromThread,
@@ -12,6 +11,7 @@ import {
   type Tables,
 } from '../requests.ts';
 import { storeFailure } from '../store-failure.ts';
+import { freeBuffers, Transferred } from '../transferred.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { CATALOG_SCHEMA, CatalogTables } from './catalog-tables.ts';
 import { CONTRADICTIONS_SCHEMA, ContradictionTable } from './contradiction-table.ts';
@@ -135,8 +135,8 @@ export class Session {
       return;
     }
     const { result } = outcome;
-    this.#replies.push({ id, result: result instanceof Handover ? result.value : result });
-    if (result instanceof Handover) this.#buffers.push(...result.buffers);
+    this.#replies.push({ id, result: result instanceof Transferred ? result.value : result });
+    if (result instanceof Transferred) this.#buffers.push(...result.buffers);
   }
 
   #flush(): void {

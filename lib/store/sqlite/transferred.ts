@@ -1,5 +1,5 @@
 /** A result whose buffers go over to the main thread instead of being copied. */
-export class Handover<T> {
+export class Transferred<T> {
   readonly value: T;
   readonly buffers: ArrayBuffer[];
   constructor(value: T, buffers: ArrayBuffer[]) {
