@@ -98,6 +98,14 @@ export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
 
+/** One and the same answer whether a key is absent, malformed, unknown, revoked or expired, or its account gone. */
+export function unauthenticated(): ProvecError {
+  return new ProvecError(
+    'UNAUTHENTICATED',
+    'The API key is missing or not valid; send it as "Authorization: Bearer <API key>".',
+  );
+}
+
 /** A 400 INVALID_ARGUMENT that names one field. */
 export function invalidArgument(path: string, expected: string, got: unknown): ProvecError {
   const detail = { path, expected, got: describe(got) };

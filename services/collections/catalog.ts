@@ -17,8 +17,8 @@ import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 
-/** Outcome of a creation: the row, or the plan's number of collections is reached. */
-export type Creation = { outcome: 'created'; row: CollectionRow } | { outcome: 'limit' };
+/** Outcome of a creation: the row; the plan's number of collections is reached; or the account is gone, and the row is dropped. */
+export type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
 
 export class CollectionCatalog {
   #catalog: Catalog;
@@ -40,7 +40,7 @@ export class CollectionCatalog {
     this.#clock = clock;
   }
 
-  /** Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. */
+  /** Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. Of an account that is gone the collection is dropped again. */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
     const options = requestsOf(this.#limits).createCollection.decode(request);
     const createdAt = new Date(this.#clock.wallMs()).toISOString();
@@ -51,7 +51,10 @@ export class CollectionCatalog {
       case 'limit':
         return { outcome: 'limit' };
       case 'created':
-        return { outcome: 'created', row };
+        if ((await this.#catalog.getAccount(accountId)) !== null) return { outcome: 'created', row };
+        // Its key was still in the cache of this node when the account was deleted: it is nobody's.
+        await this.#catalog.dropCollection(row.id);
+        return { outcome: 'no account', row };
     }
   }
 

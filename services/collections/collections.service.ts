@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionsActions } from '../../lib/actions/collections.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { ProvecError, unauthenticated } from '../../lib/errors.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { decodeId } from '../../lib/records/ids.ts';
@@ -62,6 +62,10 @@ export default function collectionsService({ config, store, clock, log }: Runtim
         const { accountId, ...request } = ctx.params;
         const { collections } = await call(ctx, 'metering.limits', { accountId });
         const creation = await catalog.create(accountId, request, collections);
+        if (creation.outcome === 'no account') {
+          await removal.clear(creation.row);
+          throw unauthenticated();
+        }
         if (creation.outcome === 'limit') return call(ctx, 'metering.refuse', { accountId, limit: 'collections' });
         return collectionView(creation.row, 0);
       },

@@ -1,17 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { ProvecError, unauthenticated } from '../../lib/errors.ts';
 import type { Scope } from '../../lib/store/keys.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
-
-/** One and the same answer whether the header is absent or malformed, or the key unknown, revoked or expired. */
-const unauthenticated = () =>
-  new ProvecError(
-    'UNAUTHENTICATED',
-    'The API key is missing or not valid; send it as "Authorization: Bearer <API key>".',
-  );
 
 /** Who sent the request. Throws UNAUTHENTICATED, or whatever kept the keys service from answering. */
 export async function authenticate(caller: Caller, authorization: string | undefined): Promise<Identity> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
-import { notFound } from '../../lib/errors.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { AccountRow } from '../../lib/store/catalog.ts';
@@ -60,14 +60,27 @@ export class Accounts {
     return viewOf(row);
   }
 
-  /** Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND. */
+  /** Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND, and UNAVAILABLE while collections keep coming. */
   async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
     if ((await this.#store.catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
     for (let round = 0; round < DROP_ROUNDS_MAX; round++) {
       await dropCollections();
-      if ((await this.#store.catalog.countCollections(id)) === 0) break;
+      if ((await this.#store.catalog.countCollections(id)) > 0) continue;
+      if (await this.#deleteEmpty(id)) return;
     }
-    await this.#store.catalog.deleteAccount(id);
+    const message = 'The account goes on creating collections; revoke its keys, and try again.';
+    throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+  }
+
+  /** False when it owns a collection again. */
+  async #deleteEmpty(id: string): Promise<boolean> {
+    try {
+      await this.#store.catalog.deleteAccount(id);
+      return true;
+    } catch (error) {
+      if ((await this.#store.catalog.countCollections(id)) > 0) return false;
+      throw error;
+    }
   }
 
   /**

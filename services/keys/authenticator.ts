@@ -1,5 +1,5 @@
 import type { Identity } from '../../lib/actions/keys.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { unauthenticated } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { Store } from '../../lib/store/port.ts';
@@ -49,11 +49,4 @@ export class Authenticator {
   #isExpired(key: KeyRow): boolean {
     return key.expiresAt !== null && Date.parse(key.expiresAt) <= this.#clock.wallMs();
   }
-}
-
-function unauthenticated(): ProvecError {
-  return new ProvecError(
-    'UNAUTHENTICATED',
-    'No valid API key was sent: it is missing, unknown, revoked or expired. Send the header "Authorization: Bearer <API key>".',
-  );
 }

@@ -76,6 +76,28 @@ describe('creating', () => {
   });
 });
 
+test("what a key of a deleted account still creates is nobody's, and goes at once", async () => {
+  const account = await harness.account('enterprise');
+  const { catalog } = harness.store;
+  const { createCollection } = catalog;
+  catalog.createCollection = async (row, most) => {
+    const outcome = await createCollection.call(catalog, row, most);
+    const getAccount = catalog.getAccount;
+    catalog.getAccount = async () => {
+      catalog.getAccount = getAccount;
+      return null;
+    };
+    return outcome;
+  };
+  try {
+    const create = harness.call('collections.create', { accountId: account, name: 'late', dimensions: 2 });
+    await expect(create).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  } finally {
+    catalog.createCollection = createCollection;
+  }
+  expect(await harness.call('collections.list', { accountId: account })).toEqual({ collections: [] });
+});
+
 describe('finding', () => {
   test("another account's collection is as absent as one that never was", async () => {
     const other = await harness.account('enterprise');

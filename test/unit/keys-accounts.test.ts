@@ -86,6 +86,20 @@ describe('accounts', () => {
     expect(await store.keys.count(other.account.id)).toBe(1);
   });
 
+  test('an account that goes on creating collections is not deleted, and its operator told', async () => {
+    const { account, key } = await newAccount();
+    const { countCollections } = store.catalog;
+    store.catalog.countCollections = async (id) => (id === account.id ? 1 : countCollections(id));
+    try {
+      const refused = await refusal(node.call('keys.deleteAccount', { id: account.id }));
+      expect(refused).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
+    } finally {
+      store.catalog.countCollections = countCollections;
+    }
+    await node.call('keys.authenticate', { secret: key.secret! });
+    expect(await node.call('keys.deleteAccount', { id: account.id })).toEqual({ deleted: true });
+  });
+
   test('a key whose account is gone opens nothing', async () => {
     const secret = `pv_live_${'k'.repeat(43)}`;
     await store.keys.create(

@@ -5,6 +5,8 @@ import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
+/** Means nothing to JSON. */
+const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
 /** Not worth growing for. */
 const FIRST_BYTES = 64 * 1024;
 const GROWTH = 8;
@@ -14,8 +16,9 @@ function isJsonInUtf8(type: string): boolean {
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
   return (
     essence === 'application/json' &&
-    // Others mean nothing to JSON.
-    parameters.every((parameter) => !parameter.startsWith('charset') || UTF8_PARAMETER.test(parameter))
+    parameters.every(
+      (parameter) => parameter === '' || UTF8_PARAMETER.test(parameter) || OTHER_PARAMETER.test(parameter),
+    )
   );
 }
 
