@@ -1,14 +1,12 @@
+import { type JsonSchema, ref } from '../json-schema.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import type { CONDITIONS, LOGICAL } from './parse.ts';
 
-type Schema = Readonly<Record<string, unknown>>;
-
-const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-const SCALAR: Schema = {
+const SCALAR: JsonSchema = {
   description: 'Compared for equality; a list field matches by any of its elements.',
   anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
 };
-const ORDERED: Schema = {
+const ORDERED: JsonSchema = {
   description: 'Numbers are compared with numbers, strings with strings.',
   anyOf: [{ type: 'string' }, { type: 'number' }],
 };
@@ -17,11 +15,11 @@ const ORDERED: Schema = {
  * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over the whole filter), as components of an OpenAPI document: of every
  * operator that `parseFilter` knows, and of no other.
  */
-export function filterSchemas(limits: Limits): Readonly<Record<string, Schema>> {
+export function filterSchemas(limits: Limits): Readonly<Record<string, JsonSchema>> {
   const scalars = { type: 'array', items: ref('FilterScalar'), maxItems: limits.filterMaxInValues };
   const filters = { type: 'array', items: ref('Filter'), minItems: 1 };
-  const logical: Record<(typeof LOGICAL)[number], Schema> = { $and: filters, $or: filters, $not: ref('Filter') };
-  const conditions: Record<(typeof CONDITIONS)[number], Schema> = {
+  const logical: Record<(typeof LOGICAL)[number], JsonSchema> = { $and: filters, $or: filters, $not: ref('Filter') };
+  const conditions: Record<(typeof CONDITIONS)[number], JsonSchema> = {
     $eq: ref('FilterScalar'),
     $ne: ref('FilterScalar'),
     $gt: ref('FilterOrdered'),

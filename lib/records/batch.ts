@@ -8,3 +8,9 @@ export interface RecordBatch {
   vectors: Float32Array;
   metadata: string[];
 }
+
+/** Bytes of its vectors, and characters of its ids and metadata. */
+export function batchBytes({ ids, metadata, vectors }: RecordBatch): number {
+  const characters = (texts: string[]) => texts.reduce((total, text) => total + text.length, 0);
+  return vectors.byteLength + characters(ids) + characters(metadata);
+}

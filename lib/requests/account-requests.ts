@@ -23,12 +23,13 @@ const expiry: Field<string | null> = {
   },
 };
 
-const plan = oneOf('Its limits.', PLAN_NAMES);
+export const plan = oneOf('Its limits.', PLAN_NAMES);
+export const scopes = someOf('What the key may do; they do not imply each other.', SCOPES);
 
 export const createKeyRequest = ({ keyNameMaxChars }: Limits) =>
   new RequestKind({
     name: label('For people.', keyNameMaxChars),
-    scopes: optional(someOf('What the key may do; they do not imply each other.', SCOPES), [...SCOPES]),
+    scopes: optional(scopes, [...SCOPES]),
     expires_at: optional(expiry, null),
   });
 

@@ -5,11 +5,9 @@
  * names the path.
  */
 import { describe, invalidArgument, type ProvecError } from '../errors.ts';
+import { type JsonSchema, ref } from '../json-schema.ts';
 import { invalid, together } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
-
-/** A JSON Schema (2020-12) as OpenAPI 3.1 uses it. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What a value is held against beside the limits. */
 export interface DecodeContext {
@@ -118,5 +116,5 @@ export function optional<T>(field: Field<T>, ...[fallback]: [T?]): OptionalField
 
 /** The same field, which the document describes under `name` among its components. */
 export function component<T>(name: string, field: Field<T>): Field<T> {
-  return { ...field, schema: { $ref: `#/components/schemas/${name}` } };
+  return { ...field, schema: ref(name) };
 }

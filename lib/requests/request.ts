@@ -1,6 +1,7 @@
 import { isProvecError, type ProvecError } from '../errors.ts';
+import type { JsonSchema } from '../json-schema.ts';
 import { invalid, type JsonObject, refuseUnknownFields, together } from '../records/fields.ts';
-import type { DecodeContext, Field, FieldWithFallback, JsonSchema, OptionalField } from './field.ts';
+import type { DecodeContext, Field, FieldWithFallback, OptionalField } from './field.ts';
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 

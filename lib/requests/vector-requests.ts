@@ -1,22 +1,13 @@
 import { CONSISTENCIES } from '../actions/collections.ts';
 import { parseFilter } from '../filter/parse.ts';
+import { type JsonSchema, ref } from '../json-schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
 import type { JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds } from '../records/ids.ts';
 import { decodeVector } from '../records/vector.ts';
-import {
-  component,
-  type DecodeContext,
-  type Field,
-  finiteNumber,
-  flag,
-  integer,
-  type JsonSchema,
-  oneOf,
-  optional,
-} from './field.ts';
+import { component, type DecodeContext, type Field, finiteNumber, flag, integer, oneOf, optional } from './field.ts';
 import { RequestKind } from './request.ts';
 
 export const recordId = (limits: Limits): Field<string> => ({
@@ -41,7 +32,7 @@ export const vector = (limits: Limits, description: string): Field<Float32Array>
 const ids = (limits: Limits): Field<string[]> => ({
   schema: {
     type: 'array',
-    items: component('RecordId', recordId(limits)).schema,
+    items: ref('RecordId'),
     minItems: 1,
     maxItems: limits.idsPerRequestMax,
   },
@@ -53,7 +44,7 @@ export function recordSchema(limits: Limits): JsonSchema {
   const values = 'As many as the collection has dimensions; stored as float32. For `cosine` not all zero.';
   const { metadataMaxBytes, metadataMaxLevels } = limits;
   const properties: Record<(typeof RECORD_FIELDS)[number], JsonSchema> = {
-    id: component('RecordId', recordId(limits)).schema,
+    id: ref('RecordId'),
     values: vector(limits, values).schema,
     metadata: {
       type: 'object',
@@ -68,7 +59,7 @@ const records = (limits: Limits): Field<RecordBatch> => ({
   schema: {
     type: 'array',
     description: 'Of records with one id the last wins.',
-    items: { $ref: '#/components/schemas/Record' },
+    items: ref('Record'),
     minItems: 1,
     maxItems: limits.recordsPerUpsertMax,
   },
@@ -80,7 +71,7 @@ const records = (limits: Limits): Field<RecordBatch> => ({
 
 /** Checked, and left as it was sent. */
 const filter = (limits: Limits): Field<JsonObject> => ({
-  schema: { $ref: '#/components/schemas/Filter' },
+  schema: ref('Filter'),
   decode(value, path) {
     parseFilter(value, limits, path);
     return value as JsonObject;

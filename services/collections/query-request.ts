@@ -1,6 +1,5 @@
 import type { CollectionQuery } from '../../lib/actions/collections.ts';
 import type { QueryOptions } from '../../lib/actions/shards.ts';
-import { parseFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -24,7 +23,8 @@ export function readQuery(row: CollectionRow, request: CollectionQuery, limits: 
     allowPartial,
     ...options
   } = requestsOf(limits).query.decode(request, { shape: row });
-  const filters = filter !== undefined && parseFilter(filter, limits) !== null;
+  // `{}` filters nothing.
+  const filters = filter !== undefined && Object.keys(filter).length > 0;
   return {
     options: { ...options, filter: filters ? filter : null, scoreThreshold },
     like: vector === undefined ? { id: id! } : { vector },

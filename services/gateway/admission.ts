@@ -9,7 +9,7 @@ import { isCollectionName } from '../../lib/collection-name.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
-import type { RecordBatch } from '../../lib/records/batch.ts';
+import { batchBytes } from '../../lib/records/batch.ts';
 import type { RequestName } from '../../lib/requests/requests.ts';
 import type { Metric } from '../../lib/store/catalog.ts';
 import { authenticate, authenticateOperator, requireScope } from './authentication.ts';
@@ -38,6 +38,8 @@ export interface AdmissionParts {
   queues: Queues;
   metrics: OverloadMetrics;
   arrivalsMax: number;
+  /** Of the calendar. */
+  nowMs(): number;
   /** Told how long a body took from when its turn had come until it was checked, waiting for a thread included. */
   onParsed(seconds: number): void;
 }
@@ -128,11 +130,11 @@ export class Admission {
     shape: Shape | null,
     visitor: Visitor,
   ): Promise<unknown> {
-    const { bodies, limits, onParsed } = this.#parts;
+    const { bodies, limits, nowMs, onParsed } = this.#parts;
     const receivedBytes = bytes.byteLength;
     const startedMs = performance.now();
     try {
-      const body: unknown = await bodies.decode(kind, bytes, { limits, shape }, visitor);
+      const body: unknown = await bodies.decode(kind, bytes, { limits, shape, nowMs: nowMs() }, visitor);
       // What is handed on is there until the action has ended. Small numbers are shorter as text, by half at most.
       exchange.body?.resize(
         kind === 'upsert' ? Math.min(receivedBytes, batchBytes((body as Bodies['upsert']).records)) : receivedBytes,
@@ -151,11 +153,6 @@ function visitorOf(exchange: Exchange, { queue }: Route, shape: Shape | null): V
     width: queue === 'query' && shape !== null ? shape.shards : 1,
     whenGone: (leave) => exchange.whenGone(leave),
   };
-}
-
-function batchBytes({ ids, metadata, vectors }: RecordBatch): number {
-  const characters = (texts: string[]) => texts.reduce((total, text) => total + text.length, 0);
-  return vectors.byteLength + characters(ids) + characters(metadata);
 }
 
 async function resolve(caller: Caller, accountId: string, name: string): Promise<Shape> {

@@ -112,6 +112,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     queues,
     metrics: overload,
     arrivalsMax: bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests,
+    nowMs: () => clock.wallMs(),
     onParsed: (seconds) => metrics.observeParse(seconds),
   });
   let router: Router | null = null;

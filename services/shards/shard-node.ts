@@ -13,7 +13,7 @@ import type {
 } from '../../lib/actions/shards.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { outOfCapacity } from '../../lib/out-of-capacity.ts';
-import type { RecordBatch } from '../../lib/records/batch.ts';
+import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Clock, Runtime } from '../../lib/runtime.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/shard-head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
@@ -174,7 +174,7 @@ export class ShardNode {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     // Only once it is open does the shard count against the memory limit.
     return this.#residency.use(shard, async (actor) => {
-      await this.#admit(batch.vectors.byteLength * 2 + textLength(batch.ids) + textLength(batch.metadata));
+      await this.#admit(batch.vectors.byteLength + batchBytes(batch));
       return actor.write({ kind: 'upsert', batch }, deadlineMs);
     });
   }
@@ -361,5 +361,3 @@ export class ShardNode {
     }
   }
 }
-
-const textLength = (texts: readonly string[]): number => texts.reduce((sum, { length }) => sum + length, 0);

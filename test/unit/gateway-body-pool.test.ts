@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
 import { BodyPool } from '../../services/gateway/bodies/body-pool.ts';
 
-const context = { limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
+const context = { nowMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
 const visitor = { account: 'a', width: 1, whenGone: () => () => undefined };
 
 let turns = 0;

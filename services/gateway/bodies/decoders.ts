@@ -8,10 +8,8 @@ import { EACH, type VectorPlace } from './lifted-vectors.ts';
 export interface BodyContext {
   limits: Limits;
   shape: NonNullable<DecodeContext['shape']> | null;
+  nowMs: number;
 }
-
-/** Of the others the edge only knows the fields: the values are as they were sent, and their services check them. */
-const CHECKED_HERE: readonly RequestName[] = ['upsert', 'query', 'fetch', 'delete'];
 
 /** What the edge makes of each kind of body. */
 export type Bodies = { [N in RequestName]: DecodedRequest<N> };
@@ -30,5 +28,5 @@ export function decodeBody<N extends RequestName>(kind: N, bytes: Uint8Array, co
   const bounds = { levelsMax: context.limits.jsonMaxLevels, keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys };
   const body = parseJsonBody(bytes, bounds, vectorPlace(kind, context));
   request.refuseUnknown(body);
-  return (CHECKED_HERE.includes(kind) ? request.decode(body, context) : body) as Bodies[N];
+  return request.decode(body, context) as Bodies[N];
 }

@@ -1,10 +1,6 @@
-import { PLAN_NAMES } from '../../../lib/plans.ts';
-import { SCOPES } from '../../../lib/store/keys.ts';
+import { plan, scopes } from '../../../lib/requests/account-requests.ts';
 import type { RouteText } from './operation.ts';
 import { flag, integer, list, nullable, object, ref, type Schema, type Schemas, text, time } from './schema.ts';
-
-const PLAN: Schema = { type: 'string', enum: [...PLAN_NAMES] };
-const SCOPE_LIST = list({ type: 'string', enum: [...SCOPES] }, { minItems: 1, uniqueItems: true });
 
 const COUNTS = {
   write_count: 'Records upserted this month.',
@@ -21,7 +17,7 @@ export function accountSchemas(): Schemas {
     id: text('For revoking.'),
     name: text('As given.'),
     key_prefix: text('First 12 characters of the secret.'),
-    scopes: SCOPE_LIST,
+    scopes: scopes.schema,
     created_at: time('ISO 8601 UTC.'),
     expires_at: nullable(time('ISO 8601 UTC.')),
     last_used_at: nullable(time('To the minute.')),
@@ -30,7 +26,7 @@ export function accountSchemas(): Schemas {
   return {
     Usage: object({
       month: text('UTC month.', { pattern: '^\\d{4}-\\d{2}$' }),
-      plan: PLAN,
+      plan: plan.schema,
       usage: counts((description) => integer(description, { minimum: 0 })),
       limits: counts((description) => nullable(integer(`${description} Null: no limit.`, { minimum: 0 }))),
       resets_at: time('When the monthly counts start anew.'),
@@ -38,7 +34,12 @@ export function accountSchemas(): Schemas {
     }),
     ApiKey: object(key),
     NewApiKey: object({ ...key, secret: text('Shown this once.') }),
-    Account: object({ id: text('UUID.'), name: text('As given.'), plan: PLAN, created_at: time('ISO 8601 UTC.') }),
+    Account: object({
+      id: text('UUID.'),
+      name: text('As given.'),
+      plan: plan.schema,
+      created_at: time('ISO 8601 UTC.'),
+    }),
   };
 }
 

@@ -1,10 +1,10 @@
-import type { JsonSchema } from '../../../lib/requests/field.ts';
+import type { JsonSchema } from '../../../lib/json-schema.ts';
 import type { Fields } from '../../../lib/requests/request.ts';
 
+export { ref } from '../../../lib/json-schema.ts';
 export type Schema = JsonSchema;
 export type Schemas = Readonly<Record<string, Schema>>;
 
-export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 export const text = (description: string, more: Schema = {}): Schema => ({ type: 'string', description, ...more });
 export const integer = (description: string, more: Schema = {}): Schema => ({ type: 'integer', description, ...more });
 export const flag = (description: string, more: Schema = {}): Schema => ({ type: 'boolean', description, ...more });
