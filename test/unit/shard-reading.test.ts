@@ -97,7 +97,8 @@ function startHost() {
       if (message.id !== null) reply = message;
     },
     () => undefined,
-    { nowMs: () => nowMs },
+    // A clock that stands still would have the system's timers come again for ever.
+    { nowMs: () => nowMs, timers: { after: () => () => undefined } },
   );
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
     host.receive({ id: 1, op, params });
