@@ -48,6 +48,11 @@ export interface ShardLog {
   heads(collectionId: string): Promise<Map<number, ShardHead>>;
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;
+  /**
+   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what was appended there (log-link.ts), or is missing between others;
+   * null when all are sound. Reads every one of them.
+   */
+  audit(shard: ShardKey, throughSeq: number): Promise<number | null>;
   /** The lowest seq still in the log; null when it is empty. */
   firstSeq(shard: ShardKey): Promise<number | null>;
 }

@@ -106,6 +106,27 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await log.firstSeq(beside)).toBe(1);
     });
 
+    test('an audit finds nothing in a log that is as it was written, trimmed or not, on whatever connection', async () => {
+      const shard = `${newCollection().id}.0`;
+      const { log } = subject.store;
+      expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+      const kinds = ['open', 'write', 'void', 'write'] as const;
+      for (let seq = 1; seq <= 40; seq++) {
+        const tally = seq % 3 === 0 ? { accountId: account, month: '2026-11', writes: 1, vectors: 1 } : null;
+        const body = seq === 7 ? Buffer.alloc(3 * MIB, 7) : new Uint8Array(seq);
+        await log.append(entry(shard, seq, { kind: kinds[seq % 4], tally, body }));
+      }
+      expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+      await log.trim(shard, 5);
+      expect(await log.audit(shard, 20)).toBeNull();
+      const reopened = (await subject.reopen()).log;
+      await reopened.append(entry(shard, 41));
+      expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+      await reopened.trim(shard, 41);
+      await reopened.append(entry(shard, 42));
+      expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+    });
+
     test('survives a restart', async () => {
       const { id } = newCollection();
       const entries = [1, 2, 3].map((seq) => entry(`${id}.3`, seq));

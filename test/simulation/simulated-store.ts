@@ -81,6 +81,7 @@ export class SimulatedStore {
       anchors: { get: async () => null },
       contradictions: {
         record: async (_shard: string, { reason }: { reason: string }) => this.#onContradiction(reason),
+        list: async () => [],
       },
       freeBytes: async () => null,
     };
@@ -107,6 +108,7 @@ export class SimulatedStore {
           const from = Math.max(afterSeq, trimmedThrough);
           return log.slice(from, from + (maxBytes === 1 ? 1 : ENTRIES_PER_READ));
         }),
+      audit: async () => null,
       head: (shard) => read(shard, ({ log }) => log.at(-1)?.head ?? null),
       heads: async () => new Map(),
       trim: (shard, throughSeq) =>

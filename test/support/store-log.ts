@@ -10,6 +10,7 @@ export function withLog(changes: (real: ShardLog) => Partial<ShardLog>): (store:
       read: (...given) => real.read(...given),
       head: (key) => real.head(key),
       heads: (id) => real.heads(id),
+      audit: (...given) => real.audit(...given),
       trim: (...given) => real.trim(...given),
       firstSeq: (key) => real.firstSeq(key),
       ...changes(real),

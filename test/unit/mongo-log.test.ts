@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Binary } from 'mongodb';
+import { Binary, type Collection } from 'mongodb';
 import { Connection } from '../../lib/store/mongo/connection.ts';
-import { shardPart } from '../../lib/store/mongo/document-id.ts';
+import { joined, numberPart, shardPart } from '../../lib/store/mongo/document-id.ts';
 import type { EntryDocument } from '../../lib/store/mongo/log-entry-codec.ts';
 import { SplitBodies } from '../../lib/store/mongo/split-bodies.ts';
 import type { Store } from '../../lib/store/port.ts';
@@ -111,6 +111,32 @@ if (isMongoThere(start)) {
         await entries.replaceOne({ _id: second._id }, second);
       }
       expect((await owner.log.read(shard, 0, MIB))[1].kind).toBe('write');
+    });
+
+    test.each<{
+      what: string;
+      seq: number;
+      change: (entries: Collection<EntryDocument>, id: string) => Promise<unknown>;
+    }>([
+      {
+        what: 'a body',
+        seq: 4,
+        change: (entries, _id) =>
+          entries.updateOne({ _id }, { $set: { body: new Binary(Buffer.from('x')), bodyBytes: 1 } }),
+      },
+      { what: 'an epoch', seq: 5, change: (entries, _id) => entries.updateOne({ _id }, { $set: { epoch: 9 } }) },
+      { what: 'no link', seq: 3, change: (entries, _id) => entries.updateOne({ _id }, { $unset: { link: '' } }) },
+      { what: 'an entry taken out', seq: 6, change: (entries, _id) => entries.deleteOne({ _id }) },
+    ])('an audit finds $what', async ({ seq, change }) => {
+      const shard = newShard();
+      for (let next = 1; next <= 8; next++) await (next % 2 ? owner : deposed).log.append(entry(shard, next));
+      expect(await owner.log.audit(shard, 8)).toBeNull();
+      const entries = database.db.collection<EntryDocument>('log');
+      const _id = joined(shardPart(shard), numberPart(seq));
+      expect(await entries.countDocuments({ _id })).toBe(1);
+      await change(entries, _id);
+      expect(await owner.log.audit(shard, 8)).toBe(seq);
+      expect(await owner.log.audit(shard, seq - 1)).toBeNull();
     });
 
     test('a body of more than 16 MB comes back, and goes with its entry', async () => {

@@ -160,6 +160,32 @@ describe('without room', () => {
   });
 });
 
+test.each([
+  ['a body', 4, `UPDATE entries SET body = x'00' WHERE seq = 4`],
+  ['a root', 5, `UPDATE entries SET hash = zeroblob(32) WHERE seq = 5`],
+  [
+    'a tally',
+    6,
+    `UPDATE entries SET tally = '{"accountId":"x","month":"2026-11","writes":1,"vectors":1}' WHERE seq = 6`,
+  ],
+  ['an epoch and its checksum', 2, `UPDATE entries SET epoch = 9, checksum = 0 WHERE seq = 2`],
+  ['a link', 7, `UPDATE entries SET link = zeroblob(32) WHERE seq = 7`],
+  ['the link before', 7, `UPDATE entries SET before = zeroblob(32) WHERE seq = 7`],
+  [
+    'two entries that changed places',
+    3,
+    'UPDATE entries SET seq = 99 WHERE seq = 3; UPDATE entries SET seq = 3 WHERE seq = 8; UPDATE entries SET seq = 8 WHERE seq = 99',
+  ],
+  ['an entry that was taken out', 6, `DELETE FROM entries WHERE seq = 6`],
+  ['entries that were taken off the end', 9, `DELETE FROM entries WHERE seq >= 9`],
+])('an audit of the log finds %s', async (_, seq, sql) => {
+  for (let next = 1; next <= 10; next++) await store.log.append(entry(SHARD, next));
+  expect(await store.log.audit(SHARD, Number.MAX_SAFE_INTEGER)).toBeNull();
+  intrude('log.db', (file) => file.exec(sql));
+  expect(await store.log.audit(SHARD, Number.MAX_SAFE_INTEGER)).toBe(seq);
+  expect(await store.log.audit(SHARD, seq - 1)).toBeNull();
+});
+
 test('no commit waits for whoever keeps the leases', async () => {
   await store.log.append(entry(SHARD, 1));
   const other = new DatabaseSync(join(folder, 'leases.db'));
@@ -334,8 +360,8 @@ test('a WAL is taken over into its file while the store is open, and is gone whe
 });
 
 test.each([
-  [2, /of an earlier version .* start with an empty directory/],
-  [4, /knows formats up to 3: start it with the newer version/],
+  [STORE_FORMAT - 1, /of an earlier version .* start with an empty directory/],
+  [STORE_FORMAT + 1, /knows formats up to \d+: start it with the newer version/],
 ])('a folder of format %i is refused with what to do', async (format, advice) => {
   await store.close();
   await writeFile(join(folder, 'provec.json'), JSON.stringify({ format, createdBy: 'provec' }));

@@ -2,8 +2,8 @@ import { StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
-/** The layout of the documents; a service refuses a database of a later one. */
-const FORMAT = 1;
+/** The layout of the documents; a service refuses a database of any other. */
+const FORMAT = 2;
 const ID = 'format';
 
 interface FormatDocument {
@@ -12,7 +12,7 @@ interface FormatDocument {
   createdBy: string;
 }
 
-/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of a later format, or of none that can be read. */
+/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, or of none that can be read. */
 export async function checkFormat(connection: Connection): Promise<void> {
   const formats = connection.collection<FormatDocument>('format');
   const found = await formats.findOne({ _id: ID });
@@ -33,6 +33,12 @@ export async function checkFormat(connection: Connection): Promise<void> {
     throw new StoreError(
       'damaged',
       `The database has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+    );
+  }
+  if (format < FORMAT) {
+    throw new StoreError(
+      'damaged',
+      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${FORMAT} only: start with an empty database, and write the records again from where they came.`,
     );
   }
 }

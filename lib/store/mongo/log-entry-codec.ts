@@ -17,6 +17,9 @@ export interface EntryDocument {
   bodyBytes: number;
   body?: Binary;
   parts?: number;
+  /** See log-link.ts. */
+  before: Binary;
+  link: Binary;
 }
 
 /** The part of an entry that a reader chooses by. */
@@ -24,8 +27,14 @@ export type EntryOutline = Pick<EntryDocument, '_id' | 'bodyBytes' | 'parts' | '
 
 const KINDS = ['write', 'open', 'void'];
 
-/** `parts`: the body lies in so many parts; 0: in the entry. */
-export function encodeEntry(shard: string, entry: LogEntry, parts: number): EntryDocument {
+/** `parts`: the body lies in so many parts; 0: in the entry. `link` is its own, and `before` that of the entry before it. */
+export function encodeEntry(
+  shard: string,
+  entry: LogEntry,
+  parts: number,
+  before: Uint8Array,
+  link: Uint8Array,
+): EntryDocument {
   const { seq, epoch, entryId, kind, head, tally, body } = entry;
   const document: EntryDocument = {
     _id: joined(shard, numberPart(seq)),
@@ -35,6 +44,8 @@ export function encodeEntry(shard: string, entry: LogEntry, parts: number): Entr
     head: encodeHead(head),
     tally: tally && { accountId: tally.accountId, month: tally.month, writes: tally.writes, vectors: tally.vectors },
     bodyBytes: body.byteLength,
+    before: new Binary(before),
+    link: new Binary(link),
   };
   if (tally && (tally.writes !== 0 || tally.vectors !== 0)) document.uncounted = idPart(tally.accountId);
   if (parts > 0) document.parts = parts;

@@ -18,10 +18,12 @@ import type { Collection } from 'mongodb';
 import type { ShardHead } from '../../shard/shard-head.ts';
 import type { ShardKey } from '../../shard/shard-key.ts';
 import type { LogEntry, ShardLog } from '../log.ts';
+import { type LinkedSeq, linkAfter, NO_LINK } from '../log-link.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
-import { decodeHead } from './head-codec.ts';
+import { bytesOf, decodeHead } from './head-codec.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
+import { auditEntries, digest } from './log-audit.ts';
 import { decodeEntry, type EntryDocument, type EntryOutline, encodeEntry } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { LogTrimming } from './log-trimming.ts';
@@ -41,8 +43,8 @@ export class MongoLog implements ShardLog {
   readonly #bodies: SplitBodies;
   readonly #trimming: LogTrimming;
   readonly #turns = new KeyedMutex();
-  /** The newest seq that this process knows of; more may have come from elsewhere. */
-  readonly #newest = new LRUCache<string, number>({ max: NEWEST_KEPT });
+  /** The newest entry that this process knows of; more may have come from elsewhere. */
+  readonly #newest = new LRUCache<string, LinkedSeq>({ max: NEWEST_KEPT });
 
   constructor(connection: Connection, entries: Collection<EntryDocument>, shards: LogShards, folding: TallyFolding) {
     this.#connection = connection;
@@ -87,6 +89,15 @@ export class MongoLog implements ShardLog {
     await this.#connection.run('write', 'trimming the log', () => this.#trimming.trim(shard, throughSeq));
   }
 
+  async audit(shard: ShardKey, throughSeq: number): Promise<number | null> {
+    return this.#connection.run('read', 'auditing the log', async () => {
+      const trimmed = await this.#shards.trimmedThrough(shardPart(shard));
+      const altered = await auditEntries(this.#entries, this.#bodies, shard, trimmed, throughSeq);
+      // What was trimmed meanwhile has lost its body.
+      return altered !== null && altered <= (await this.#shards.trimmedThrough(shardPart(shard))) ? null : altered;
+    });
+  }
+
   async firstSeq(shard: ShardKey): Promise<number | null> {
     const part = shardPart(shard);
     return this.#connection.run('read', 'reading the log', async () => {
@@ -112,14 +123,16 @@ export class MongoLog implements ShardLog {
 
   async #append(shard: string, entry: LogEntry): Promise<'committed' | 'conflict'> {
     const { seq, kind } = entry;
-    if (await this.#connection.reading('reading a head', () => this.#isTaken(shard, seq, kind))) return 'conflict';
+    const before = await this.#connection.reading('reading a head', () => this.#linkBefore(shard, seq, kind));
+    if (before === 'taken') return 'conflict';
     // Without their entry the parts are nothing, so nothing of the call is there when they fail.
     const parts = await this.#connection.reading('storing the body of a log entry', () =>
       this.#bodies.write(shard, entry),
     );
+    const link = linkAfter(before, entry, await digest(entry.body));
     try {
-      await this.#entries.insertOne(encodeEntry(shard, entry, parts));
-      this.#newest.set(shard, Math.max(seq, this.#newest.get(shard) ?? 0));
+      await this.#entries.insertOne(encodeEntry(shard, entry, parts, before, link));
+      if (seq > (this.#newest.get(shard)?.seq ?? 0)) this.#newest.set(shard, { seq, link });
       return 'committed';
     } catch (error) {
       this.#newest.delete(shard);
@@ -136,23 +149,26 @@ export class MongoLog implements ShardLog {
     if (there?.entryId !== entry.entryId) await this.#bodies.remove(shard, entry);
   }
 
-  /** Whether the seq is known to be taken. Throws RangeError where it would leave a gap. */
-  async #isTaken(shard: string, seq: number, kind: LogEntry['kind']): Promise<boolean> {
+  /** The link that an entry at `seq` follows, or 'taken' where it is known that the seq is. Throws RangeError where it would leave a gap. */
+  async #linkBefore(shard: string, seq: number, kind: LogEntry['kind']): Promise<Uint8Array | 'taken'> {
     let newest = this.#newest.get(shard);
-    if (newest === undefined || seq > newest + 1) {
-      newest = (await this.#newestSeq(shard)) ?? 0;
-      if (newest === 0) await this.#shards.register(shard);
+    if (newest === undefined || seq > newest.seq + 1) {
+      newest = (await this.#newestLink(shard)) ?? { seq: 0, link: NO_LINK };
+      if (newest.seq === 0) await this.#shards.register(shard);
       this.#newest.set(shard, newest);
     }
-    if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
+    if (seq > newest.seq + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest.seq}`);
+    if (seq === newest.seq + 1) return newest.link;
     // A `void` is for closing a gap that a failover left; there the insert alone decides.
-    if (seq <= newest && kind === 'void') return seq <= (await this.#shards.trimmedThrough(shard));
-    return seq <= newest;
+    if (kind !== 'void' || seq <= (await this.#shards.trimmedThrough(shard))) return 'taken';
+    const _id = joined(shard, numberPart(seq - 1));
+    const found = await this.#entries.findOne({ _id }, { projection: { link: 1 } });
+    return bytesOf(found?.link) ?? NO_LINK;
   }
 
-  async #newestSeq(shard: string): Promise<number | null> {
+  async #newestLink(shard: string): Promise<LinkedSeq | null> {
     const found = await this.#newestOf(shard);
-    return found && lastNumber(found._id);
+    return found && { seq: lastNumber(found._id), link: bytesOf(found.link) ?? NO_LINK };
   }
 
   async #head(shard: string): Promise<ShardHead | null> {
@@ -160,8 +176,8 @@ export class MongoLog implements ShardLog {
     return found && decodeHead(found.head);
   }
 
-  async #newestOf(shard: string): Promise<Pick<EntryDocument, '_id' | 'head'> | null> {
-    const newest = this.#entries.find({ _id: under(shard) }).project<EntryDocument>({ head: 1 });
+  async #newestOf(shard: string): Promise<Pick<EntryDocument, '_id' | 'head' | 'link'> | null> {
+    const newest = this.#entries.find({ _id: under(shard) }).project<EntryDocument>({ head: 1, link: 1 });
     return (await newest.sort({ _id: -1 }).limit(1).toArray())[0] ?? null;
   }
 

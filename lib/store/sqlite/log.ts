@@ -2,10 +2,12 @@ import type { ShardLog } from '../log.ts';
 import type { StoreThread } from './store-thread.ts';
 
 const TRIM_SLICE_ENTRIES = 256;
+/** Appends wait for one slice at most. */
+const AUDIT_SLICE_BYTES = 2 * 2 ** 20;
 
 /** The log, as the main thread sees it. */
 export function logOf(thread: StoreThread): ShardLog {
-  const { trimSlice, ...tables } = thread.remote('log');
+  const { trimSlice, auditSlice, ...tables } = thread.remote('log');
   return {
     ...tables,
 
@@ -15,6 +17,12 @@ export function logOf(thread: StoreThread): ShardLog {
       const body = new Uint8Array(entry.body);
       const head = { ...entry.head, hash: new Uint8Array(entry.head.hash) };
       return thread.call('log', 'append', [{ ...entry, head, body }], body.byteLength, [body.buffer]);
+    },
+
+    async audit(shard, throughSeq) {
+      let slice = await auditSlice(shard, null, throughSeq, AUDIT_SLICE_BYTES);
+      while (slice.after) slice = await auditSlice(shard, slice.after, throughSeq, AUDIT_SLICE_BYTES);
+      return slice.altered;
     },
 
     async trim(shard, throughSeq) {

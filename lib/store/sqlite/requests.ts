@@ -64,6 +64,7 @@ export const OPERATIONS = {
   log: {
     append: 'write',
     read: 'read',
+    auditSlice: 'read',
     head: 'read',
     heads: 'read',
     trimSlice: 'write',

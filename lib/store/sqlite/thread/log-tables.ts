@@ -1,28 +1,31 @@
+import { hash as hashOf } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
 import { crc32 } from 'node:zlib';
 import type { ShardHead } from '../../../shard/shard-head.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
+import { firstAltered, isSameLink, type LinkedEntry, type LinkedSeq, linkAfter, NO_LINK } from '../../log-link.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
 
 /**
- * A shard's row holds its head and outlives its entries. The checksum is a CRC-32 of an entry's other columns but for its
- * body, which has none on purpose: the root in the head proves it, so that a body that was changed is noticed when it is
- * replayed or verified, and verify can name the record.
+ * A shard's row holds its head and the link of its newest entry, and outlives its entries. The checksum is a CRC-32 of an entry's
+ * other columns but for its body, which has none on purpose: the root in the head proves it, so that a body that was changed is
+ * noticed when it is replayed or verified, and verify can name the record.
  */
 export const LOG_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
     number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL,
     seq INTEGER NOT NULL, version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
-    UNIQUE (collection, shard)
+    link BLOB NOT NULL, UNIQUE (collection, shard)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL,
     entryId TEXT NOT NULL, kind TEXT NOT NULL,
     version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
-    tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, UNIQUE (shard, seq)
+    tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, before BLOB NOT NULL, link BLOB NOT NULL, UNIQUE (shard, seq)
   ) STRICT;
 `;
 
@@ -33,6 +36,7 @@ const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL
 interface ShardRow extends HeadRow {
   number: number;
   shard: number;
+  link: Uint8Array;
 }
 
 interface EntryRow extends HeadRow {
@@ -42,6 +46,11 @@ interface EntryRow extends HeadRow {
   tally: string | null;
   checksum: number;
   body: Uint8Array<ArrayBuffer>;
+}
+
+interface LinkedRow extends EntryRow {
+  before: Uint8Array;
+  link: Uint8Array;
 }
 
 /** Entries, heads and tallies in one file, so that one commit holds all three; synchronously. */
@@ -60,13 +69,14 @@ export class LogTables {
     const newest = before === undefined ? 0 : headOf(before).seq;
     if (seq <= newest) return 'conflict';
     if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
-    const number = this.#writeHead(shard, head, before);
+    const link = linkAfter(before?.link ?? NO_LINK, entry, sha256(body));
+    const number = this.#writeHead(shard, head, link, before);
     const tally = entry.tally && JSON.stringify(entry.tally);
     const { version, type, hash, count } = head;
     const checksum = checksumOf({ seq, epoch, entryId, kind, version, type, hash, count, tally });
     this.#database.run(
-      `INSERT INTO entries (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, checksum, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO entries (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, checksum, body, before, link)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       number,
       seq,
       epoch,
@@ -79,6 +89,8 @@ export class LogTables {
       tally,
       checksum,
       body,
+      before?.link ?? NO_LINK,
+      link,
     );
     if (entry.tally !== null) this.#usage.tally(shard, entry.tally);
     return 'committed';
@@ -108,6 +120,30 @@ export class LogTables {
       entries,
       entries.map(({ body }) => body.buffer as ArrayBuffer),
     );
+  }
+
+  /** Looks at about `maxBytes` of the entries after `after` through `throughSeq`; gives the first that is not sound, and how far it came, null at the end. */
+  auditSlice(
+    shard: ShardKey,
+    after: LinkedSeq | null,
+    throughSeq: number,
+    maxBytes: number,
+  ): { altered: number | null; after: LinkedSeq | null } {
+    const row = this.#row(shard);
+    if (row === undefined) return { altered: null, after: null };
+    return this.#database.fresh((connection) => {
+      const linked = linkedEntries(connection, shard, row.number, after?.seq ?? 0, throughSeq, maxBytes);
+      const altered = firstAltered(linked, after);
+      const last = linked.at(-1);
+      if (altered !== null) return { altered, after: null };
+      if (last !== undefined) return { altered: null, after: { seq: last.entry.seq, link: last.link } };
+      // What was appended since is in the row as well.
+      const newest = connection.prepare('SELECT seq, link FROM shards WHERE number = ?').get(row.number);
+      const { seq, link } = (newest ?? row) as unknown as LinkedSeq;
+      const isEnd = after !== null && throughSeq >= seq;
+      const isCut = isEnd && (after.seq < seq || !isSameLink(link, after.link));
+      return { altered: isCut ? Math.min(after.seq + 1, seq) : null, after: null };
+    });
   }
 
   head(shard: ShardKey): ShardHead | null {
@@ -155,18 +191,42 @@ export class LogTables {
   }
 
   /** The shard's number. */
-  #writeHead(shard: ShardKey, { seq, version, type, hash, count }: ShardHead, before: ShardRow | undefined): number {
+  #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: ShardRow | undefined): number {
+    const { seq, version, type, hash, count } = head;
     if (before !== undefined) {
-      const sql = 'UPDATE shards SET seq = ?, version = ?, type = ?, hash = ?, count = ? WHERE number = ?';
-      this.#database.run(sql, seq, version, type, hash, count, before.number);
+      const sql = 'UPDATE shards SET seq = ?, version = ?, type = ?, hash = ?, count = ?, link = ? WHERE number = ?';
+      this.#database.run(sql, seq, version, type, hash, count, link, before.number);
       return before.number;
     }
     const { collectionId, index } = parseShardKey(shard);
-    const sql = `INSERT INTO shards (collection, shard, seq, version, type, hash, count)
-      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING number`;
-    return this.#database.get<{ number: number }>(sql, collectionId, index, seq, version, type, hash, count)!.number;
+    const sql = `INSERT INTO shards (collection, shard, seq, version, type, hash, count, link)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`;
+    const values = [collectionId, index, seq, version, type, hash, count, link];
+    return this.#database.get<{ number: number }>(sql, ...values)!.number;
   }
 }
+
+function linkedEntries(
+  connection: DatabaseSync,
+  shard: ShardKey,
+  number: number,
+  afterSeq: number,
+  throughSeq: number,
+  maxBytes: number,
+): LinkedEntry[] {
+  const sql = `SELECT seq, before, link, ${ENTRY} FROM entries WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY seq`;
+  const linked: LinkedEntry[] = [];
+  let bytes = 0;
+  for (const row of connection.prepare(sql).iterate(number, afterSeq, throughSeq)) {
+    const { before, link, ...rest } = row as unknown as LinkedRow;
+    linked.push({ entry: entryOf(shard, rest), bodyHash: sha256(rest.body), before, link });
+    bytes += rest.body.byteLength;
+    if (bytes > maxBytes) break;
+  }
+  return linked;
+}
+
+const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
 /** An entry of kind 'damaged' when the row is none. */
 function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
