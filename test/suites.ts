@@ -16,7 +16,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
     'test/unit/store-',
   ],
   unit: ['test/unit/'],
-  service: ['test/api/', 'test/defects/', 'test/ledger/', 'test/process/', 'test/contract/sqlite-'],
+  service: ['test/api/', 'test/attacks/', 'test/defects/', 'test/ledger/', 'test/process/', 'test/contract/sqlite-'],
   security: ['test/security/', 'test/api/operations.'],
   concurrency: ['test/concurrency/', 'test/overload/'],
   cluster: ['test/cluster/', 'test/process/laptop-cluster.'],

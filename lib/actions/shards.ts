@@ -64,8 +64,15 @@ export interface ShardProof {
 
 export interface RecordDifference {
   id: string;
-  /** One of: `values`, `metadata`, `values and metadata`, `values or metadata`, `missing`, `unexpected`, `unreadable`. */
+  /** One of: `values`, `metadata`, `values and metadata`, `values or metadata`, `missing`, `unexpected`, `unreadable`, `an earlier write in the log`. */
   what: string;
+}
+
+/** A log entry that is not what was appended. */
+export interface AlteredEntry {
+  seq: number;
+  /** Ids of its records whose bytes do not give the leaf beside them; at most 1,000. */
+  ids: string[];
 }
 
 /** A shard's state recomputed from stored bytes at `head.seq`, beside the head that the log recorded there. */
@@ -76,6 +83,8 @@ export interface Recomputed {
   recorded: ShardHead;
   /** At most 1,000. */
   differences: RecordDifference[];
+  /** The first one in the log; null where all are sound. */
+  altered: AlteredEntry | null;
 }
 
 export interface QueryOptions {

@@ -10,6 +10,7 @@ import type { Store } from '../../lib/store/port.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { Anchoring } from './anchoring.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
+import { lapseAll } from './lapse.ts';
 import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
@@ -137,7 +138,10 @@ export default function anchoringService(
     },
 
     async started() {
-      if (!enabled) return;
+      if (!enabled) {
+        await lapseAll(store.anchors);
+        return;
+      }
       nodeId = this.broker.nodeID;
       // A named file that is not there is a mistake: another authority could not write the accounts of the one that was meant.
       const authority =

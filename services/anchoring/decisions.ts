@@ -38,6 +38,7 @@ export class Decisions {
   /** What the shards hold now is right, whatever the ledger says: it is anchored next. */
   async resume(collectionId: string): Promise<void> {
     const { contradictions, collection, loggedCut, clock } = this.#options;
+    const wasContradicted = (await contradictions.list(collectionId)).length > 0;
     // First, so that a crash in between leaves the collection halted.
     await contradictions.clear(collectionId);
     const owner = await collection(collectionId);
@@ -45,7 +46,9 @@ export class Decisions {
     const wantedAt = new Date(clock.wallMs()).toISOString();
     // The epoch rises even where nothing is halted: an outbox may just have read a contradiction that is cleared now.
     await this.#change(collectionId, (row) =>
-      row.halted ? { halted: null, confirmed: null, trusted: true, wanted: wanted ?? row.wanted, wantedAt } : {},
+      row.halted || wasContradicted
+        ? { halted: null, confirmed: null, trusted: true, wanted: wanted ?? row.wanted, wantedAt }
+        : {},
     );
   }
 

@@ -7,6 +7,7 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { lapse, mayLapse } from './lapse.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 const AGAIN_MS = 600_000;
@@ -25,7 +26,8 @@ export interface TakeUpOptions {
 }
 
 /**
- * Finds what should be anchored and was never asked for: roots that the log holds past the confirmed one, accounts of deleted collections. What wants an anchor is
+ * Finds what should be anchored and was never asked for: roots that the log holds past the confirmed one, accounts of deleted collections; and what is anchored no
+ * more (lapse.ts). What wants an anchor is
  * told once, and whoever was to tell may have died: so it is looked for at the start, when instances come or go, and from time to time.
  */
 export class TakeUp {
@@ -66,11 +68,12 @@ export class TakeUp {
 
   /** Looks at one account's collections. Throws StoreError. */
   async account(accountId: string): Promise<void> {
-    if (!(await this.#isAnchored(accountId))) return;
+    const isAnchored = await this.#isAnchored(accountId);
     const { store, signal } = this.#options;
     for (const collection of await store.catalog.listCollections(accountId)) {
       if (signal.aborted) return;
-      await this.#wantIfNewer(collection);
+      if (isAnchored) await this.#wantIfNewer(collection);
+      else await this.#lapse(collection.id);
     }
   }
 
@@ -104,6 +107,7 @@ export class TakeUp {
         // There may be very many, and requests must get in between.
         await nextTurn();
         if (anchored.get(accountId)) await this.#wantIfNewer(collection);
+        else await this.#lapse(collection.id);
       }
     }
   }
@@ -122,6 +126,13 @@ export class TakeUp {
     const cut = await loggedCut(collection);
     const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ version }) => version === 0);
     if (!isAnchored) await want(collection.id, cut);
+  }
+
+  async #lapse(collectionId: string): Promise<void> {
+    const { store, isInCharge } = this.#options;
+    if (!isInCharge(collectionId)) return;
+    const row = await store.anchors.get(collectionId);
+    if (row && mayLapse(row)) await lapse(store.anchors, row);
   }
 
   async #isAnchored(accountId: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 /**
  * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the log entries after the mark that the scan saw. The state is that
- * of the last entry laid over it; `extend` goes on from there, so that a cut which was anchored a little later can be compared exactly.
+ * of the last entry laid over it; `extend` goes on from there, so that a cut which was anchored a little later can be compared exactly. Entries that are materialised
+ * and still in the log are read as well: whether each is what was appended.
  *
  * A verification holds a session of each shard until its last shard is scanned and the ledger has answered, so a session lives until it is released; the idle limit is
  * for callers that went away. What is bounded is the number of scans at a time: the others wait, in order of arrival. A limit on sessions instead, with waiting, would
@@ -8,7 +9,7 @@
  * for the same reason: what a session takes is counted against the node's limit from before the scan until it is released.
  */
 import { randomUUID } from 'node:crypto';
-import type { Recomputed, ShardSpec } from '../../lib/actions/shards.ts';
+import type { AlteredEntry, Recomputed, ShardSpec } from '../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../lib/shard/shard-head.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
@@ -40,6 +41,7 @@ interface Session {
   recorded: ShardHead;
   /** Through where the log is laid over the records. */
   laidSeq: number;
+  altered: AlteredEntry | null;
   unpin(): void;
   /** What gives back the memory that is counted for it. */
   frees: (() => void)[];
@@ -86,6 +88,7 @@ export class Recomputation {
       worker: this.#residency.peek(spec)?.worker ?? this.#residency.pool.lightest(),
       recorded: EMPTY_HEAD,
       laidSeq: 0,
+      altered: null,
       unpin: this.#checkpointer.pin(key),
       frees: [],
       expiry: null,
@@ -95,16 +98,35 @@ export class Recomputation {
       const { count } = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
       await this.#hold(session, SESSION_BYTES + count * RECORD_BYTES);
       await session.worker.request('recomputeBegin', { session: session.id, spec });
-      const scan = await this.#store.records.scan(key);
-      for await (const records of scan.batches) {
-        const longIds = records.reduce((sum, { id }) => sum + Math.max(0, id.length - ID_MAX_CHARS), 0);
-        if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
-        await session.worker.request('recomputeRecords', { session: session.id, records });
-      }
-      await session.worker.request('recomputeUnreadable', { session: session.id, ids: scan.unreadable });
+      const [throughSeq, altered] = await Promise.all([
+        this.#scan(session),
+        this.#store.log.audit(key, Number.MAX_SAFE_INTEGER),
+      ]);
+      if (altered !== null) session.altered = await this.#alteredEntry(session, altered);
       const recorded = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
-      return this.#lay(session, scan.throughSeq, recorded);
+      return this.#lay(session, throughSeq, recorded);
     });
+  }
+
+  /** Reads all records; gives the seq that they are of. */
+  async #scan(session: Session): Promise<number> {
+    const scan = await this.#store.records.scan(session.key);
+    for await (const records of scan.batches) {
+      const longIds = records.reduce((sum, { id }) => sum + Math.max(0, id.length - ID_MAX_CHARS), 0);
+      if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
+      await session.worker.request('recomputeRecords', { session: session.id, records });
+    }
+    await session.worker.request('recomputeUnreadable', { session: session.id, ids: scan.unreadable });
+    return scan.throughSeq;
+  }
+
+  async #alteredEntry(session: Session, seq: number): Promise<AlteredEntry> {
+    const [found] = await this.#store.log.read(session.key, seq - 1, 1);
+    if (found?.seq !== seq) return { seq, ids: [] };
+    const { kind, head, body } = found;
+    const entry = { seq, kind, head, body };
+    const params = { session: session.id, entry, limit: DIFFERENCES_MAX };
+    return { seq, ids: await session.worker.request('recomputeAltered', params) };
   }
 
   /** Throws UNAVAILABLE when the session has expired. */
@@ -185,12 +207,22 @@ export class Recomputation {
     session.laidSeq = at;
     const place = { session: session.id, seq: at, version: recorded.version };
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
-    const same = isSameState(head, recorded);
-    const differences = same && contradicting === 0 ? [] : await this.#compare(session);
-    return { session: session.id, head, recorded, differences };
+    const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
+    const differences = isSame ? [] : await this.#compare(session);
+    return { session: session.id, head, recorded, differences, altered: session.altered };
+  }
+
+  /** Whether what the log says of itself may have been changed with the records. */
+  async #isSuspect({ spec }: Session, recorded: ShardHead): Promise<boolean> {
+    const { anchors, contradictions } = this.#store;
+    const confirmed = (await anchors.get(spec.collectionId))?.confirmed?.cut[spec.index];
+    const known = [this.#residency.peek(spec)?.head, confirmed];
+    if (known.some((head) => head?.seq === recorded.seq && !isSameState(head, recorded))) return true;
+    return (await contradictions.list(spec.collectionId)).length > 0;
   }
 
   async #compare(session: Session): Promise<Recomputed['differences']> {
+    if (session.altered === null) await this.#addWitness(session);
     return this.#residency.use(
       session.spec,
       (actor) => {
@@ -199,6 +231,19 @@ export class Recomputation {
       },
       session.worker,
     );
+  }
+
+  /** What is still in the log tells of its records what was written. */
+  async #addWitness({ id, key, worker, laidSeq }: Session): Promise<void> {
+    const { log } = this.#store;
+    const firstSeq = await log.firstSeq(key);
+    for (let at = (firstSeq ?? laidSeq + 1) - 1; at < laidSeq; ) {
+      const read = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= laidSeq);
+      if (read.length === 0) return;
+      const entries = read.map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+      await worker.request('recomputeWitness', { session: id, entries });
+      at = read.at(-1)!.seq;
+    }
   }
 
   async #guarded(session: Session, work: () => Promise<Recomputed>): Promise<Recomputed> {

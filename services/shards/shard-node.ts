@@ -66,7 +66,15 @@ export class ShardNode {
     this.#log = log;
     this.#guard = new CapacityGuard(config, store, clock);
     this.#materialiser = new Materialiser(store, log);
-    this.#checkpointer = new Checkpointer(store, this.#materialiser, clock, this.#guard.diskReserveBytes);
+    const contradicted = (collectionId: string, shard: number, reason: string): void => {
+      log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
+      halt(collectionId, reason);
+    };
+    const reserveBytes = this.#guard.diskReserveBytes;
+    this.#checkpointer = new Checkpointer(store, this.#materialiser, clock, reserveBytes, (key, reason) => {
+      const { collectionId, index } = parseShardKey(key);
+      contradicted(collectionId, index, reason);
+    });
     if (peers) {
       this.#cluster = new ClusterMember({
         store,
@@ -95,13 +103,7 @@ export class ShardNode {
       },
       onChange: () => this.#openList?.changed(),
       onCommit: (actor) => this.#cluster?.committed(actor),
-      onContradiction: (spec, reason) => {
-        log.error(
-          { collectionId: spec.collectionId, shard: spec.index, reason },
-          'stored bytes contradict their recorded root',
-        );
-        halt(spec.collectionId, reason);
-      },
+      onContradiction: ({ collectionId, index }, reason) => contradicted(collectionId, index, reason),
     });
     this.#cluster?.attach(this.#residency);
     if (!this.#cluster) {
@@ -155,7 +157,7 @@ export class ShardNode {
   accept(shard: ShardSpec): Promise<void> {
     return this.#residency.use(shard, async (actor) => {
       await actor.affirm();
-      await this.#materialiser.catchUp(actor.key, true);
+      await this.#checkpointer.accepted(actor.key, await this.#materialiser.catchUp(actor.key, true));
     });
   }
 
@@ -303,6 +305,11 @@ export class ShardNode {
 
   get #memoryBytes(): number {
     return this.#residency.bytes + (this.#cluster?.bytesOfCopies() ?? 0);
+  }
+
+  /** A root of the collection may have been confirmed on the ledger. */
+  anchored(collectionId: string): void {
+    this.#materialiser.anchored(collectionId);
   }
 
   /** Closes the shards of a collection that is in the catalog no more, and has nothing under way for it. */

@@ -178,6 +178,10 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
       },
     },
 
+    events: {
+      'anchoring.changed': ({ params }: Context<{ collectionId: string }>): void => node?.anchored(params.collectionId),
+    },
+
     async started() {
       const { broker } = this;
       const halt = (collectionId: string, reason: string): void => {

@@ -50,8 +50,17 @@ export class CollectionScan {
     );
   }
 
+  /** The seq of a log entry that is not what was appended; null where all are sound. */
+  get alteredEntry(): number | null {
+    return this.#shards.find(({ altered }) => altered !== null)?.altered?.seq ?? null;
+  }
+
   get differences(): RecordDifference[] {
-    return this.#shards.flatMap(({ differences }) => differences).slice(0, DIFFERENCES_MAX);
+    const named = new Map<string, RecordDifference>();
+    for (const { altered } of this.#shards)
+      for (const id of altered?.ids ?? []) named.set(id, { id, what: 'an earlier write in the log' });
+    for (const { differences } of this.#shards) for (const each of differences) named.set(each.id, each);
+    return [...named.values()].slice(0, DIFFERENCES_MAX);
   }
 
   /** Whether some shard was scanned after a write that is not in `cut`: such a scan cannot be brought to that cut. */

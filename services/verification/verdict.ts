@@ -40,6 +40,9 @@ export interface Standing {
 
 /** Contradictions that are seen without the ledger; null when there are none. */
 export function contradiction(scan: CollectionScan, { row, contradictions }: Standing): Verdict | null {
+  const { alteredEntry } = scan;
+  if (scan.intact && alteredEntry !== null)
+    return mismatch(`Entry ${alteredEntry} of a shard's log is not what was written there.`);
   if (!scan.intact) {
     const named = scan.differences.length;
     return mismatch(

@@ -2,11 +2,13 @@ import { Writable } from 'node:stream';
 import { setImmediate as realTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
+import { parseShardKey } from '../../lib/shard/shard-key.ts';
+import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { encodeEntry } from '../../services/shards/engine/entry.ts';
 import { Materialiser } from '../../services/shards/persistence/materialiser.ts';
-import { entry, newCollection, readAll } from '../contract/store-rows.ts';
+import { entry, head, newCollection, readAll } from '../contract/store-rows.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { LoopWatch } from '../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../support/shard-fixture.ts';
@@ -42,6 +44,7 @@ beforeEach(async () => {
       },
       head: (key) => log.head(key),
       heads: (id) => log.heads(id),
+      audit: (...given) => log.audit(...given),
       trim: (...given) => log.trim(...given),
       firstSeq: (key) => log.firstSeq(key),
     },
@@ -116,6 +119,72 @@ describe('a shard that cannot be materialised', () => {
     jest.advanceTimersByTime(QUIET_MS);
     while ((await mark(bad)) < 3) await realTurn();
     expect(await ids(bad)).toEqual(['1', '2', '3']);
+  });
+});
+
+describe('a shard of a collection that is anchored', () => {
+  const first: AnchorRow = {
+    collectionId: '',
+    revision: 1,
+    epoch: 1,
+    address: 'an address',
+    created: true,
+    wanted: [head(1)],
+    wantedAt: null,
+    inFlight: null,
+    confirmed: null,
+    halted: null,
+    trusted: false,
+    closing: false,
+  };
+  const confirmedAt = (seq: number) => ({
+    cut: [head(seq)],
+    version: seq,
+    merkleRoot: 'ab'.repeat(32),
+    vectorCount: seq,
+    signature: 's',
+    confirmedAt: new Date(0).toISOString(),
+  });
+
+  test('is materialised no further than its confirmed root, and not at all before the first', async () => {
+    const shard = newShard();
+    const { collectionId } = parseShardKey(shard);
+    const { anchors } = fixture.store;
+    await append(shard, 1, 5);
+    expect(await anchors.add({ ...first, collectionId })).toBe(true);
+    expect(await materialiser.catchUp(shard)).toBe(0);
+    const next = { ...first, collectionId, revision: 2, confirmed: confirmedAt(3) };
+    expect(await anchors.put(next)).toBe(true);
+    expect(await materialiser.catchUp(shard)).toBe(3);
+    expect(await ids(shard)).toEqual(['1', '2', '3']);
+    expect(await materialiser.catchUp(shard, true)).toBe(5);
+  });
+
+  test('waits for the next confirmed root without looking, and goes on when it is told', async () => {
+    const shard = newShard();
+    const { collectionId } = parseShardKey(shard);
+    const { anchors } = fixture.store;
+    await append(shard, 1, 4);
+    await anchors.add({ ...first, collectionId, confirmed: confirmedAt(2) });
+    materialiser.wake(shard);
+    await until('what is confirmed is applied', async () => (await mark(shard)) === 2);
+    await until('no pass runs', async () => {
+      const before = reads;
+      materialiser.wake(shard);
+      await quiet();
+      return reads === before;
+    });
+    await anchors.put({ ...first, collectionId, revision: 2, confirmed: confirmedAt(4) });
+    materialiser.anchored(collectionId);
+    await until('the rest is applied', async () => (await mark(shard)) === 4);
+  });
+
+  test('goes on without a bound where nothing is anchored any more', async () => {
+    const shard = newShard();
+    const { collectionId } = parseShardKey(shard);
+    await append(shard, 1, 3);
+    await fixture.store.anchors.add({ ...first, collectionId, wanted: null, trusted: true });
+    expect(await materialiser.catchUp(shard)).toBe(3);
   });
 });
 

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { AnchorStore } from '../../lib/store/anchors.ts';
 import type { LogEntry, ShardLog } from '../../lib/store/log.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import { HandClock } from '../support/accounts.ts';
@@ -224,16 +223,17 @@ test('counts are as if the requests had run one after the other; deletes of abse
 test('a write that makes the engine throw fails alone, with 500; those beside it are stored and the shard goes on', async () => {
   let openings = 0;
   fixture = await shardFixture({}, (store) => {
-    const { anchors } = store;
-    const countOpenings: Pick<AnchorStore, 'get'> = {
-      get: (id) => {
-        openings++;
-        return anchors.get(id);
-      },
+    const { records } = store;
+    const countOpenings = new Proxy(records, {
+      get: (_, name) => (name === 'scan' ? scan : Reflect.get(records, name).bind(records)),
+    });
+    const scan = (key: string) => {
+      openings++;
+      return records.scan(key);
     };
     const gated = gate.wrap(store);
     return new Proxy(gated, {
-      get: (target, name) => Reflect.get(name === 'anchors' ? { anchors: countOpenings } : target, name),
+      get: (target, name) => Reflect.get(name === 'records' ? { records: countOpenings } : target, name),
     });
   });
   const { node } = fixture;

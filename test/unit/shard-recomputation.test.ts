@@ -40,6 +40,7 @@ function withRead(before: () => Promise<void>): (store: Store) => Store {
       },
       head: (key) => store.log.head(key),
       heads: (id) => store.log.heads(id),
+      audit: (...given) => store.log.audit(...given),
       trim: (...given) => store.log.trim(...given),
       firstSeq: (key) => store.log.firstSeq(key),
     },

@@ -44,6 +44,7 @@ class World {
   /** Seqs that the shards have committed, and what the stored bytes of a shard give when not the recorded state. */
   committed = [3, 2];
   tampered: (number | null)[] = [null, null];
+  altered: Recomputed['altered'][] = [null, null];
   anchoring = true;
   contradictions: Contradiction[] = [];
   row: AnchorRow | null = null;
@@ -108,7 +109,7 @@ class World {
     const index = this.open.get(session)!;
     const bad = this.tampered[index];
     const differences = bad === null ? [] : [{ id: `record of ${index}`, what: 'values' }];
-    return { session, head: head(seq, bad ?? seq), recorded: head(seq), differences };
+    return { session, head: head(seq, bad ?? seq), recorded: head(seq), differences, altered: this.altered[index] };
   }
 
   verify() {
@@ -172,6 +173,24 @@ describe('match', () => {
 });
 
 describe('mismatch', () => {
+  test('a log entry that is not what was written is one, and its records are named', async () => {
+    world.row = row({ confirmed: confirmed(cut(3, 2)) });
+    world.onChain = found(cut(3, 2));
+    world.altered[1] = { seq: 2, ids: ['a', 'b'] };
+    await world.start();
+    const what = 'an earlier write in the log';
+    expect(await world.verify()).toMatchObject({
+      state: 'mismatch',
+      verified: false,
+      reason: "Entry 2 of a shard's log is not what was written there.",
+      differences: [
+        { id: 'a', what },
+        { id: 'b', what },
+      ],
+    });
+    expect(world.submitted).toEqual([]);
+  });
+
   test.each([
     ['confirmed', () => undefined],
     [

@@ -5,8 +5,12 @@
  * a scan (`pin`), so a lost or damaged checkpoint costs time and nothing else.
  *
  * What a checkpoint saves is that time: from records alone the whole index has to be built again. The store keeps the newest two, and the log reaches back to the
- * older one, so that a shard whose newest is damaged opens from the one before it and the log since. A shard too small for an index has no use for any: its log is
+ * older one, so that a shard whose newest is damaged opens from the one before it and the log since. Of a collection that is anchored a shard opens only from one
+ * that is not newer than the confirmed root, so none is taken while the newest already is. A shard too small for an index has no use for any: its log is
  * trimmed to the mark, and those that the log reaches no more are removed.
+ *
+ * What leaves the log is read once more: an entry that is not what was appended is a contradiction. Where one is known of a shard its log and checkpoints stay as they
+ * are, since they may be all that tells what is right, until an operator has decided (`accepted`).
  *
  * How it fails: what was staged is discarded, and the log stays longer. The next try comes after a pause that grows, or when the shard closes. Where no checkpoint can
  * be had and the log has grown past TAIL_URGENT_BYTES, its room is worth more than the checkpoints there are, and it is trimmed to the mark.
@@ -17,6 +21,7 @@ import type { Clock } from '../../../lib/runtime.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/shard-key.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import type { ShardActor } from '../writing/shard-actor.ts';
+import { anchoredBound } from './anchored-bound.ts';
 import type { Materialiser } from './materialiser.ts';
 
 /** Below this a shard has no index worth keeping and opens from its records just as fast. */
@@ -36,6 +41,8 @@ interface Opening {
   run: Promise<void> | null;
   /** The shard is closed: what still runs for it must change nothing any more. */
   ended: boolean;
+  /** What is stored of the shard contradicts itself. */
+  isContradicted: boolean;
 }
 
 interface Pause {
@@ -48,6 +55,7 @@ export class Checkpointer {
   #materialiser: Materialiser;
   #clock: Clock;
   #diskReserveBytes: number;
+  #onContradiction: (key: ShardKey, reason: string) => void;
   #openings = new Map<ShardKey, Opening>();
   /** Also those of shards that closed meanwhile. */
   #runs = new Set<{ key: ShardKey; done: Promise<void> }>();
@@ -58,20 +66,27 @@ export class Checkpointer {
   /** What the checkpoints that are being written may yet take from the disk. */
   #stagedBytes = 0;
 
-  constructor(store: Store, materialiser: Materialiser, clock: Clock, diskReserveBytes: number) {
+  constructor(
+    store: Store,
+    materialiser: Materialiser,
+    clock: Clock,
+    diskReserveBytes: number,
+    onContradiction: (key: ShardKey, reason: string) => void = () => undefined,
+  ) {
     this.#store = store;
     this.#materialiser = materialiser;
     this.#clock = clock;
     this.#diskReserveBytes = diskReserveBytes;
+    this.#onContradiction = onContradiction;
   }
 
   /** A shard opened from the checkpoint at `checkpointSeq` (0: from records) and `replayedBytes` of log bodies. */
-  opened(key: ShardKey, checkpointSeq: number, replayedBytes: number): void {
-    const opening: Opening = { tailBytes: replayedBytes, checkpointSeq, run: null, ended: false };
+  opened(key: ShardKey, checkpointSeq: number, replayedBytes: number, isContradicted = false): void {
+    const opening: Opening = { tailBytes: replayedBytes, checkpointSeq, run: null, ended: false, isContradicted };
     this.#openings.set(key, opening);
     // What an earlier process no longer needed and did not live to trim. The shard's next run makes good what fails here.
     const trim = async (): Promise<void> => {
-      if (!opening.ended) await this.#trimAfterOpening(key, checkpointSeq > 0);
+      if (!opening.ended) await this.#trimAfterOpening(key, opening, checkpointSeq > 0);
     };
     this.#trims = this.#trims.then(trim).catch(() => undefined);
   }
@@ -84,7 +99,13 @@ export class Checkpointer {
   /** Whether the log of an open shard has grown enough to act now. */
   isDue({ key, size }: ShardActor): boolean {
     const opening = this.#openings.get(key);
-    if (!opening || opening.run || this.#clock.monotonicMs() < (this.#pauses.get(key)?.untilMs ?? 0)) return false;
+    if (
+      !opening ||
+      opening.run ||
+      opening.isContradicted ||
+      this.#clock.monotonicMs() < (this.#pauses.get(key)?.untilMs ?? 0)
+    )
+      return false;
     const tail = opening.tailBytes;
     if (size.records < CHECKPOINT_MIN_RECORDS) return tail > SMALL_TAIL_MAX_BYTES;
     return tail > TAIL_URGENT_BYTES || (tail > TAIL_MAX_BYTES && size.unindexed === 0);
@@ -109,6 +130,14 @@ export class Checkpointer {
       if (left === 0) this.#pins.delete(key);
       else this.#pins.set(key, left);
     };
+  }
+
+  /** An operator has decided that what is materialised, through `mark`, is right: nothing of what led there is kept. */
+  async accepted(key: ShardKey, mark: number): Promise<void> {
+    await this.#store.log.trim(key, mark);
+    await this.#store.checkpoints.prune(key, mark + 1);
+    const opening = this.#openings.get(key);
+    if (opening) Object.assign(opening, { isContradicted: false, checkpointSeq: 0 });
   }
 
   /** The shard is closed: a run that is under way ends without effect, and the promise resolves when it has. */
@@ -150,15 +179,23 @@ export class Checkpointer {
     const { key, worker } = actor;
     const tail = opening.tailBytes;
     const mark = await this.#materialiser.catchUp(key);
+    if (opening.isContradicted) return;
     const size = await worker.request('size', { key });
     if (opening.ended) return;
     const isIndexed = size.records >= CHECKPOINT_MIN_RECORDS;
-    const isWanted = isIndexed && actor.head.seq > opening.checkpointSeq;
+    const isWanted = isIndexed && actor.head.seq > opening.checkpointSeq && (await this.#leavesAnchored(key));
+    if (opening.ended) return;
     const failure = isWanted ? await failureOf(this.#checkpoint(actor, opening, size.bytes)) : null;
     if (opening.ended) return;
-    await this.#trim(key, mark, isIndexed && (failure === null || tail <= TAIL_URGENT_BYTES));
+    await this.#trim(key, opening, mark, isIndexed && (failure === null || tail <= TAIL_URGENT_BYTES));
     if (failure) throw failure.error;
     opening.tailBytes -= tail;
+  }
+
+  /** Whether another checkpoint would leave one from which the way up passes the confirmed root: the store keeps two. */
+  async #leavesAnchored(key: ShardKey): Promise<boolean> {
+    const [newest] = await this.#store.checkpoints.list(key);
+    return newest === undefined || newest.seq <= (await anchoredBound(this.#store.anchors, key));
   }
 
   async #checkpoint({ key, worker }: ShardActor, opening: Opening, shardBytes: number): Promise<void> {
@@ -184,19 +221,34 @@ export class Checkpointer {
     collectGarbage();
   }
 
-  async #trimAfterOpening(key: ShardKey, keepCheckpoints: boolean): Promise<void> {
-    await this.#trim(key, await this.#store.records.appliedSeq(key), keepCheckpoints);
+  async #trimAfterOpening(key: ShardKey, opening: Opening, keepCheckpoints: boolean): Promise<void> {
+    await this.#trim(key, opening, await this.#store.records.appliedSeq(key), keepCheckpoints);
   }
 
   /** `mark` may be out of date by now: it only grows, and whoever pins the log from here on scans at a later one. */
-  async #trim(key: ShardKey, mark: number, keepCheckpoints: boolean): Promise<void> {
-    if (this.#pins.has(key)) return;
+  async #trim(key: ShardKey, opening: Opening, mark: number, keepCheckpoints: boolean): Promise<void> {
+    if (this.#pins.has(key) || opening.isContradicted) return;
     const { log, checkpoints } = this.#store;
     const oldest = keepCheckpoints ? (await checkpoints.list(key)).at(-1) : undefined;
     const throughSeq = Math.min(mark, oldest?.seq ?? mark);
     const firstSeq = await log.firstSeq(key);
-    if (firstSeq !== null && firstSeq <= throughSeq) await log.trim(key, throughSeq);
+    if (firstSeq !== null && firstSeq <= throughSeq) {
+      opening.isContradicted = !(await this.#isSound(key, throughSeq));
+      if (opening.isContradicted || this.#pins.has(key)) return;
+      await log.trim(key, throughSeq);
+    }
     if (!keepCheckpoints) await checkpoints.prune(key, throughSeq);
+  }
+
+  /** Whether the log through there is what was appended; writes it down where it is not. */
+  async #isSound(key: ShardKey, throughSeq: number): Promise<boolean> {
+    const altered = await this.#store.log.audit(key, throughSeq);
+    if (altered === null) return true;
+    const reason = `Entry ${altered} of the log is not what was written there.`;
+    const at = new Date(this.#clock.wallMs()).toISOString();
+    await this.#store.contradictions.record(key, { seq: altered, reason, at });
+    this.#onContradiction(key, reason);
+    return false;
   }
 
   #pause(key: ShardKey): void {

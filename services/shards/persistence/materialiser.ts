@@ -3,7 +3,9 @@
  *
  * Promises: the mark of a shard only grows; an entry is applied once, however often it is tried (the store guards by the mark);
  * a failed pass is tried again after a pause that grows, holds up no other shard and loses nothing, because the log keeps what is
- * not applied. One pass runs at a time, so that it never takes more than a share of the disk from the appends.
+ * not applied. One pass runs at a time, so that it never takes more than a share of the disk from the appends. The mark of a shard
+ * whose collection is anchored never passes its last confirmed root (anchored-bound.ts); what is held back for that goes on when
+ * the next one is confirmed.
  *
  * How it fails: before an entry that does not decode, or is missing, it stops for good: what comes after such an entry must not be
  * applied over it, and the log, which is never trimmed past the mark, keeps all there is for whoever repairs it.
@@ -16,8 +18,11 @@ import type { Store } from '../../../lib/store/port.ts';
 import type { RecordChange } from '../../../lib/store/records.ts';
 import { changesOf } from '../engine/entry.ts';
 import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
+import { anchoredBound } from './anchored-bound.ts';
 
 const QUIET_MS = 250;
+/** Whoever is held back is told when a root is confirmed; this is for when that was lost. */
+const HELD_RETRY_MS = 60_000;
 const PASS_MAX_BYTES = 2 * 1024 * 1024;
 const PAUSE = { minMs: 1_000, maxMs: 60_000 };
 
@@ -27,10 +32,11 @@ interface Pause {
   timer: NodeJS.Timeout | null;
 }
 
-/** The mark after a pass, and whether there may be more to apply. */
+/** The mark after a pass, whether there may be more to apply, and whether writes wait for their root to be confirmed. */
 interface Pass {
   mark: number;
   more: boolean;
+  isHeld: boolean;
 }
 
 export class Materialiser {
@@ -40,6 +46,9 @@ export class Materialiser {
   #pauses = new Map<ShardKey, Pause>();
   /** Shards that stand before an entry that cannot be applied, and its seq. */
   #stuck = new Map<ShardKey, number>();
+  /** By collection, the shards whose writes wait for their root to be confirmed. */
+  #held = new Map<string, Set<ShardKey>>();
+  #heldTimer: NodeJS.Timeout | null = null;
   /** Collections that `forget` waits for. */
   #forgotten = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
@@ -55,9 +64,16 @@ export class Materialiser {
 
   /** An entry was committed. */
   wake(key: ShardKey): void {
-    if (this.#isForgotten(key) || this.#stuck.has(key) || this.#pauses.get(key)?.timer) return;
+    if (this.#isForgotten(key) || this.#stuck.has(key) || this.#pauses.get(key)?.timer || this.#isHeld(key)) return;
     this.#due.add(key);
     this.#schedule();
+  }
+
+  /** A root of the collection may have been confirmed. */
+  anchored(collectionId: string): void {
+    const keys = this.#held.get(collectionId) ?? [];
+    this.#held.delete(collectionId);
+    for (const key of keys) this.wake(key);
   }
 
   /**
@@ -78,6 +94,7 @@ export class Materialiser {
     this.#forgotten.add(collectionId);
     for (const { timer } of this.#removeForgotten(this.#pauses)) if (timer) clearTimeout(timer);
     this.#removeForgotten(this.#stuck);
+    this.#held.delete(collectionId);
     for (const key of this.#due) if (this.#isForgotten(key)) this.#due.delete(key);
     await this.#inTurn(async () => this.#forgotten.delete(collectionId));
   }
@@ -86,6 +103,7 @@ export class Materialiser {
   async stop(): Promise<void> {
     this.#stopped = true;
     if (this.#timer) clearTimeout(this.#timer);
+    if (this.#heldTimer) clearTimeout(this.#heldTimer);
     for (const { timer } of this.#pauses.values()) if (timer) clearTimeout(timer);
     await this.#running;
     await this.#turns;
@@ -113,9 +131,11 @@ export class Materialiser {
 
   async #attempt(key: ShardKey): Promise<void> {
     try {
-      const { more } = await this.#pass(key);
+      const { more, isHeld } = await this.#pass(key);
       this.#pauses.delete(key);
-      if (more && !this.#isForgotten(key)) this.#due.add(key);
+      if (this.#isForgotten(key)) return;
+      if (more) this.#due.add(key);
+      else if (isHeld) this.#hold(key);
     } catch (error) {
       this.#pause(key, error);
     }
@@ -136,11 +156,30 @@ export class Materialiser {
     this.#pauses.set(key, pause);
   }
 
+  #hold(key: ShardKey): void {
+    const { collectionId } = parseShardKey(key);
+    const keys = this.#held.get(collectionId) ?? new Set();
+    this.#held.set(collectionId, keys.add(key));
+    if (this.#stopped) return;
+    this.#heldTimer ??= setTimeout(() => {
+      this.#heldTimer = null;
+      for (const id of [...this.#held.keys()]) this.anchored(id);
+    }, HELD_RETRY_MS).unref();
+  }
+
+  #isHeld(key: ShardKey): boolean {
+    return this.#held.size > 0 && this.#held.get(parseShardKey(key).collectionId)?.has(key) === true;
+  }
+
   async #pass(key: ShardKey, passOver = false): Promise<Pass> {
-    const { log, records } = this.#store;
+    const { log, records, anchors } = this.#store;
     const mark = await records.appliedSeq(key);
-    if (this.#isForgotten(key)) return { mark, more: false };
-    const entries = await log.read(key, mark, PASS_MAX_BYTES);
+    if (this.#isForgotten(key)) return { mark, more: false, isHeld: false };
+    const read = await log.read(key, mark, PASS_MAX_BYTES);
+    // An operator decides over the ledger.
+    const bound = passOver || read.length === 0 ? Number.POSITIVE_INFINITY : await anchoredBound(anchors, key);
+    const entries = read.filter(({ seq }) => seq <= bound);
+    const isHeld = read.slice(entries.length).some(({ kind }) => kind === 'write');
     const last = new Map<string, RecordChange>();
     let through = mark;
     for (const entry of entries) {
@@ -151,11 +190,11 @@ export class Materialiser {
     }
     const left = entries.length > through - mark;
     // Where another node holds the shard by now, entries that were here may be materialised and trimmed there.
-    if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true };
+    if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
     if (left) this.#stickAt(key, through + 1);
     else this.#stuck.delete(key);
     if (through > mark) await records.apply(key, mark, through, [...last.values()]);
-    return { mark: through, more: through > mark && !left };
+    return { mark: through, more: through > mark && !left && entries.length === read.length, isHeld };
   }
 
   #stickAt(key: ShardKey, seq: number): void {

@@ -306,7 +306,7 @@ export class Residency {
     const actor = new ShardActor({ ...terms, log: store.log, clock, events, writes });
     resident.actor = actor;
     resident.anchored = opened.anchored;
-    checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes);
+    checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
     if (opened.contradiction) onContradiction(resident.spec, opened.contradiction);
     this.#resized(actor, size);

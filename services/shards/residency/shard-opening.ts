@@ -5,6 +5,10 @@
  * service's back (or rotted): the shard is served as it is, but the contradiction is kept in the store before the shard takes a write, and nothing of its
  * collection is anchored until an operator decides. A contradiction that cannot be kept fails the opening: the first write would record a root that contains the
  * changed bytes, and nothing would tell any more. Bytes that do not decode are left out, which is a contradiction like any other.
+ *
+ * Of a collection that is anchored the way up begins no later than at the confirmed root, and is held against it as it passes: whoever can change the records can
+ * change what the log recorded with them, but not the ledger. A way up that begins later is a contradiction, since records are never ahead of the ledger
+ * (anchored-bound.ts). A copy in memory has been held against each recorded root since it was made, and reads no stored records again.
  */
 import type { Logger } from 'pino';
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
@@ -43,6 +47,8 @@ export interface OpenedShard {
   replayedBytes: number;
   /** One sentence; null when all is as it was recorded. */
   contradiction: string | null;
+  /** Whether one was found now or before, and not yet decided. */
+  isContradicted: boolean;
   /** The log has entries that cannot be reached, or lacks some that there were: the shard can be read as far as they go, and nothing can be appended. */
   isCutShort: boolean;
 }
@@ -59,6 +65,13 @@ interface Progress {
   anchored: ShardHead | null;
   differs: number | null;
   bytes: number;
+}
+
+/** Of a way up: where it began, the head of the last confirmed anchor, and where it led. */
+interface WayUp {
+  base: Warm;
+  confirmed: ShardHead | null;
+  end: Progress;
 }
 
 interface ReplayTerms {
@@ -93,10 +106,12 @@ export async function followShard(
   const { exactFromSeq } = base;
   // The holder goes on: records that are read after the log was may be ahead of it, and have no root then.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
-  const terms = { watchSeq: null, exactFromSeq, orClose: true };
+  const confirmed = from === null ? await confirmedHead(spec, store) : null;
+  const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
   const end = await replay(spec, base.head, goal.seq, terms, worker, store);
   const isThere = end.head.seq === goal.seq;
-  if (isThere && end.differs === null && isSameState(end.head, goal))
+  const isConfirmed = !confirmed || !end.anchored || isSameState(end.anchored, confirmed);
+  if (isThere && end.differs === null && isSameState(end.head, goal) && isConfirmed)
     return { head: end.head, checkpointSeq: base.checkpointSeq };
   await worker.request('close', { key });
   return isThere || end.differs !== null ? 'differs' : 'behind';
@@ -122,22 +137,33 @@ export async function openShard(
   // A late call must not bring a deleted collection's shard back.
   await assertThere(spec, store);
   try {
-    const confirmed = (await store.anchors.get(spec.collectionId))?.confirmed?.cut[spec.index] ?? null;
-    const watchSeq = confirmed?.seq ?? null;
-    let way = await wayUp(spec, recorded, watchSeq, worker, store, log, warm);
-    if (warm && contradictionOf(recorded, way.end, confirmed) !== null) {
+    let way = await wayUp(spec, recorded, worker, store, log, warm);
+    let isWarm = warm !== null;
+    if (isWarm && contradictionOf(recorded, way, isWarm) !== null) {
       // A copy is no witness against the store: what the shard is opened from must be.
       await worker.request('close', { key });
-      way = await wayUp(spec, recorded, watchSeq, worker, store, log);
+      way = await wayUp(spec, recorded, worker, store, log);
+      isWarm = false;
     }
     for (let tries = 1; await isOvertaken(key, way.end.head, recorded, store); tries++) {
       if (tries === OVERTAKEN_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
       await worker.request('close', { key });
-      way = await wayUp(spec, recorded, watchSeq, worker, store, log);
+      way = await wayUp(spec, recorded, worker, store, log);
+      isWarm = false;
+    }
+    const { checkpointSeq } = way.base;
+    if (checkpointSeq > 0 && contradictionOf(recorded, way, isWarm) !== null) {
+      // Nor is a checkpoint, as long as the records and the log bear out what was recorded.
+      await worker.request('close', { key });
+      way = await wayUp(spec, recorded, worker, store, log, null, false);
+      if (contradictionOf(recorded, way, false) === null) {
+        log.error({ shard: key, seq: checkpointSeq }, 'a checkpoint contradicted the records and was removed');
+        await store.checkpoints.prune(key, checkpointSeq + 1);
+      }
     }
     const { base, end } = way;
-    const contradiction = contradictionOf(recorded, end, confirmed);
+    const contradiction = contradictionOf(recorded, way, isWarm);
     if (contradiction !== null) {
       // Somebody who claimed the shard meanwhile has written to it: what was read is of different states, and no witness against the store.
       if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
@@ -150,6 +176,7 @@ export async function openShard(
       anchored: end.anchored,
       replayedBytes: end.bytes,
       contradiction,
+      isContradicted: contradiction !== null || (await store.contradictions.list(spec.collectionId)).length > 0,
       isCutShort: end.head.seq !== recorded.seq,
     };
   } catch (error) {
@@ -161,15 +188,17 @@ export async function openShard(
 async function wayUp(
   spec: ShardSpec,
   recorded: ShardHead,
-  watchSeq: number | null,
   worker: WorkerRequests,
   store: Store,
   log: Logger,
   warm: Warm | null = null,
-) {
-  const base = await baseOf(spec, recorded, worker, store, log, warm);
-  const terms = { watchSeq, exactFromSeq: base.exactFromSeq, orClose: false };
-  return { base, end: await replay(spec, base.head, recorded.seq, terms, worker, store) };
+  viaCheckpoint = true,
+): Promise<WayUp> {
+  const base = await baseOf(spec, recorded, worker, store, log, warm, viaCheckpoint);
+  // Not before: what records are never ahead of is the root that is confirmed by the time they were read.
+  const confirmed = await confirmedHead(spec, store);
+  const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
+  return { base, confirmed, end: await replay(spec, base.head, recorded.seq, terms, worker, store) };
 }
 
 /** What the log is laid over. */
@@ -180,13 +209,17 @@ async function baseOf(
   store: Store,
   log: Logger,
   warm: Warm | null,
+  viaCheckpoint = true,
 ): Promise<Warm & { exactFromSeq: number }> {
+  if (warm) return { ...warm, exactFromSeq: warm.head.seq };
   const key = shardKey(spec.collectionId, spec.index);
-  return (
-    (warm && { ...warm, exactFromSeq: warm.head.seq }) ??
-    (await fromCheckpoint(spec, key, recorded.seq, worker, store, log)) ??
-    (await fromRecords(spec, key, worker, store))
-  );
+  const loaded = viaCheckpoint ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
+  return loaded ?? fromRecords(spec, key, worker, store);
+}
+
+/** The shard's head at the last confirmed anchor. */
+async function confirmedHead({ collectionId, index }: ShardSpec, { anchors }: Store): Promise<ShardHead | null> {
+  return (await anchors.get(collectionId))?.confirmed?.cut[index] ?? null;
 }
 
 /** Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may still do: from what is materialised by then it goes on. */
@@ -203,9 +236,10 @@ async function fromCheckpoint(
   log: Logger,
 ) {
   const firstSeq = await store.log.firstSeq(key);
+  const confirmed = await confirmedHead(spec, store);
   for (const { seq } of await store.checkpoints.list(key)) {
     const logReaches = seq === throughSeq || (firstSeq !== null && firstSeq <= seq + 1);
-    if (seq > throughSeq || !logReaches) continue;
+    if (seq > throughSeq || !logReaches || (confirmed && seq > confirmed.seq)) continue;
     let folder: string | null = null;
     try {
       folder = await store.checkpoints.fetch(key, seq);
@@ -270,7 +304,7 @@ async function replay(
   return { head, anchored, differs, bytes };
 }
 
-function contradictionOf(recorded: ShardHead, end: Progress, confirmed: ShardHead | null): string | null {
+function contradictionOf(recorded: ShardHead, { base, confirmed, end }: WayUp, isWarm: boolean): string | null {
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
   if (!isSameState(end.head, recorded))
     return `The stored records do not give the root that was recorded at ${recorded.seq}.`;
@@ -278,6 +312,8 @@ function contradictionOf(recorded: ShardHead, end: Progress, confirmed: ShardHea
     return `The stored log entry ${end.differs} does not give the root that was recorded with it.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
+  if (confirmed && !end.anchored && !isWarm)
+    return `What is stored begins at ${base.head.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
   if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
     return `The stored records do not give the root that was confirmed on the ledger at ${confirmed.seq}.`;
   return null;

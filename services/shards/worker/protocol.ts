@@ -76,8 +76,12 @@ export interface WorkerOps {
     /** `contradicting` counts records and entries that do not decode, and records whose leaf does not follow from their bytes. */
     result: { head: ShardHead; contradicting: number };
   };
-  /** Names what differs from the open shard `key`, or with null from the leaves stored beside the records; at most `limit`. */
+  /** Entries, in order, from which `recomputeCompare` is to know what was written; the first may be that of seq 1, and then there are no other records. */
+  recomputeWitness: { params: { session: string; entries: ReplayEntry[] }; result: null };
+  /** Names what differs from the open shard `key` (null: there is none), from the leaves stored beside the records and from the log; at most `limit`. */
   recomputeCompare: { params: { session: string; key: ShardKey | null; limit: number }; result: RecordDifference[] };
+  /** Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`. */
+  recomputeAltered: { params: { session: string; entry: ReplayEntry; limit: number }; result: string[] };
   recomputeEnd: { params: { session: string }; result: null };
 }
 

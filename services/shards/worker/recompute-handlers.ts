@@ -34,9 +34,14 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHand
       const recomputed = sessionOf(session);
       return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
     },
+    recomputeWitness: ({ session, entries }) => {
+      sessionOf(session).addWitness(entries);
+      return null;
+    },
     recomputeCompare: ({ session, key, limit }) => {
       return sessionOf(session).compare(key === null ? null : shardOf(key), limit);
     },
+    recomputeAltered: ({ session, entry, limit }) => sessionOf(session).alteredIn(entry, limit),
     recomputeEnd: ({ session }) => {
       sessions.delete(session);
       return null;

@@ -23,6 +23,10 @@ export class RecomputeSession {
   #contradicting = new Map<number, Parts>();
   #unreadableIds = new Set<string>();
   #unreadableEntries = 0;
+  /** Of records that the log tells of, the leaf that it wrote last; null where it was deleted. */
+  readonly #logged = new Map<string, Uint8Array | null>();
+  /** Whether the log tells of all records. */
+  #isAllLogged = false;
 
   constructor(spec: ShardSpec) {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
@@ -47,6 +51,26 @@ export class RecomputeSession {
     }
   }
 
+  /** What the log says that was written, whatever stands in the records now. */
+  addWitness(entries: ReplayEntry[]): void {
+    this.#isAllLogged ||= entries[0]?.seq === 1;
+    for (const entry of entries)
+      for (const { id, record } of changesIn(entry) ?? []) this.#logged.set(id, record && Uint8Array.from(record.leaf));
+  }
+
+  /** Ids of an entry's records whose bytes do not give the leaf beside them. */
+  alteredIn(entry: ReplayEntry, limit: number): string[] {
+    const altered: string[] = [];
+    for (const { id, record } of changesIn(entry) ?? []) {
+      if (altered.length >= limit) break;
+      const vecHash = record && finiteVecHashOf(record.vector);
+      if (!record) continue;
+      if (!vecHash || !leafHashOf(keyHashOf(id), vecHash, metaHashOf(record.metadata)).equals(record.leaf))
+        altered.push(id);
+    }
+    return altered;
+  }
+
   /**
    * Records whose bytes do not give the leaf stored beside them, and bytes that do not decode. There can be some although the
    * root is the recorded one: a shard that was opened from changed bytes records roots that contain them.
@@ -62,8 +86,8 @@ export class RecomputeSession {
   }
 
   /**
-   * Names what differs from the open `shard`, or where that is null from the leaves stored beside the records. The shard may be
-   * a little ahead: records that it wrote after the recomputed seq are left out.
+   * Names what differs from the open `shard`, from the leaves stored beside the records, and from what the log wrote. The shard
+   * may be a little ahead: records that it wrote after the recomputed seq are left out.
    */
   compare(shard: Shard | null, limit: number): RecordDifference[] {
     const differences = new Map<string, string>();
@@ -73,6 +97,7 @@ export class RecomputeSession {
       if (differences.size < limit) differences.set(id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either);
     }
     if (shard) this.#compareWhole(shard, limit, differences);
+    this.#compareLogged(limit, differences);
     return [...differences].map(([id, what]) => ({ id, what }));
   }
 
@@ -94,18 +119,26 @@ export class RecomputeSession {
     }
   }
 
-  #changesOf({ kind, body, seq }: ReplayEntry): RecordChange[] {
-    if (kind === 'damaged') {
-      this.#unreadableEntries++;
-      return [];
+  #compareLogged(limit: number, differences: Map<string, string>): void {
+    for (const [id, logged] of this.#logged) {
+      if (differences.size >= limit) return;
+      if (differences.has(id)) continue;
+      const leaf = this.#map.leafAt(keyHashOf(id));
+      if (leaf === null && logged !== null) differences.set(id, WHAT.missing);
+      else if (leaf !== null && logged === null) differences.set(id, WHAT.unexpected);
+      else if (leaf !== null && logged !== null && !leaf.equals(logged)) differences.set(id, WHAT.either);
     }
-    try {
-      return changesOf(body, seq);
-    } catch (error) {
-      if (!(error instanceof UnreadableBytes)) throw error;
-      this.#unreadableEntries++;
-      return [];
+    if (!this.#isAllLogged) return;
+    for (const { slot } of this.#map.entries()) {
+      const id = this.#ids[slot]!;
+      if (differences.size < limit && !this.#logged.has(id)) differences.set(id, WHAT.unexpected);
     }
+  }
+
+  #changesOf(entry: ReplayEntry): RecordChange[] {
+    const changes = changesIn(entry);
+    if (changes === null) this.#unreadableEntries++;
+    return changes ?? [];
   }
 
   #put(record: StoredRecord): void {
@@ -135,6 +168,17 @@ const WHAT = {
   unexpected: 'unexpected',
   unreadable: 'unreadable',
 } as const;
+
+/** Null for an entry that does not decode. */
+function changesIn({ kind, body, seq }: ReplayEntry): RecordChange[] | null {
+  if (kind === 'damaged') return null;
+  try {
+    return changesOf(body, seq);
+  } catch (error) {
+    if (error instanceof UnreadableBytes) return null;
+    throw error;
+  }
+}
 
 /** Null for values that no record can have. */
 function finiteVecHashOf(vector: Float32Array): Buffer | null {

@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk in hand sees and changes them. */
+export class ChangedRows {
+  readonly #folder: string;
+  readonly #collectionId: string;
+
+  constructor(folder: string, collectionId: string) {
+    this.#folder = folder;
+    this.#collectionId = collectionId;
+  }
+
+  /** The seq through which records are materialised, and that of the newest log entry. */
+  seqs(): { mark: number; newest: number } {
+    const sql = 'SELECT seq FROM shards WHERE collection = ?';
+    const of = (name: string) => this.#in(name, (file) => Number(file.prepare(sql).get(this.#collectionId)?.seq ?? 0));
+    return { mark: of('records.db'), newest: of('log.db') };
+  }
+
+  /** Runs a statement on `records.db`, with `:shard` bound to the number of the collection's shard there; the rows that it changed. */
+  records(sql: string, values: Record<string, string | number | Uint8Array> = {}): number {
+    return this.#run('records.db', sql, values);
+  }
+
+  /** As `records`, on `log.db`. */
+  log(sql: string, values: Record<string, string | number | Uint8Array> = {}): number {
+    return this.#run('log.db', sql, values);
+  }
+
+  /** What a statement selects in `log.db`. */
+  inLog<Row>(sql: string): Row[] {
+    return this.#in('log.db', (file) => file.prepare(sql).all({ ':shard': this.#number(file) }) as Row[]);
+  }
+
+  #run(name: string, sql: string, values: Record<string, string | number | Uint8Array>): number {
+    return this.#in(name, (file) => {
+      const bound = Object.fromEntries(Object.entries(values).map(([key, value]) => [`:${key}`, value]));
+      if (sql.includes(':shard')) bound[':shard'] = this.#number(file);
+      return Number(file.prepare(sql).run(bound).changes);
+    });
+  }
+
+  #number(file: DatabaseSync): number {
+    return Number(file.prepare('SELECT number FROM shards WHERE collection = ?').get(this.#collectionId)!.number);
+  }
+
+  #in<T>(name: string, work: (file: DatabaseSync) => T): T {
+    const file = new DatabaseSync(join(this.#folder, name), { timeout: 5_000 });
+    try {
+      return work(file);
+    } finally {
+      file.close();
+    }
+  }
+}
