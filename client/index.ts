@@ -1,4 +1,5 @@
 export { collectionAddress } from './verify/collection-address.ts';
+export { rootOfRecords, type WholeRecord } from './verify/collection-root.ts';
 export type { ProofTerminal, RecordProof } from './verify/record-proof.ts';
 export { VerificationError, type VerificationFailure } from './verify/verification-error.ts';
 export { type AccountSnapshot, type Anchor, verifyAccount } from './verify/verify-account.ts';

@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type RecordProof, VerificationError, type VerificationFailure, verifyProof } from '../../client/index.ts';
+import {
+  type RecordProof,
+  rootOfRecords,
+  VerificationError,
+  type VerificationFailure,
+  verifyProof,
+} from '../../client/index.ts';
 import * as portable from '../../client/verify/content-hash.ts';
 import type { RecordProof as ServerProof } from '../../lib/actions/collections.ts';
 import * as native from '../../lib/merkle/leaf.ts';
@@ -70,6 +76,16 @@ describe('golden proofs', () => {
       const record = set.records.find((each) => each.id === id);
       expect(verifyProof(set.root, real, record)).toBe(present ? 'present' : 'absent');
     }
+  });
+
+  test.each(golden.sets.map((set) => [set.records.length, set] as const))('the root of %i records', (_count, set) => {
+    expect(rootOfRecords(set.records)).toBe(set.root);
+    expect(rootOfRecords(set.records.toReversed())).toBe(set.root);
+    if (set.records.length === 0) return;
+    const [first, ...others] = set.records;
+    expect(rootOfRecords(others)).not.toBe(set.root);
+    expect(rootOfRecords([{ ...first!, id: `${first!.id} ` }, ...others])).not.toBe(set.root);
+    expect(() => rootOfRecords([...set.records, first!])).toThrow(TypeError);
   });
 });
 
