@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it costs. `--records N` takes the
- * first N, `--anchoring` leaves the ledger on (its wait is then part of every write).
+ * first N, `--anchoring` leaves the ledger on (its wait is then part of every write). `npm run bench -- verify`: see verify.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -16,8 +16,10 @@ import { cosine, type Dataset, datasetFolder, exactTop, readDataset } from './da
 import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
 import { anonymousMiB, cpuSeconds, residentMiB, stolenShare } from './process-figures.ts';
 import { readStages, stageShares } from './stages.ts';
+import { untilIndexed } from './until-indexed.ts';
 
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
   options: { records: { type: 'string' }, anchoring: { type: 'boolean' }, seconds: { type: 'string' } },
 });
 const SECONDS = Number(options.seconds ?? 5);
@@ -97,16 +99,6 @@ async function recall(
   return wanted === 0 ? 1 : found / wanted;
 }
 
-async function untilIndexed(target: Target): Promise<number> {
-  const startedMs = performance.now();
-  for (;;) {
-    const text = await (await fetch(`${target.url}/metrics`)).text();
-    const unindexed = /^provec_shards_unindexed_records (\d+)/m.exec(text)?.[1];
-    if (unindexed === '0') return (performance.now() - startedMs) / 1000;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
 async function main(): Promise<void> {
   const folder = datasetFolder();
   if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
@@ -167,4 +159,5 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+if (positionals[0] === 'verify') await (await import('./verify.ts')).benchVerify(Number(options.records), SECONDS);
+else await main();

@@ -1,0 +1,84 @@
+/**
+ * `npm run bench -- verify`: how long a verify of the whole data set takes, on an idle service and beside queries, and what it costs those queries. The ledger is on;
+ * the rounds with and without a verify take turns, so that the machine's pace is in both alike.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiClient } from '../examples/api-client.ts';
+import { startServiceProcess } from '../examples/service-process.ts';
+import { untilAtRest } from './calm.ts';
+import { datasetFolder, readDataset } from './dataset.ts';
+import { createCollection, upsertAll } from './ingest.ts';
+import { closedLoop, type LoadFigures } from './load.ts';
+import { median } from './median.ts';
+import { untilIndexed } from './until-indexed.ts';
+
+const NAME = 'bench';
+const ROUNDS = 5;
+const ALONE = 5;
+const CONNECTIONS = [1, 8];
+
+const say = (name: string, value: string) => console.log(`${name.padEnd(40)} ${value}`);
+const seconds = (values: number[]) =>
+  `${median(values).toFixed(2)} s (${values.map((value) => value.toFixed(2)).join(', ')})`;
+const latencies = (rounds: LoadFigures[]) => {
+  const of = (pick: (figures: LoadFigures) => number) => median(rounds.map(pick));
+  return `${of(({ perSecond }) => perSecond).toFixed(0)}/s  p50 ${of(({ p50Ms }) => p50Ms).toFixed(2)} ms  p99 ${of(({ p99Ms }) => p99Ms).toFixed(2)} ms`;
+};
+
+/** `records`: the first so many, all when it is not a number. */
+export async function benchVerify(records: number, roundSeconds: number): Promise<void> {
+  const folder = datasetFolder();
+  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
+  const data = readDataset(folder, Number.isNaN(records) ? Number.POSITIVE_INFINITY : records);
+  const dataDir = mkdtempSync(join(tmpdir(), 'provec-bench-'));
+  const key = 'pv_live_bench-bench-bench';
+  const service = await startServiceProcess(dataDir, key);
+  try {
+    const target = { url: service.url, key };
+    const api = new ApiClient(service.url, key);
+    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+    say('data', `${data.ids.length} x ${data.dims}, anchoring on`);
+    await createCollection(target, { name: NAME, dimensions: data.dims });
+    await upsertAll(target, data, NAME, data.ids.length);
+    await untilIndexed(target);
+    await untilAtRest(service.process.pid!);
+
+    const verify = async (): Promise<number> => {
+      const startedMs = performance.now();
+      const { state } = await api.call<{ state: string }>('GET', `/collections/${NAME}/verify`);
+      if (state !== 'match') throw new Error(`verify says ${state}`);
+      return (performance.now() - startedMs) / 1000;
+    };
+    const alone: number[] = [];
+    for (let count = 0; count < ALONE; count++) alone.push(await verify());
+    say('verify, idle', seconds(alone));
+
+    const bodies = data.queries.map((query) => Buffer.from(JSON.stringify({ vector: Array.from(query), topK: 10 })));
+    const load = (connections: number) =>
+      closedLoop(target, `/collections/${NAME}/query`, bodies, connections, roundSeconds);
+    for (const connections of CONNECTIONS) {
+      const [without, beside]: [LoadFigures[], LoadFigures[]] = [[], []];
+      const took: number[] = [];
+      await load(connections);
+      for (let round = 0; round < ROUNDS; round++) {
+        without.push(await load(connections));
+        let isOver = false;
+        const verifies = async () => {
+          while (!isOver) took.push(await verify());
+        };
+        const running = verifies();
+        beside.push(await load(connections));
+        isOver = true;
+        await running;
+      }
+      say(`queries, ${connections} connection${connections === 1 ? '' : 's'}`, latencies(without));
+      say('  beside verify after verify', latencies(beside));
+      say('  a verify beside them', seconds(took));
+    }
+  } finally {
+    await service.stop();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
