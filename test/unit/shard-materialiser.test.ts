@@ -25,6 +25,8 @@ let lines: string[];
 /** Stands before the real store. */
 let onApply: (shard: string) => Promise<void>;
 let onRead: (entries: LogEntry[]) => LogEntry[];
+/** Comes between reading an anchor's row and handing it over. */
+let onRow: () => Promise<void>;
 let reads: number;
 
 beforeEach(async () => {
@@ -33,9 +35,13 @@ beforeEach(async () => {
   reads = 0;
   onApply = async () => undefined;
   onRead = (entries) => entries;
-  const { log, records } = fixture.store;
+  onRow = async () => undefined;
+  const { log, records, anchors } = fixture.store;
   store = {
     ...fixture.store,
+    anchors: new Proxy(anchors, {
+      get: (_, name) => (name === 'get' ? readRow : Reflect.get(anchors, name).bind(anchors)),
+    }),
     log: {
       append: (given) => log.append(given),
       async read(...given) {
@@ -57,6 +63,11 @@ beforeEach(async () => {
       scan: (key) => records.scan(key),
       get: (...given) => records.get(...given),
     },
+  };
+  const readRow = async (id: string) => {
+    const row = await anchors.get(id);
+    await onRow();
+    return row;
   };
   const stream = new Writable({
     write(chunk, _encoding, done) {
@@ -177,6 +188,22 @@ describe('a shard of a collection that is anchored', () => {
     await anchors.put({ ...first, collectionId, revision: 2, confirmed: confirmedAt(4) });
     materialiser.anchored(collectionId);
     await until('the rest is applied', async () => (await mark(shard)) === 4);
+  });
+
+  test('misses no root that is confirmed while it looks', async () => {
+    const shard = newShard();
+    const { collectionId } = parseShardKey(shard);
+    const { anchors } = fixture.store;
+    await append(shard, 1, 4);
+    await anchors.add({ ...first, collectionId, confirmed: confirmedAt(2) });
+    let looks = 0;
+    onRow = async () => {
+      if (++looks !== 1) return;
+      await anchors.put({ ...first, collectionId, revision: 2, confirmed: confirmedAt(4) });
+      materialiser.anchored(collectionId);
+    };
+    materialiser.wake(shard);
+    await until('all is applied', async () => (await mark(shard)) === 4);
   });
 
   test('goes on without a bound where nothing is anchored any more', async () => {

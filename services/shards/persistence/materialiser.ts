@@ -131,11 +131,11 @@ export class Materialiser {
 
   async #attempt(key: ShardKey): Promise<void> {
     try {
-      const { more, isHeld } = await this.#pass(key);
+      const { mark, more, isHeld } = await this.#pass(key);
       this.#pauses.delete(key);
       if (this.#isForgotten(key)) return;
       if (more) this.#due.add(key);
-      else if (isHeld) this.#hold(key);
+      else if (isHeld) await this.#hold(key, mark);
     } catch (error) {
       this.#pause(key, error);
     }
@@ -156,10 +156,12 @@ export class Materialiser {
     this.#pauses.set(key, pause);
   }
 
-  #hold(key: ShardKey): void {
+  async #hold(key: ShardKey, mark: number): Promise<void> {
     const { collectionId } = parseShardKey(key);
     const keys = this.#held.get(collectionId) ?? new Set();
     this.#held.set(collectionId, keys.add(key));
+    // Whoever told of it before that was not heard.
+    if ((await anchoredBound(this.#store.anchors, key)) > mark) this.anchored(collectionId);
     if (this.#stopped) return;
     this.#heldTimer ??= setTimeout(() => {
       this.#heldTimer = null;
