@@ -237,15 +237,13 @@ test('the whole store rolled back to an older copy is a mismatch, and cannot be 
   await cp(copy, service.dataDir, { recursive: true });
   await rm(copy, { recursive: true });
   await service.restart();
-  for (const record of [LAST, CHANGED]) {
-    expect(await verify('rolled-back')).toMatchObject({
-      state: 'mismatch',
-      verified: false,
-      anchoredVersion,
-      onChainRoot,
-    });
-    expect(await upsert('rolled-back', [record])).toBe('pending');
-  }
+  for (const record of [LAST, CHANGED]) expect(await upsert('rolled-back', [record])).toBe('pending');
+  expect(await verify('rolled-back')).toMatchObject({
+    state: 'mismatch',
+    verified: false,
+    anchoredVersion,
+    onChainRoot,
+  });
   await service.kill('SIGTERM');
   await service.restart();
   expect(await verify('rolled-back')).toMatchObject({ state: 'mismatch', anchoredVersion, onChainRoot });

@@ -133,6 +133,69 @@ describe.each([
   });
 });
 
+describe('a ledger that cannot be worked with costs queries nothing', () => {
+  const NAME = 'asked-meanwhile';
+  const query = (id: string) => service.api('POST', `/collections/${NAME}/query`, { id, topK: 3, includeValues: true });
+  let wanted: unknown;
+  /** Lets go of the answers that are held back. */
+  let release: () => void = () => undefined;
+
+  beforeAll(async () => {
+    await create(NAME);
+    for (const id of ['x', 'y', 'z']) await upsert(NAME, id);
+    wanted = (await query('x')).body;
+    expect(wanted).toMatchObject({ matches: [{ id: 'x' }, { id: 'y' }, { id: 'z' }] });
+  });
+
+  test.each<{ what: string; begin: () => void }>([
+    {
+      what: 'down',
+      begin: () => {
+        relay.isDown = true;
+      },
+    },
+    {
+      what: 'slow',
+      begin: () => {
+        const released = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        relay.intercept = async ({ forward }) => {
+          await released;
+          return forward();
+        };
+      },
+    },
+    {
+      what: 'answering nonsense',
+      begin: () => {
+        relay.intercept = async () => '{"jsonrpc":"2.0","id":1,"result":{"value":[[["nonsense"]]]}}';
+      },
+    },
+    {
+      what: 'answering no JSON',
+      begin: () => {
+        relay.intercept = async () => '<html>';
+      },
+    },
+  ])(
+    '$what: queries are answered as ever, a write says pending, and is anchored in the end',
+    async ({ what, begin }) => {
+      begin();
+      expect((await query('x')).body).toEqual(wanted);
+      const written = await upsert(NAME, 'x');
+      expect(written).toMatchObject({ status: 200, body: { upsertedCount: 1, anchor: { status: 'pending' } } });
+      expect((await query('x')).body).toEqual(wanted);
+      expect(await verify()).toMatchObject({ verified: false, match: false });
+      relay.isDown = false;
+      relay.intercept = null;
+      release();
+      const verifyIt = async () => (await service.api<VerifyResult>('GET', `/collections/${NAME}/verify`)).body;
+      await until(`it is anchored although the ledger was ${what}`, async () => (await verifyIt()).state === 'match');
+    },
+  );
+});
+
 test('a changed row of the store is a mismatch, and stays one', async () => {
   const { anchors } = service.provec.store;
   const row = (await anchors.get(collectionId))!;

@@ -73,7 +73,9 @@ describe('a store that must not be opened', () => {
   test('of a newer format says which version to start', async () => {
     writeFileSync(join(folder, 'provec.json'), JSON.stringify({ format: STORE_FORMAT + 1, createdBy: 'provec' }));
     expect((await opening()).message).toMatch(
-      /has format 4, .* knows formats up to 3: start it with the newer version/,
+      new RegExp(
+        `has format ${STORE_FORMAT + 1}, .* knows formats up to ${STORE_FORMAT}: start it with the newer version`,
+      ),
     );
   });
 
