@@ -17,6 +17,7 @@ import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
 import type { PostedWrite } from './posted-write.ts';
 
@@ -91,6 +92,13 @@ export type WorkerOp = keyof WorkerOps;
 export type WorkerHandlers<O extends WorkerOp> = {
   [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'];
 };
+
+/** Long work for which nobody waits at once: it is done in slices, and others are answered in between. */
+export const SLICED_OPS = ['recomputeRecords', 'recomputeEntries', 'recomputeWitness'] as const;
+export type SlicedOp = (typeof SLICED_OPS)[number];
+
+/** What does each of the sliced ops, step by step. */
+export type SlicedHandlers = { [op in SlicedOp]: (params: WorkerOps[op]['params']) => Steps<WorkerOps[op]['result']> };
 
 /** Whoever answers requests: a worker thread, or a host without one. */
 export interface WorkerRequests {

@@ -5,6 +5,7 @@ import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
 import { changesOf } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
+import type { Steps } from '../engine/steps.ts';
 import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
 import type { ReplayEntry } from './protocol.ts';
 
@@ -32,8 +33,12 @@ export class RecomputeSession {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
   }
 
-  addRecords(records: StoredRecord[]): void {
-    for (const record of records) this.#put(record);
+  *addRecords(records: StoredRecord[]): Steps<null> {
+    for (const record of records) {
+      this.#put(record);
+      yield 'building';
+    }
+    return null;
   }
 
   /** Records that are there, but whose bytes do not decode. */
@@ -41,21 +46,28 @@ export class RecomputeSession {
     for (const id of ids) this.#unreadableIds.add(id);
   }
 
-  addEntries(entries: ReplayEntry[]): void {
+  *addEntries(entries: ReplayEntry[]): Steps<null> {
     for (const entry of entries) {
       for (const { id, record } of this.#changesOf(entry)) {
         this.#unreadableIds.delete(id);
         if (record) this.#put(record);
         else this.#forget(this.#map.delete(keyHashOf(id)));
+        yield 'building';
       }
     }
+    return null;
   }
 
   /** What the log says that was written, whatever stands in the records now. */
-  addWitness(entries: ReplayEntry[]): void {
+  *addWitness(entries: ReplayEntry[]): Steps<null> {
     this.#isAllLogged ||= entries[0]?.seq === 1;
-    for (const entry of entries)
-      for (const { id, record } of changesIn(entry) ?? []) this.#logged.set(id, record && Uint8Array.from(record.leaf));
+    for (const entry of entries) {
+      for (const { id, record } of changesIn(entry) ?? []) {
+        this.#logged.set(id, record && Uint8Array.from(record.leaf));
+        yield 'building';
+      }
+    }
+    return null;
   }
 
   /** Ids of an entry's records whose bytes do not give the leaf beside them. */

@@ -1,6 +1,6 @@
 /**
  * What a worker thread does: it holds shards. Requests run to completion one by one, but for queries, which work in slices;
- * of the shards that are queried each has its turn. Background work (index building, rebuilding) runs in slices too, in turn
+ * of the shards that are queried each has its turn. What recomputes a shard works in slices, too. Background work (index building, rebuilding) runs in slices too, in turn
  * with the queries, and after them where much waits to be indexed (see index-debt.ts), so that whoever comes waits for one slice at most.
  */
 import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
@@ -12,17 +12,19 @@ import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
-import { runThrough } from '../engine/steps.ts';
+import { runThrough, type Steps } from '../engine/steps.ts';
 import { HeldShard } from './held-shard.ts';
 import { received } from './posted-write.ts';
-import type {
-  IndexNotice,
-  SizeNotice,
-  WorkerHandlers,
-  WorkerOp,
-  WorkerOps,
-  WorkerReply,
-  WorkerRequest,
+import {
+  type IndexNotice,
+  type SizeNotice,
+  SLICED_OPS,
+  type SlicedOp,
+  type WorkerHandlers,
+  type WorkerOp,
+  type WorkerOps,
+  type WorkerReply,
+  type WorkerRequest,
 } from './protocol.ts';
 import { QueryRun, type QueryTerms } from './query-run.ts';
 import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
@@ -31,6 +33,7 @@ import { RoundRobin } from './round-robin.ts';
 import { describeThrown, faultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;
+const RECOMPUTE_SLICE_MS = 2;
 /** Work that leaves enough behind for a collection to be worth that everybody waits for it. */
 const COLLECT_AFTER_WORK_MS = 1_000;
 const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
@@ -57,7 +60,7 @@ export interface HostOptions extends Partial<QueryTerms> {
   timers?: Timers;
 }
 
-type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query'>>;
+type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | SlicedOp>>;
 
 /** Takes requests and posts replies and notices; knows nothing of threads. */
 export class ShardHost {
@@ -65,6 +68,7 @@ export class ShardHost {
   readonly #terms: QueryTerms;
   readonly #engine: EngineOptions;
   readonly #timers: Timers;
+  readonly #later: (run: () => void) => void;
   readonly #turns: RoundRobin;
   readonly #held = new Map<ShardKey, HeldShard>();
   /** Shards of which somebody has not read all that was kept for them. */
@@ -82,6 +86,7 @@ export class ShardHost {
     this.#terms = { ...QUERY_TERMS, ...terms };
     this.#engine = engine;
     this.#timers = timers;
+    this.#later = later;
     this.#turns = new RoundRobin(later, {
       query: (held) => this.#goOn(held),
       maintain: (held) => (held.isRead ? held.waitForMaintenance() : this.#maintain(held)),
@@ -97,11 +102,16 @@ export class ShardHost {
       this.#query(request.id, request.params as WorkerOps['query']['params']);
       return;
     }
+    if (isSliced(request.op)) {
+      this.#runSliced(request);
+      return;
+    }
     if (held && !held.admits(request.op)) held.wait(request);
     else this.#answer(request);
     if (held) this.#admit(held);
   }
 
+  readonly #recompute = recomputeHandlers((key) => this.#holder(key).shard);
   readonly #handlers: Handlers = {
     create: ({ key, spec }) => {
       this.#hold(key, new Shard(spec, this.#engine));
@@ -185,7 +195,7 @@ export class ShardHost {
       if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
       return null;
     },
-    ...recomputeHandlers((key) => this.#holder(key).shard),
+    ...this.#recompute.whole,
   };
 
   #holder(key: ShardKey): HeldShard {
@@ -227,6 +237,34 @@ export class ShardHost {
     if (!held || !WRITES.has(op)) return;
     held.indexDebt.note(tookMs, held.shard.unindexed);
     this.#payIndexDebt(held);
+  }
+
+  #runSliced({ id, op, params }: WorkerRequest): void {
+    try {
+      const begin = this.#recompute.sliced[op as SlicedOp] as (given: unknown) => Steps<null>;
+      this.#slice(id, begin(params), 0);
+    } catch (error) {
+      this.#post({ id, fault: faultOf(error) }, []);
+    }
+  }
+
+  /** Goes on with sliced work; the requests that came meanwhile are answered before the next slice. */
+  #slice(id: number, steps: Steps<null>, beforeMs: number): void {
+    const startedMs = this.#terms.nowMs();
+    let tookMs = 0;
+    try {
+      while (tookMs < RECOMPUTE_SLICE_MS) {
+        const { done } = steps.next();
+        tookMs = this.#terms.nowMs() - startedMs;
+        if (!done) continue;
+        this.#post({ id, result: null, tookMs: beforeMs + tookMs }, []);
+        return;
+      }
+    } catch (error) {
+      this.#post({ id, fault: faultOf(error) }, []);
+      return;
+    }
+    this.#later(() => this.#slice(id, steps, beforeMs + tookMs));
   }
 
   #query(id: number, { key, query, pageMaxBytes }: WorkerOps['query']['params']): void {
@@ -335,6 +373,10 @@ export class ShardHost {
       this.#workedMs += this.#terms.nowMs() - startedMs;
     }
   }
+}
+
+function isSliced(op: WorkerOp): op is SlicedOp {
+  return SLICED_OPS.some((sliced) => sliced === op);
 }
 
 function transferable(op: WorkerOp, result: unknown): ArrayBuffer[] {
