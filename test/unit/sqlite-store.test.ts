@@ -186,6 +186,27 @@ test.each([
   expect(await store.log.audit(SHARD, seq - 1)).toBeNull();
 });
 
+test('an audit finds nothing while another process appends and trims', async () => {
+  const other = await openSqliteStore(folder, { staging: join(root, 'staging') });
+  try {
+    const body = new Uint8Array(700_000);
+    let seq = 0;
+    const append = async (count: number) => {
+      for (let end = seq + count; seq < end; ) await other.log.append(entry(SHARD, ++seq, { body }));
+    };
+    await append(10);
+    for (let round = 0; round < 12; round++) {
+      const audits = [store.log.audit(SHARD, Number.MAX_SAFE_INTEGER), store.log.audit(SHARD, seq)];
+      const kept = [5, 1, 0][round % 3]!;
+      await Promise.all([append(2), other.log.trim(SHARD, seq - kept)]);
+      await append(4);
+      expect(await Promise.all(audits)).toEqual([null, null]);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
 test('no commit waits for whoever keeps the leases', async () => {
   await store.log.append(entry(SHARD, 1));
   const other = new DatabaseSync(join(folder, 'leases.db'));

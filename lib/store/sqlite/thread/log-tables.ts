@@ -132,17 +132,24 @@ export class LogTables {
     const row = this.#row(shard);
     if (row === undefined) return { altered: null, after: null };
     return this.#database.fresh((connection) => {
-      const linked = linkedEntries(connection, shard, row.number, after?.seq ?? 0, throughSeq, maxBytes);
-      const altered = firstAltered(linked, after);
+      // One state of the log: other processes append to it, and trim it.
+      if (!connection.isTransaction) connection.exec('BEGIN');
+      const { number } = row;
+      const first = connection.prepare('SELECT min(seq) AS seq FROM entries WHERE shard = ?').get(number);
+      const firstSeq = first?.seq as number | null | undefined;
+      if (!firstSeq) return { altered: null, after: null };
+      // What came before has been trimmed since.
+      const before = after !== null && firstSeq > after.seq + 1 ? null : after;
+      const linked = linkedEntries(connection, shard, number, after?.seq ?? 0, throughSeq, maxBytes);
+      const altered = firstAltered(linked, before);
       const last = linked.at(-1);
       if (altered !== null) return { altered, after: null };
       if (last !== undefined) return { altered: null, after: { seq: last.entry.seq, link: last.link } };
-      // What was appended since is in the row as well.
-      const newest = connection.prepare('SELECT seq, link FROM shards WHERE number = ?').get(row.number);
-      const { seq, link } = (newest ?? row) as unknown as LinkedSeq;
-      const isEnd = after !== null && throughSeq >= seq;
-      const isCut = isEnd && (after.seq < seq || !isSameLink(link, after.link));
-      return { altered: isCut ? Math.min(after.seq + 1, seq) : null, after: null };
+      const newest = connection.prepare('SELECT seq, link FROM shards WHERE number = ?').get(number);
+      const { seq, link } = newest as unknown as LinkedSeq;
+      const isEnd = before !== null && throughSeq >= seq;
+      const isCut = isEnd && (before.seq < seq || !isSameLink(link, before.link));
+      return { altered: isCut ? Math.min(before.seq + 1, seq) : null, after: null };
     });
   }
 
