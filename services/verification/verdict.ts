@@ -40,9 +40,6 @@ export interface Standing {
 
 /** Contradictions that are seen without the ledger; null when there are none. */
 export function contradiction(scan: CollectionScan, { row, contradictions }: Standing): Verdict | null {
-  const { alteredEntry } = scan;
-  if (scan.intact && alteredEntry !== null)
-    return mismatch(`Entry ${alteredEntry} of a shard's log is not what was written there.`);
   if (!scan.intact) {
     const named = scan.differences.length;
     return mismatch(
@@ -51,6 +48,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Sta
         : 'The stored bytes contradict the root that was recorded when they were written.',
     );
   }
+  if (scan.alteredEntry !== null)
+    return mismatch(`Entry ${scan.alteredEntry} of a shard's log is not what was written there.`);
   const reason = row?.halted?.reason ?? contradictions[0]?.reason;
   return reason === undefined ? null : mismatch(`Anchoring is halted until an operator decides: ${reason}`);
 }

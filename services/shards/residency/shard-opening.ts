@@ -67,11 +67,14 @@ interface Progress {
   bytes: number;
 }
 
-/** Of a way up: where it began, the head of the last confirmed anchor, and where it led. */
+/** What the log is laid over: a copy in memory, the newest checkpoint that will do (the records where there is none), or the records. */
+type Start = Warm | 'checkpoint' | 'records';
+
 interface WayUp {
   base: Warm;
-  confirmed: ShardHead | null;
   end: Progress;
+  /** One sentence; null when it bears out what was recorded. */
+  contradiction: string | null;
 }
 
 interface ReplayTerms {
@@ -102,7 +105,7 @@ export async function followShard(
   log: Logger,
 ): Promise<Warm | 'differs' | 'behind'> {
   const key = shardKey(spec.collectionId, spec.index);
-  const base = await baseOf(spec, recorded, worker, store, log, from);
+  const base = await baseOf(spec, from ?? 'checkpoint', recorded, worker, store, log);
   const { exactFromSeq } = base;
   // The holder goes on: records that are read after the log was may be ahead of it, and have no root then.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
@@ -137,36 +140,8 @@ export async function openShard(
   // A late call must not bring a deleted collection's shard back.
   await assertThere(spec, store);
   try {
-    let way = await wayUp(spec, recorded, worker, store, log, warm);
-    let isWarm = warm !== null;
-    if (isWarm && contradictionOf(recorded, way, isWarm) !== null) {
-      // A copy is no witness against the store: what the shard is opened from must be.
-      await worker.request('close', { key });
-      way = await wayUp(spec, recorded, worker, store, log);
-      isWarm = false;
-    }
-    for (let tries = 1; await isOvertaken(key, way.end.head, recorded, store); tries++) {
-      if (tries === OVERTAKEN_MAX)
-        throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
-      await worker.request('close', { key });
-      way = await wayUp(spec, recorded, worker, store, log);
-      isWarm = false;
-    }
-    const { checkpointSeq } = way.base;
-    if (checkpointSeq > 0 && contradictionOf(recorded, way, isWarm) !== null) {
-      // Nor is a checkpoint, as long as the records and the log bear out what was recorded.
-      await worker.request('close', { key });
-      way = await wayUp(spec, recorded, worker, store, log, null, false);
-      if (contradictionOf(recorded, way, false) === null) {
-        log.error({ shard: key, seq: checkpointSeq }, 'a checkpoint contradicted the records and was removed');
-        await store.checkpoints.prune(key, checkpointSeq + 1);
-      }
-    }
-    const { base, end } = way;
-    const contradiction = contradictionOf(recorded, way, isWarm);
+    const { base, end, contradiction } = await bestWayUp(spec, warm, recorded, worker, store, log);
     if (contradiction !== null) {
-      // Somebody who claimed the shard meanwhile has written to it: what was read is of different states, and no witness against the store.
-      if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
       const at = new Date(clock.wallMs()).toISOString();
       await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
     }
@@ -185,35 +160,74 @@ export async function openShard(
   }
 }
 
-async function wayUp(
+/**
+ * The way up from the quickest start that bears out what was recorded, else the one from the records: neither a copy nor a checkpoint is a witness against the store.
+ * Throws ShardMoved where somebody who claimed the shard meanwhile has written to it: what was read is of different states then.
+ */
+async function bestWayUp(
   spec: ShardSpec,
+  warm: Warm | null,
   recorded: ShardHead,
   worker: WorkerRequests,
   store: Store,
   log: Logger,
-  warm: Warm | null = null,
-  viaCheckpoint = true,
 ): Promise<WayUp> {
-  const base = await baseOf(spec, recorded, worker, store, log, warm, viaCheckpoint);
+  const key = shardKey(spec.collectionId, spec.index);
+  const starts: Start[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
+  let refutedSeq = 0;
+  for (let overtaken = 0; ; ) {
+    const start = starts[0]!;
+    const way = await wayUp(spec, start, recorded, worker, store, log);
+    if (await isOvertaken(key, way.end.head, recorded, store)) {
+      if (++overtaken === OVERTAKEN_MAX)
+        throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
+      // What is closed now was all there was of a copy.
+      if (start === warm) starts.shift();
+    } else if (way.contradiction === null) {
+      if (refutedSeq > 0) {
+        log.error({ shard: key, seq: refutedSeq }, 'a checkpoint contradicted the records and was removed');
+        await store.checkpoints.prune(key, refutedSeq + 1);
+      }
+      return way;
+    } else {
+      if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
+      const { checkpointSeq } = way.base;
+      if (start === 'records' || (start === 'checkpoint' && checkpointSeq === 0)) return way;
+      if (start === 'checkpoint') refutedSeq = checkpointSeq;
+      starts.shift();
+    }
+    await worker.request('close', { key });
+  }
+}
+
+async function wayUp(
+  spec: ShardSpec,
+  start: Start,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<WayUp> {
+  const base = await baseOf(spec, start, recorded, worker, store, log);
   // Not before: what records are never ahead of is the root that is confirmed by the time they were read.
   const confirmed = await confirmedHead(spec, store);
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
-  return { base, confirmed, end: await replay(spec, base.head, recorded.seq, terms, worker, store) };
+  const end = await replay(spec, base.head, recorded.seq, terms, worker, store);
+  const isStored = typeof start === 'string';
+  return { base, end, contradiction: contradictionOf(recorded, base.head, end, confirmed, isStored) };
 }
 
-/** What the log is laid over. */
 async function baseOf(
   spec: ShardSpec,
+  start: Start,
   recorded: ShardHead,
   worker: WorkerRequests,
   store: Store,
   log: Logger,
-  warm: Warm | null,
-  viaCheckpoint = true,
 ): Promise<Warm & { exactFromSeq: number }> {
-  if (warm) return { ...warm, exactFromSeq: warm.head.seq };
+  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq };
   const key = shardKey(spec.collectionId, spec.index);
-  const loaded = viaCheckpoint ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
+  const loaded = start === 'checkpoint' ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
   return loaded ?? fromRecords(spec, key, worker, store);
 }
 
@@ -304,7 +318,14 @@ async function replay(
   return { head, anchored, differs, bytes };
 }
 
-function contradictionOf(recorded: ShardHead, { base, confirmed, end }: WayUp, isWarm: boolean): string | null {
+/** `isStored`: the way up began with what the store holds, which is never ahead of the confirmed root. */
+function contradictionOf(
+  recorded: ShardHead,
+  base: ShardHead,
+  end: Progress,
+  confirmed: ShardHead | null,
+  isStored: boolean,
+): string | null {
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
   if (!isSameState(end.head, recorded))
     return `The stored records do not give the root that was recorded at ${recorded.seq}.`;
@@ -312,8 +333,8 @@ function contradictionOf(recorded: ShardHead, { base, confirmed, end }: WayUp, i
     return `The stored log entry ${end.differs} does not give the root that was recorded with it.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
-  if (confirmed && !end.anchored && !isWarm)
-    return `What is stored begins at ${base.head.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
+  if (confirmed && !end.anchored && isStored)
+    return `What is stored begins at ${base.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
   if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
     return `The stored records do not give the root that was confirmed on the ledger at ${confirmed.seq}.`;
   return null;

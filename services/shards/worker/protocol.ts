@@ -94,8 +94,7 @@ export type WorkerHandlers<O extends WorkerOp> = {
 };
 
 /** Long work for which nobody waits at once: it is done in slices, and others are answered in between. */
-export const SLICED_OPS = ['recomputeRecords', 'recomputeEntries', 'recomputeWitness'] as const;
-export type SlicedOp = (typeof SLICED_OPS)[number];
+export type SlicedOp = 'recomputeRecords' | 'recomputeEntries' | 'recomputeWitness';
 
 /** What does each of the sliced ops, step by step. */
 export type SlicedHandlers = { [op in SlicedOp]: (params: WorkerOps[op]['params']) => Steps<WorkerOps[op]['result']> };

@@ -15,16 +15,15 @@ import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
 import { HeldShard } from './held-shard.ts';
 import { received } from './posted-write.ts';
-import {
-  type IndexNotice,
-  type SizeNotice,
-  SLICED_OPS,
-  type SlicedOp,
-  type WorkerHandlers,
-  type WorkerOp,
-  type WorkerOps,
-  type WorkerReply,
-  type WorkerRequest,
+import type {
+  IndexNotice,
+  SizeNotice,
+  SlicedOp,
+  WorkerHandlers,
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+  WorkerRequest,
 } from './protocol.ts';
 import { QueryRun, type QueryTerms } from './query-run.ts';
 import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
@@ -102,7 +101,7 @@ export class ShardHost {
       this.#query(request.id, request.params as WorkerOps['query']['params']);
       return;
     }
-    if (isSliced(request.op)) {
+    if (request.op in this.#recompute.sliced) {
       this.#runSliced(request);
       return;
     }
@@ -373,10 +372,6 @@ export class ShardHost {
       this.#workedMs += this.#terms.nowMs() - startedMs;
     }
   }
-}
-
-function isSliced(op: WorkerOp): op is SlicedOp {
-  return SLICED_OPS.some((sliced) => sliced === op);
 }
 
 function transferable(op: WorkerOp, result: unknown): ArrayBuffer[] {
