@@ -4,6 +4,7 @@ import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { shardIndexOf } from '../../services/collections/shard-routing.ts';
 import { type ShardCluster, shardCluster } from '../support/shard-cluster.ts';
+import { withLog } from '../support/store-log.ts';
 import { until } from '../support/until.ts';
 
 let cluster: ShardCluster;
@@ -108,19 +109,16 @@ describe('shards on several nodes', () => {
   test('a node that stops while it opens a shard sends callers on', async () => {
     const looking = Promise.withResolvers<void>();
     const seen = Promise.withResolvers<void>();
-    const slow = (store: Store, name: string): Store => ({
-      ...store,
-      log: {
-        ...bound(store.log),
+    const slow = (store: Store, name: string): Store =>
+      withLog((real) => ({
         async head(...given) {
           if (name === 'a') {
             looking.resolve();
             await seen.promise;
           }
-          return store.log.head(...given);
+          return real.head(...given);
         },
-      },
-    });
+      }))(store);
     cluster = await shardCluster(['a', 'b'], { shards: 1 }, slow);
     const node = cluster.nodes.get('a')!;
     const [spec] = cluster.specs;
@@ -204,12 +202,10 @@ describe('followers', () => {
 
   test('a copy that differs is thrown away, counted, and made anew', async () => {
     let spoiled = '';
-    const spoil = (store: Store, name: string): Store => ({
-      ...store,
-      log: {
-        ...bound(store.log),
+    const spoil = (store: Store, name: string): Store =>
+      withLog((real) => ({
         async read(...given) {
-          const entries = await store.log.read(...given);
+          const entries = await real.read(...given);
           // One byte of the first vector, as a fault of memory or of the network might change it.
           return name !== spoiled
             ? entries
@@ -220,8 +216,7 @@ describe('followers', () => {
                 return { ...entry, body };
               });
         },
-      },
-    });
+      }))(store);
     cluster = await shardCluster(['a', 'b'], { shards: 1, replicas: 1 }, spoil);
     await write(0, 1);
     const name = await follower();
@@ -234,14 +229,3 @@ describe('followers', () => {
     expect(copy.items.every(({ metadata }) => metadata === '{"value":2}')).toBe(true);
   });
 });
-
-function bound<T extends object>(object: T): T {
-  return new Proxy(object, {
-    get: (target, name) => {
-      const value = Reflect.get(target, name) as unknown;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-    ownKeys: (target) => Reflect.ownKeys(Object.getPrototypeOf(target) as object),
-    getOwnPropertyDescriptor: () => ({ enumerable: true, configurable: true }),
-  });
-}

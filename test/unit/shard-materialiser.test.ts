@@ -6,12 +6,15 @@ import { parseShardKey } from '../../lib/shard/shard-key.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { newRow } from '../../services/anchoring/anchor-row.ts';
+import { lapse } from '../../services/anchoring/lapse.ts';
 import { encodeEntry } from '../../services/shards/engine/entry.ts';
 import { Materialiser } from '../../services/shards/persistence/materialiser.ts';
 import { entry, head, newCollection, readAll } from '../contract/store-rows.ts';
 import { expectDurationBelow } from '../support/duration.ts';
 import { LoopWatch } from '../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../support/shard-fixture.ts';
+import { withLog } from '../support/store-log.ts';
 import { quiet } from '../support/store-watch.ts';
 import { until } from '../support/until.ts';
 
@@ -36,24 +39,18 @@ beforeEach(async () => {
   onApply = async () => undefined;
   onRead = (entries) => entries;
   onRow = async () => undefined;
-  const { log, records, anchors } = fixture.store;
-  store = {
+  const { records, anchors } = fixture.store;
+  const countReads = withLog((real) => ({
+    async read(...given) {
+      reads++;
+      return onRead(await real.read(...given));
+    },
+  }));
+  store = countReads({
     ...fixture.store,
     anchors: new Proxy(anchors, {
       get: (_, name) => (name === 'get' ? readRow : Reflect.get(anchors, name).bind(anchors)),
     }),
-    log: {
-      append: (given) => log.append(given),
-      async read(...given) {
-        reads++;
-        return onRead(await log.read(...given));
-      },
-      head: (key) => log.head(key),
-      heads: (id) => log.heads(id),
-      audit: (...given) => log.audit(...given),
-      trim: (...given) => log.trim(...given),
-      firstSeq: (key) => log.firstSeq(key),
-    },
     records: {
       async apply(shard, ...given) {
         await onApply(shard);
@@ -63,7 +60,7 @@ beforeEach(async () => {
       scan: (key) => records.scan(key),
       get: (...given) => records.get(...given),
     },
-  };
+  });
   const readRow = async (id: string) => {
     const row = await anchors.get(id);
     await onRow();
@@ -134,49 +131,35 @@ describe('a shard that cannot be materialised', () => {
 });
 
 describe('a shard of a collection that is anchored', () => {
-  const first: AnchorRow = {
-    collectionId: '',
-    revision: 1,
-    epoch: 1,
-    address: 'an address',
-    created: true,
-    wanted: [head(1)],
-    wantedAt: null,
-    inFlight: null,
-    confirmed: null,
-    halted: null,
-    trusted: false,
-    closing: false,
-  };
-  const confirmedAt = (seq: number) => ({
-    cut: [head(seq)],
-    version: seq,
-    merkleRoot: 'ab'.repeat(32),
-    vectorCount: seq,
-    signature: 's',
-    confirmedAt: new Date(0).toISOString(),
-  });
-
-  test('is materialised no further than its confirmed root, and not at all before the first', async () => {
+  /** A shard with so many entries, of a collection whose first root is on its way; `confirm` has the root at a seq confirmed. */
+  async function anchoredShard(entries: number) {
     const shard = newShard();
     const { collectionId } = parseShardKey(shard);
     const { anchors } = fixture.store;
-    await append(shard, 1, 5);
-    expect(await anchors.add({ ...first, collectionId })).toBe(true);
+    await append(shard, 1, entries);
+    let row: AnchorRow = { ...newRow(collectionId, 'an address'), wanted: [head(1)] };
+    expect(await anchors.add(row)).toBe(true);
+    const confirm = async (seq: number): Promise<void> => {
+      const root = { version: seq, merkleRoot: 'ab'.repeat(32), vectorCount: seq };
+      const confirmed = { ...root, cut: [head(seq)], signature: 's', confirmedAt: new Date(0).toISOString() };
+      row = { ...row, revision: row.revision + 1, confirmed };
+      expect(await anchors.put(row)).toBe(true);
+    };
+    return { shard, confirm, tell: () => materialiser.anchored(collectionId), end: () => lapse(anchors, row) };
+  }
+
+  test('is materialised no further than its confirmed root, and not at all before the first', async () => {
+    const { shard, confirm } = await anchoredShard(5);
     expect(await materialiser.catchUp(shard)).toBe(0);
-    const next = { ...first, collectionId, revision: 2, confirmed: confirmedAt(3) };
-    expect(await anchors.put(next)).toBe(true);
+    await confirm(3);
     expect(await materialiser.catchUp(shard)).toBe(3);
     expect(await ids(shard)).toEqual(['1', '2', '3']);
     expect(await materialiser.catchUp(shard, true)).toBe(5);
   });
 
   test('waits for the next confirmed root without looking, and goes on when it is told', async () => {
-    const shard = newShard();
-    const { collectionId } = parseShardKey(shard);
-    const { anchors } = fixture.store;
-    await append(shard, 1, 4);
-    await anchors.add({ ...first, collectionId, confirmed: confirmedAt(2) });
+    const { shard, confirm, tell } = await anchoredShard(4);
+    await confirm(2);
     materialiser.wake(shard);
     await until('what is confirmed is applied', async () => (await mark(shard)) === 2);
     await until('no pass runs', async () => {
@@ -185,32 +168,28 @@ describe('a shard of a collection that is anchored', () => {
       await quiet();
       return reads === before;
     });
-    await anchors.put({ ...first, collectionId, revision: 2, confirmed: confirmedAt(4) });
-    materialiser.anchored(collectionId);
+    await confirm(4);
+    tell();
     await until('the rest is applied', async () => (await mark(shard)) === 4);
   });
 
   test('misses no root that is confirmed while it looks', async () => {
-    const shard = newShard();
-    const { collectionId } = parseShardKey(shard);
-    const { anchors } = fixture.store;
-    await append(shard, 1, 4);
-    await anchors.add({ ...first, collectionId, confirmed: confirmedAt(2) });
+    const { shard, confirm, tell } = await anchoredShard(4);
+    await confirm(2);
     let looks = 0;
     onRow = async () => {
       if (++looks !== 1) return;
-      await anchors.put({ ...first, collectionId, revision: 2, confirmed: confirmedAt(4) });
-      materialiser.anchored(collectionId);
+      await confirm(4);
+      tell();
     };
     materialiser.wake(shard);
     await until('all is applied', async () => (await mark(shard)) === 4);
   });
 
   test('goes on without a bound where nothing is anchored any more', async () => {
-    const shard = newShard();
-    const { collectionId } = parseShardKey(shard);
-    await append(shard, 1, 3);
-    await fixture.store.anchors.add({ ...first, collectionId, wanted: null, trusted: true });
+    const { shard, end } = await anchoredShard(3);
+    expect(await materialiser.catchUp(shard)).toBe(0);
+    await end();
     expect(await materialiser.catchUp(shard)).toBe(3);
   });
 });

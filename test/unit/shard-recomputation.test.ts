@@ -5,6 +5,7 @@ import { shardKey } from '../../lib/shard/shard-key.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { RecordScan } from '../../lib/store/records.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
+import { withLog } from '../support/store-log.ts';
 import { until } from '../support/until.ts';
 
 const { recomputeScansMax, recomputeSessionsMax, recomputeSessionIdleMaxMs } = INTERNAL_LIMITS;
@@ -29,23 +30,13 @@ function withScan(
   });
 }
 
-function withRead(before: () => Promise<void>): (store: Store) => Store {
-  return (store) => ({
-    ...store,
-    log: {
-      append: (entry) => store.log.append(entry),
-      async read(...given) {
-        await before();
-        return store.log.read(...given);
-      },
-      head: (key) => store.log.head(key),
-      heads: (id) => store.log.heads(id),
-      audit: (...given) => store.log.audit(...given),
-      trim: (...given) => store.log.trim(...given),
-      firstSeq: (key) => store.log.firstSeq(key),
+const withRead = (before: () => Promise<void>) =>
+  withLog((real) => ({
+    async read(...given) {
+      await before();
+      return real.read(...given);
     },
-  });
-}
+  }));
 
 /** A promise and what resolves it. */
 function gate(): { opened: Promise<void>; open(): void } {
