@@ -26,6 +26,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   simulation: ['test/simulation/'],
   scale: ['test/scale/', 'test/scale-model/'],
   deployment: ['test/deployment/'],
+  endurance: ['test/endurance/'],
   bench: ['test/bench/'],
 };
 
@@ -40,6 +41,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/contract/mongo-',
   'test/deployment/image.',
   'test/deployment/rendered-',
+  'test/endurance/',
   'test/ledger/killed-ledger.',
   'test/overload/bounded-memory.',
   'test/overload/full-queues.',

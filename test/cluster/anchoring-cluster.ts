@@ -11,11 +11,11 @@ import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
+import { FlightWatch } from '../support/flight-watch.ts';
 import { LedgerRelay, type Passing } from '../support/ledger-relay.ts';
 import { until } from '../support/until.ts';
 import { Cluster, type TestNode } from '../transport/cluster.ts';
 import { headOf, newCollection, rpc, SILENT } from '../unit/anchoring-fixture.ts';
-import { FlightWatch } from './flight-watch.ts';
 import { Gate, gated } from './gate.ts';
 
 /** How an instance sees the others' rows. */

@@ -9,6 +9,7 @@ import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+import { signalIfThere } from './process-group.ts';
 
 const SILENT = pino({ level: 'silent' });
 const FUNDS = 100_000_000_000n;
@@ -61,6 +62,11 @@ export class LedgerRelay {
   /** Past the relay. */
   get ledgerUrl(): string {
     return this.#ledger.url;
+  }
+
+  /** SIGKILL to the ledger, which is started again by itself; nothing happens to one that is dead already. */
+  killLedger(): void {
+    signalIfThere(this.#ledger.pid, 'SIGKILL');
   }
 
   /** A client that signs with the keypair of that name, which is made when it is new. */

@@ -26,6 +26,8 @@ export class FlightWatch {
   readonly ledgerUrl: string;
   readonly #client: LedgerClient;
   readonly #collections = new Map<string, string>();
+  /** Those of `sent` that were in flight when last looked at; what has settled stays so. */
+  readonly #inFlight = new Map<string, Sent[]>();
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(ledgerUrl: string, client: LedgerClient) {
@@ -37,17 +39,18 @@ export class FlightWatch {
     this.#collections.set(await this.#client.address(collectionId), collectionId);
     this.versions.set(collectionId, []);
     this.sent.set(collectionId, []);
+    this.#inFlight.set(collectionId, []);
   }
 
   /** Sends a transaction on by `forward` after a look at what is in flight. One of a collection at a time, so that what is seen is what is there. */
-  pass<T>(wire: string, forward: () => Promise<T>): Promise<T> {
+  pass<T>(wire: string, forward: (signature: Signature) => Promise<T>): Promise<T> {
     const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
     const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);
     const collectionId = message.staticAccounts.map((account) => this.#collections.get(account)).find(Boolean);
-    if (!collectionId) return forward();
     const own = { signature: getSignatureFromTransaction(transaction), blockhash: message.lifetimeToken };
+    if (!collectionId) return forward(own.signature);
     const before = this.#turns.get(collectionId) ?? Promise.resolve();
-    const turn = before.then(() => this.#pass(collectionId, own, forward));
+    const turn = before.then(() => this.#pass(collectionId, own, () => forward(own.signature)));
     this.#turns.set(
       collectionId,
       turn.catch(() => undefined),
@@ -57,16 +60,25 @@ export class FlightWatch {
 
   async #pass<T>(collectionId: string, own: Sent, forward: () => Promise<T>): Promise<T> {
     const sent = this.sent.get(collectionId)!;
-    if (!(await this.#isSettled(own))) {
-      for (const other of sent) {
-        if (other.signature !== own.signature && !(await this.#isSettled(other)))
-          this.breaches.push(`${own.signature} is sent while ${other.signature} is in flight (${collectionId}).`);
-      }
+    if (!sent.some(({ signature }) => signature === own.signature)) {
+      sent.push(own);
+      this.#inFlight.get(collectionId)!.push(own);
     }
-    if (!sent.some(({ signature }) => signature === own.signature)) sent.push(own);
+    await this.#examine(collectionId, own);
     const answer = await forward();
     await this.#look(collectionId);
     return answer;
+  }
+
+  async #examine(collectionId: string, own: Sent): Promise<void> {
+    const inFlight: Sent[] = [];
+    for (const sent of this.#inFlight.get(collectionId)!) if (!(await this.#isSettled(sent))) inFlight.push(sent);
+    this.#inFlight.set(collectionId, inFlight);
+    if (!inFlight.includes(own)) return;
+    for (const other of inFlight) {
+      if (other !== own)
+        this.breaches.push(`${own.signature} is sent while ${other.signature} is in flight (${collectionId}).`);
+    }
   }
 
   async #look(collectionId: string): Promise<void> {

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
+import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { isThorough } from '../support/effort.ts';
+import { FlightWatch } from '../support/flight-watch.ts';
+import { LedgerRelay } from '../support/ledger-relay.ts';
+import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
+import { startService, type TestService } from '../support/service.ts';
+
+const COLLECTIONS = isThorough ? 200 : 20;
+const WRITERS = 3;
+const ROUNDS = 2;
+
+interface Sent {
+  id: unknown;
+  method: string;
+  params: unknown[];
+}
+
+let relay: LedgerRelay;
+let watch: FlightWatch;
+let service: TestService;
+const names = Array.from({ length: COLLECTIONS }, (_, at) => `c${at}`);
+const ids = new Map<string, string>();
+
+beforeAll(async () => {
+  relay = await LedgerRelay.open();
+  watch = new FlightWatch(relay.ledgerUrl, await relay.client('authority'));
+  const passed = new Set<string>();
+  relay.intercept = ({ asked, forward }) => {
+    const { id, method, params } = JSON.parse(asked) as Sent;
+    if (method !== 'sendTransaction') return forward();
+    return watch.pass(params[0] as string, async (signature) => {
+      const isNew = !passed.has(signature);
+      passed.add(signature);
+      // As on a real network, what was accepted may be lost: here, every fifth transaction, once.
+      return isNew && passed.size % 5 === 0 ? JSON.stringify({ jsonrpc: '2.0', id, result: signature }) : forward();
+    });
+  };
+  service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '60000' });
+  for (const [at, name] of names.entries()) {
+    const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
+      name,
+      dimensions: 2,
+      shards: 1 + (at % 2),
+    });
+    ids.set(name, body.collection.id);
+    await watch.add(body.collection.id);
+  }
+});
+afterAll(async () => {
+  await service.stop();
+  await relay.close();
+});
+
+const recordOf = (writer: number, round: number) => ({
+  id: `${writer}-${round}`,
+  values: [writer + 1, round],
+  metadata: { round },
+});
+
+test(`${COLLECTIONS} collections are written at once, and the root of every write is confirmed`, async () => {
+  const write = async (name: string, writer: number) => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const records = [recordOf(writer, round)];
+      const { status, body } = await service.api<UpsertResult>('POST', `/collections/${name}/upsert`, { records });
+      expect({ status, body }).toMatchObject({
+        status: 200,
+        body: { anchor: { status: 'confirmed' }, ledgerTx: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{64,88}$/) },
+      });
+    }
+  };
+  await Promise.all(names.flatMap((name) => Array.from({ length: WRITERS }, (_, writer) => write(name, writer))));
+});
+
+test('of no collection were two transactions ever in flight, and no version went back', () => {
+  expect(watch.breaches).toEqual([]);
+  for (const name of names) {
+    const versions = watch.versions.get(ids.get(name)!)!;
+    expect(versions.length).toBeGreaterThan(0);
+  }
+});
+
+test('what is on the ledger is what was written, and the history has each transaction once', async () => {
+  const records = Array.from({ length: WRITERS }, (_, writer) =>
+    Array.from({ length: ROUNDS }, (_, round) => recordOf(writer, round)),
+  ).flat();
+  const root = referenceRoot(records.map(({ id, values, metadata }) => referenceLeaf(id, values, metadata)));
+  for (const name of names) {
+    const { body } = await service.api<VerifyResult>('GET', `/collections/${name}/verify`);
+    expect(body).toMatchObject({ state: 'match', onChainRoot: root, vectorCount: records.length });
+    const { anchors } = (await service.api<AnchorsPage>('GET', `/collections/${name}/anchors?limit=1000`)).body;
+    const versions = anchors.map(({ version }) => version);
+    expect(versions).toEqual([...new Set(versions)].toSorted((a, b) => b - a));
+    const transactions = anchors.map(({ ledgerTx }) => ledgerTx);
+    expect(new Set(transactions).size).toBe(transactions.length);
+    const sent = new Set<string>(watch.sent.get(ids.get(name)!)!.map(({ signature }) => signature));
+    expect(transactions.filter((transaction) => !sent.has(transaction))).toEqual([]);
+  }
+});
