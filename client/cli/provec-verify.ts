@@ -22,6 +22,7 @@ proof.json is the answer to GET /api/v1/collections/{name}/proof?id=...
   --root <hex>            the collection's root, from a source that you trust
   --collection <uuid>     the collection that it must be about
   --id <id>               the record that it must be about
+  --present, --absent     what it must prove; without either, whichever it is
   --record <file>         {"id"?, "values"?, "metadata"?} that the record must have
 `;
 const RPC_TIMEOUT_MS = 15_000;
@@ -86,9 +87,10 @@ function trustedIn({ root, authority, rpc, account }: Record<string, string | un
 
 function readArguments() {
   const text = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
   const texts = { authority: text, rpc: text, account: text, root: text, collection: text, id: text, record: text };
   try {
-    return parseArgs({ options: { ...texts, help: { type: 'boolean' } }, allowPositionals: true });
+    return parseArgs({ options: { ...texts, present: flag, absent: flag, help: flag }, allowPositionals: true });
   } catch (error) {
     throw new Misuse((error as Error).message);
   }
@@ -102,11 +104,18 @@ async function main(): Promise<number> {
   }
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Misuse('Give one file with a proof; --help says more.');
-  const { help: _, collection: collectionId, id, record, ...sources } = values;
+  const { help: _, collection: collectionId, id, record, present, absent, ...sources } = values;
+  if (present && absent) throw new Misuse('Give --present or --absent, not both.');
+  const outcome = present ? 'present' : absent ? 'absent' : undefined;
   const trusted = trustedIn(sources);
   const proof = within(await readJson(path), 'proof') as RecordProof;
   const expected = record === undefined ? {} : ((await readJson(record)) as object);
-  const verdict = await verdictOn(proof, trusted, { ...expected, ...(id !== undefined && { id }), collectionId });
+  const verdict = await verdictOn(proof, trusted, {
+    ...expected,
+    ...(id !== undefined && { id }),
+    collectionId,
+    outcome,
+  });
   process.stdout.write(`${verdict.lines.join('\n')}\n`);
   return verdict.isProven ? 0 : NOT_PROVEN;
 }

@@ -14,6 +14,12 @@ export interface Verdict {
   lines: string[];
 }
 
+/** What the reader expects; what is left out is not compared. */
+export interface Expected extends ExpectedRecord {
+  collectionId?: string;
+  outcome?: 'present' | 'absent';
+}
+
 /**
  * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it the one that the proof names
  * is taken, and said. Rejects with what `readAccount` rejects with.
@@ -21,7 +27,7 @@ export interface Verdict {
 export async function verdictOn(
   proof: RecordProof,
   trusted: Trusted,
-  { collectionId, ...expected }: ExpectedRecord & { collectionId?: string },
+  { collectionId, outcome: wanted, ...expected }: Expected,
 ): Promise<Verdict> {
   try {
     checkShape(proof);
@@ -29,12 +35,12 @@ export async function verdictOn(
     demand(pinned === proof.collectionId, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
     const { root, ledger } = await rootOf(proof, trusted, pinned);
     const outcome = verifyProof(root, proof, expected);
-    const compared = outcome === 'present' && expected.values !== undefined;
+    demand((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
     return {
       isProven: true,
       lines: [
-        `${outcome.toUpperCase()}  ${JSON.stringify(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${collectionId === undefined ? ' (as the proof names it)' : ''}`,
-        ...(outcome === 'present' ? [`  content    ${compared ? 'as expected' : 'not compared: give --record'}`] : []),
+        `${outcome.toUpperCase()}  ${printable(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${collectionId === undefined ? ' (as the proof names it)' : ''}`,
+        ...(outcome === 'present' ? [`  content    ${comparison(expected)}`] : []),
         `  root       ${root}`,
         ...ledger,
       ],
@@ -43,6 +49,21 @@ export async function verdictOn(
     if (!(error instanceof VerificationError)) throw error;
     return { isProven: false, lines: [`NOT PROVEN  ${error.message} (${error.reason})`] };
   }
+}
+
+function comparison({ values, metadata }: ExpectedRecord): string {
+  if (values !== undefined && metadata !== undefined) return 'as expected';
+  if (values !== undefined) return 'values as expected; metadata not compared';
+  if (metadata !== undefined) return 'metadata as expected; values not compared';
+  return 'not compared: give --record';
+}
+
+/** In quotes, and so that no id says more to a terminal than what it is: control characters and those that turn the direction of text are shown as numbers. */
+function printable(id: string): string {
+  return JSON.stringify(id).replace(
+    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`,
+  );
 }
 
 async function rootOf(

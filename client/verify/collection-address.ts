@@ -1,6 +1,7 @@
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { decodeAddress, encodeAddress } from './base58.ts';
+import { isCollectionId } from './record-proof.ts';
 import { demand } from './verification-error.ts';
 
 /** The Token-2022 program, which owns every collection's account. */
@@ -16,8 +17,7 @@ const SEED_BYTES = 24;
 export function collectionAddress(authority: string, collectionId: string): string {
   const base = decodeAddress(authority);
   demand(base !== null, 'malformed', 'The authority is not a ledger address.');
-  const isUuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(collectionId);
-  demand(isUuid, 'malformed', 'The collection id is not a lower-case UUID.');
+  demand(isCollectionId(collectionId), 'malformed', 'The collection id is not a lower-case UUID.');
   const uuid = hexToBytes(collectionId.replaceAll('-', ''));
   const digest = sha256(concatBytes(SEED_TAG, uuid)).subarray(0, SEED_BYTES);
   const seed = btoa(String.fromCharCode(...digest))

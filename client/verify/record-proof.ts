@@ -34,7 +34,7 @@ export function checkShape(proof: RecordProof): void {
   demand(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
   demand(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
   demand(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');
-  demand(typeof proof.collectionId === 'string', 'malformed', 'collectionId is not text.');
+  demand(isCollectionId(proof.collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
   demand(
     proof.ledgerAddress === null || typeof proof.ledgerAddress === 'string',
     'malformed',
@@ -56,6 +56,10 @@ export function checkShape(proof: RecordProof): void {
 export function hashFromHex(hex: string, what: string): Uint8Array {
   demand(isHash(hex), 'malformed', `${what} is not 64 lower-case hex digits.`);
   return hexToBytes(hex);
+}
+
+export function isCollectionId(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
 function isHash(value: unknown): boolean {

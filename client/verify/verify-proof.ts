@@ -21,7 +21,7 @@ export interface ExpectedRecord {
 
 /**
  * Whether the record of `proof.id` was in the collection when `root` (64 hex digits) was its root. A record that is there
- * with other values or metadata than `expected` is refused as `wrong-content`. Without them, 'present' says only that the
+ * with other values or metadata than `expected`, or is not there although some are expected, is refused as `wrong-content`. Without them, 'present' says only that the
  * id had some record. Throws TypeError when `expected` holds what no record can, whatever the proof says, and RangeError when
  * its metadata nests too deep.
  */
@@ -63,6 +63,8 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
     hash = bitOf(key, depth) === 1 ? innerHashOf(sibling, hash) : innerHashOf(hash, sibling);
   }
   demand(bytesToHex(hash) === rootHash, 'wrong-root', 'The path does not lead to the root.');
+  const isContentExpected = vecHash !== undefined || metaHash !== undefined;
+  demand(outcome === 'present' || !isContentExpected, 'wrong-content', 'There is no record of that id.');
   demand(proof.present === (outcome === 'present'), 'malformed', 'The proof shows the opposite of what it claims.');
   return outcome;
 }

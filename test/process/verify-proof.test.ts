@@ -94,6 +94,27 @@ describe('a proof that holds', () => {
     });
   });
 
+  test.each([
+    [{ values: RECORD.values }, 'values as expected; metadata not compared'],
+    [{ metadata: RECORD.metadata }, 'metadata as expected; values not compared'],
+    [{ id: RECORD.id }, 'not compared: give --record'],
+  ])('what was compared of its content, given %j', async (record, said) => {
+    await keep('part', record);
+    const { code, stdout } = await verify('{proof}', '--root', proof.merkleRoot, '--record', '{part}', '--present');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`content    ${said}\n`) });
+  });
+
+  test('of an id that would write over the verdict, shown as what it is', async () => {
+    await keep('steering', await getProof('x\u001b[2J\u009b1A\u202eTNESERP'));
+    const { code, stdout } = await verify('{steering}', '--root', proof.merkleRoot, '--absent');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining(
+        String.raw`ABSENT  "x\u001b[2J\u{9b}1A\u{202e}TNESERP" is not in the collection ${collection.id} `,
+      ),
+    });
+  });
+
   test('by a root that was given', async () => {
     const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('not asked: the root was given') });
@@ -105,7 +126,12 @@ test('what does not hold is not proven, in one line that says why', async () => 
   await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
   await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
   await keep('older', { proof: { ...proof, version: proof.version - 1 } });
+  await keep('steering', { proof: { ...proof, collectionId: `${collection.id}\nPRESENT` } });
   const cases: [RegExp, string[]][] = [
+    [/collectionId is not a lower-case UUID\. \(malformed\)/, ['{steering}', '--root', proof.merkleRoot]],
+    [/The record is present\. \(wrong-content\)/, ['{proof}', ...ledger, '--absent']],
+    [/The record is absent\. \(wrong-content\)/, ['{absent}', ...ledger, '--present']],
+    [/There is no record of that id\. \(wrong-content\)/, ['{absent}', ...ledger, '--record', '{content}']],
     [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
     [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
     [/holds version \d+ and the proof is of version \d+: fetch a proof again\. \(wrong-root\)/, ['{older}', ...ledger]],
@@ -117,6 +143,7 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/\(wrong-account\)/, ['{proof}', '--authority', collection.anchor.ledgerAddress!, '--account', '{account}']],
     [/not an object\. \(malformed\)/, ['{no-proof}', ...ledger]],
   ];
+  await keep('content', { values: RECORD.values });
   await keep('no-proof', 'null');
   const answers = await Promise.all(cases.map(([, args]) => verify(...args)));
   for (const [at, [message]] of cases.entries()) {
@@ -134,6 +161,7 @@ test('what it cannot use is told in one line', async () => {
     [/Give --root, or --authority/, ['{proof}', ...pinned()]],
     [/Give --root, or --authority/, ['{proof}', '--root', proof.merkleRoot, ...pinned()]],
     [/Give --root, or --authority/, ['{proof}', ...pinned(), '--rpc', service.ledger!.url, '--account', '{account}']],
+    [/--present or --absent, not both/, ['{proof}', '--root', proof.merkleRoot, '--present', '--absent']],
     [/'--roots'/, ['{proof}', '--roots', 'x']],
     [/text\.json cannot be read as JSON/, ['{text}', '--root', proof.merkleRoot]],
     [/never\.json cannot be read as JSON/, [join(folder, 'never.json'), '--root', proof.merkleRoot]],
