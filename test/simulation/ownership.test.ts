@@ -14,6 +14,8 @@ const { World } = await import('./world.ts');
 
 const RUNS = Number(process.env.PROVEC_TEST_SIMULATIONS ?? (isThorough ? 5_000 : 15));
 const FIRST_SEED = seed % 1_000_000_000;
+/** Courses that went wrong once. */
+const FOUND = [330_777_342];
 /** Runs with which every kind of trouble has come up, so that the means below say something. */
 const ENOUGH_RUNS = 100;
 
@@ -33,7 +35,7 @@ test(
   'whatever happens to nodes, wires and clocks, answers, records and roots fit the log, and service returns',
   async () => {
     const total = { operations: 0, commits: 0, epochs: 0 };
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
+    for (const seed of [...FOUND, ...Array.from({ length: RUNS }, (_, at) => FIRST_SEED + at)]) {
       const { profile, faults, stalls, operations, commits, epochs } = await new World(seed).run();
       await invariant('answers, records and roots fit the log', () =>
         expect({ seed, profile, faults, stalls }).toEqual({ seed, profile, faults: [], stalls: [] }),

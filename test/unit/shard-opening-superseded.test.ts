@@ -4,7 +4,7 @@ import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import { Materialiser } from '../../services/shards/persistence/materialiser.ts';
-import { openShard } from '../../services/shards/residency/shard-opening.ts';
+import { followShard, openShard } from '../../services/shards/residency/shard-opening.ts';
 import { InlineWorker } from '../simulation/inline-worker.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
 
@@ -20,13 +20,13 @@ beforeEach(async () => {
 
 afterEach(() => fixture.end());
 
-function open(recorded: Parameters<typeof openShard>[1]) {
-  const worker = new InlineWorker(
+const newWorker = () =>
+  new InlineWorker(
     (run) => run(),
     (_op, result) => result,
   );
-  return openShard(SPEC, recorded, worker, fixture.store, SYSTEM_CLOCK, LOG);
-}
+const open = (recorded: Parameters<typeof openShard>[1]) =>
+  openShard(SPEC, recorded, newWorker(), fixture.store, SYSTEM_CLOCK, LOG);
 
 test('an opening that others have overtaken accuses nobody', async () => {
   const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
@@ -44,4 +44,23 @@ test('records that are ahead of a log which nobody has written to are a contradi
   await fixture.store.records.apply(KEY, head.seq, head.seq + 1, changes);
   expect((await open(head)).contradiction).toContain('but its head says');
   expect(await fixture.store.contradictions.list(SPEC.collectionId)).toHaveLength(1);
+});
+
+test('a copy of records that the log has left behind has the version that was recorded there', async () => {
+  const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
+  const materialiser = new Materialiser(fixture.store, LOG);
+  await materialiser.catchUp(KEY);
+  const { records, log } = fixture.store;
+  const scan = async (key: typeof KEY) => {
+    const { batches, ...scanned } = await records.scan(key);
+    const read: unknown[] = [];
+    for await (const batch of batches) read.push(batch);
+    const { head: newest } = await fixture.node.upsert(SPEC, batchOf(['c'], 2));
+    await materialiser.catchUp(KEY);
+    await log.trim(KEY, newest.seq);
+    return { ...scanned, batches: read };
+  };
+  const store = { ...fixture.store, records: Object.assign(Object.create(records), { scan }) };
+  const copy = await followShard(SPEC, null, head, newWorker(), store, LOG);
+  expect(copy).toMatchObject({ head: { seq: head.seq, version: head.version } });
 });

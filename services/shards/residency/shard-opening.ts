@@ -228,7 +228,7 @@ async function baseOf(
   if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq };
   const key = shardKey(spec.collectionId, spec.index);
   const loaded = start === 'checkpoint' ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
-  return loaded ?? fromRecords(spec, key, worker, store);
+  return loaded ?? fromRecords(spec, key, recorded, worker, store);
 }
 
 /** The shard's head at the last confirmed anchor. */
@@ -268,18 +268,20 @@ async function fromCheckpoint(
   return null;
 }
 
-async function fromRecords(spec: ShardSpec, key: ShardKey, worker: WorkerRequests, store: Store) {
+async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, worker: WorkerRequests, store: Store) {
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
   for await (const records of scan.batches) await worker.request('restore', { key, records });
   // A record that was applied during the scan is ahead of the others until the log is laid over it through there.
   const seq = scan.throughSeq;
-  const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, store) });
+  const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, recorded, store) });
   return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
 }
 
 /** How many writes led to a seq that is materialised: the log says it of its end, and of the entry that comes next. */
-async function versionAt(key: ShardKey, seq: number, { log }: Store): Promise<number> {
+async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
+  // The log may have gone on since, and have been trimmed past this.
+  if (seq === recorded.seq) return recorded.version;
   const newest = (await log.head(key)) ?? EMPTY_HEAD;
   if (newest.seq === seq) return newest.version;
   const [next] = await log.read(key, seq, 1);
