@@ -1,3 +1,4 @@
+import type { CollectionRoot } from '../shard/collection-root.ts';
 import { contains } from '../shard/cut.ts';
 import type { Cut } from '../shard/shard-head.ts';
 
@@ -40,10 +41,17 @@ export interface AnchorRow {
   confirmed: Confirmed | null;
   /** Set when a stored root contradicts the chain: nothing is anchored until an operator decides. */
   halted: { reason: string; at: string } | null;
-  /** The operator decided that what the shards hold is right, whatever the ledger says; until the next confirmation. */
-  trusted: boolean;
+  /**
+   * What the ledger showed when an operator decided that what the shards hold is right, whatever it is (`shownBy` in services/anchoring/reconciliation.ts); until the
+   * next confirmation. Null: there is no such decision. It holds over that alone: whoever puts a decision back that was carried out finds the ledger further on.
+   */
+  trusted: string | null;
+  /** Roots of which the ledger may hold one, of the time before roots were no longer anchored (services/anchoring/lapse.ts). Null: they are anchored. */
+  lapsed: CollectionRoot[] | null;
   /** The collection is deleted: all that is left to do is to close its account and to forget the row. Never taken back. */
   closing: boolean;
+  /** That a holder of the ledger's keypair wrote the row (services/anchoring/row-seal.ts), 64 hex digits; empty before it is stored. */
+  seal: string;
 }
 
 /** A row whose cuts have the form in which an adapter stores them. */

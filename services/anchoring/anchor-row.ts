@@ -17,8 +17,10 @@ export function newRow(collectionId: string, address: string): AnchorRow {
     inFlight: null,
     confirmed: null,
     halted: null,
-    trusted: false,
+    trusted: null,
+    lapsed: null,
     closing: false,
+    seal: '',
   };
 }
 

@@ -1,20 +1,24 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Context, ServiceSchema } from 'moleculer';
 import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
 import { type Actions, call } from '../../lib/actions/call.ts';
+import { ProvecError } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
+import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { Anchoring } from './anchoring.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
-import { lapseAll } from './lapse.ts';
+import { Lapsing } from './lapsing.ts';
 import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
+import { sealed, sealKeyOf } from './row-seal.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
@@ -42,6 +46,9 @@ export default function anchoringService(
     explorerUrl(kind, value, config.solanaCluster, endpoints.urls()[0] ?? null);
   let nodeId = '';
   let running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
+  let lapsing: Lapsing | null = null;
+  let anchors = store.anchors;
+  const keypairFile = config.solanaKeypair ?? join(config.dataDir, KEYPAIR_FILE);
 
   async function onChain(ledger: LedgerClient, collectionId: string): Promise<OnChain> {
     const address = await ledger.address(collectionId);
@@ -71,8 +78,7 @@ export default function anchoringService(
         return { status: 'confirmed', signature, explorerUrl: link('tx', signature) };
       }),
 
-      state: ({ params }: Params<'anchoring.state'>): Result<'anchoring.state'> =>
-        store.anchors.get(params.collectionId),
+      state: ({ params }: Params<'anchoring.state'>): Result<'anchoring.state'> => anchors.get(params.collectionId),
 
       async address({ params }: Params<'anchoring.address'>): Result<'anchoring.address'> {
         if (!running) return null;
@@ -89,7 +95,7 @@ export default function anchoringService(
         link('tx', params.signature),
 
       async history({ params }: Params<'anchoring.history'>): Result<'anchoring.history'> {
-        const items = await store.anchors.history(params.collectionId, params.limit, params.beforeVersion);
+        const items = await anchors.history(params.collectionId, params.limit, params.beforeVersion);
         return items.map((item) => ({ ...item, explorerUrl: link('tx', item.signature) }));
       },
 
@@ -99,13 +105,15 @@ export default function anchoringService(
       },
 
       async resume({ params }: Params<'anchoring.resume'>): Result<'anchoring.resume'> {
-        const contradictions = await store.contradictions.list(params.collectionId);
-        const collection = await store.catalog.getCollection(params.collectionId);
+        const { collectionId } = params;
+        const shown = running && (await shownNow(running.anchoring, collectionId));
+        const contradictions = await store.contradictions.list(collectionId);
+        const collection = await store.catalog.getCollection(collectionId);
         const shards = collection && contradictions.length > 0 ? shardSpecs(collection) : [];
         // Before anything else: a shard that opens again must not find the same contradiction.
         for (const shard of shards) await call(this.broker, 'shards.accept', { shard });
-        if (running) await running.anchoring.resume(params.collectionId);
-        else await store.contradictions.clear(params.collectionId);
+        if (running) await running.anchoring.resume(collectionId, shown!);
+        else await store.contradictions.clear(collectionId);
         return null;
       },
 
@@ -138,8 +146,21 @@ export default function anchoringService(
     },
 
     async started() {
+      const seals = (): void => {
+        anchors = sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs());
+      };
+      const headsAt = (collection: CollectionRow, cut: Cut) =>
+        Promise.all(
+          cut.map(({ seq }, index) =>
+            seq === 0 ? EMPTY_HEAD : call(this.broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
+          ),
+        );
       if (!enabled) {
-        await lapseAll(store.anchors);
+        // Without the keypair nothing can be written into a row that would be believed later: logs stay as long as they get.
+        if (!existsSync(keypairFile)) return;
+        seals();
+        lapsing = new Lapsing({ store: { ...store, anchors }, headsAt, log });
+        lapsing.start();
         return;
       }
       nodeId = this.broker.nodeID;
@@ -147,11 +168,12 @@ export default function anchoringService(
       const authority =
         config.solanaKeypair === null
           ? await openAuthority(
-              join(config.dataDir, KEYPAIR_FILE),
-              endpoints.embedded && !(await hasAnchors(store)),
+              keypairFile,
+              endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store)),
               log,
             )
-          : await openAuthority(config.solanaKeypair, false, log);
+          : await openAuthority(keypairFile, false, log);
+      seals();
       const pool = new RpcPool(endpoints, nowMs);
       const ledger = new LedgerClient(pool, authority, nowMs);
       if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
@@ -159,7 +181,7 @@ export default function anchoringService(
       const { plans } = config;
       const anchoring = new Anchoring({
         ledger,
-        store,
+        store: { ...store, anchors },
         plans,
         clock,
         log,
@@ -169,12 +191,7 @@ export default function anchoringService(
             log.debug({ err: error }, 'a change of an anchor could not be told');
           });
         },
-        headsAt: (collection, cut) =>
-          Promise.all(
-            cut.map(({ seq }, index) =>
-              seq === 0 ? EMPTY_HEAD : call(this.broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
-            ),
-          ),
+        headsAt,
       });
       running = { anchoring, ledger, pool };
       // A store of many collections takes its time; writes need not wait for it.
@@ -183,9 +200,21 @@ export default function anchoringService(
 
     async stopped() {
       running?.pool.close();
+      await lapsing?.stop();
       await running?.anchoring.stop();
     },
   };
+}
+
+/** Throws UNAVAILABLE where the ledger does not say: an operator decides over what it shows. */
+async function shownNow(anchoring: Anchoring, collectionId: string): Promise<string> {
+  try {
+    return await anchoring.shown(collectionId);
+  } catch (error) {
+    throw new ProvecError('UNAVAILABLE', 'The ledger cannot be asked what it shows; decide once it can.', {
+      cause: error,
+    });
+  }
 }
 
 /** Whether anything was ever anchored: another keypair could not write those accounts. */

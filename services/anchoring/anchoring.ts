@@ -22,6 +22,7 @@ import type { LedgerClient } from './ledger/ledger-client.ts';
 import { Members } from './members.ts';
 import { Outbox, type OutboxContext, type OutboxStep } from './outbox.ts';
 import { Receipts } from './receipts.ts';
+import { shownBy } from './reconciliation.ts';
 import { Schedule } from './schedule.ts';
 import { TakeUp } from './take-up.ts';
 import { Wants } from './wants.ts';
@@ -75,14 +76,16 @@ export class Anchoring {
       isThere: async (id) => (await collection(id)) !== null,
       onWanted: (id) => this.#nudge(id),
     });
-    this.#decisions = new Decisions({ anchors, contradictions, clock, log, address, collection, loggedCut });
+    const want = (id: string, cut: Cut) => this.#wants.want(id, cut);
+    this.#decisions = new Decisions({ anchors, contradictions, clock, log, address, collection, loggedCut, want });
     this.#takeUp = new TakeUp({
       store,
       plans,
       log,
       isInCharge,
       loggedCut,
-      want: (id, cut) => this.#wants.want(id, cut),
+      want,
+      headsAt,
       close: (id) => this.close(id),
       signal: this.#stopped.signal,
     });
@@ -140,9 +143,10 @@ export class Anchoring {
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#options.clock.monotonicMs();
     const row = await this.#wants.want(collectionId, cut);
-    if (row?.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
     // The operator's decision wants what the log holds then.
-    if (row === null || row.halted || row.closing || this.#stopped.signal.aborted) return null;
+    if (row === null || row.halted || row.closing) return null;
+    if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
+    if (this.#stopped.signal.aborted) return null;
     const leftMs = waitMs - (this.#options.clock.monotonicMs() - startMs);
     return leftMs > 0 ? this.#receipts.wait(collectionId, cut, leftMs) : null;
   }
@@ -153,9 +157,14 @@ export class Anchoring {
     this.#decided(collectionId);
   }
 
-  /** What the shards hold now is right, whatever the ledger says: it is anchored next. Throws StoreError. */
-  async resume(collectionId: string): Promise<void> {
-    await this.#decisions.resume(collectionId);
+  /** What the ledger shows of a collection now, for `resume`. Throws LedgerUnreachableError, or the ledger's own errors. */
+  async shown(collectionId: string): Promise<string> {
+    return shownBy(await this.#options.ledger.read(collectionId));
+  }
+
+  /** What the shards hold now is right, although the ledger shows `shown`: it is anchored next. Throws StoreError. */
+  async resume(collectionId: string, shown: string): Promise<void> {
+    await this.#decisions.resume(collectionId, shown);
     this.#decided(collectionId);
   }
 

@@ -16,6 +16,7 @@ export interface DecisionsOptions {
   collection(id: string): Promise<CollectionRow | null>;
   /** What the log holds. */
   loggedCut(collection: CollectionRow): Promise<Cut>;
+  want(collectionId: string, cut: Cut): Promise<unknown>;
 }
 
 /** What somebody else than the outbox decides about a collection. It stands in the row before any of these resolves, so that every instance goes by it. All throw StoreError. */
@@ -35,8 +36,8 @@ export class Decisions {
     log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
   }
 
-  /** What the shards hold now is right, whatever the ledger says: it is anchored next. */
-  async resume(collectionId: string): Promise<void> {
+  /** What the shards hold now is right, although the ledger shows `shown`: it is anchored next. */
+  async resume(collectionId: string, shown: string): Promise<void> {
     const { contradictions, collection, loggedCut, clock } = this.#options;
     const wasContradicted = (await contradictions.list(collectionId)).length > 0;
     // First, so that a crash in between leaves the collection halted.
@@ -47,9 +48,11 @@ export class Decisions {
     // The epoch rises even where nothing is halted: an outbox may just have read a contradiction that is cleared now.
     await this.#change(collectionId, (row) =>
       row.halted || wasContradicted
-        ? { halted: null, confirmed: null, trusted: true, wanted: wanted ?? row.wanted, wantedAt }
+        ? { halted: null, confirmed: null, lapsed: null, trusted: shown, wanted: wanted ?? row.wanted, wantedAt }
         : {},
     );
+    // Of what was written while the row was halted nothing was wanted.
+    if (owner) await this.#options.want(collectionId, await loggedCut(owner));
   }
 
   /** The collection is deleted: its account is to be closed and its row forgotten. */

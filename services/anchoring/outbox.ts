@@ -39,7 +39,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow } from './anchor-row.ts';
 import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
-import { type Finding, reconcile } from './reconciliation.ts';
+import { type Finding, isSameRoot, reconcile, shownBy } from './reconciliation.ts';
 
 /** Instants between which a process can die; tests do so. */
 export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
@@ -117,7 +117,7 @@ export class Outbox {
     const [contradiction] = await this.#context.contradictions.list(this.collectionId);
     if (contradiction) return this.#halt(row, contradiction.reason);
     if (this.#soundEpoch !== row.epoch) return this.#reconcile(row, collection);
-    return this.#anchor(row);
+    return this.#anchor(row, collection);
   }
 
   /** Stops anchoring until an operator decides. */
@@ -134,14 +134,18 @@ export class Outbox {
     const { ledger, loggedCut, headsAt } = this.#context;
     const account = await ledger.read(this.collectionId);
     const logged = await loggedCut(collection);
-    const finding: Finding = row.trusted
-      ? { outcome: 'sound', created: account.status !== 'absent' }
-      : await reconcile(account, {
-          confirmed: row.confirmed,
-          logged,
-          buried: this.#buried,
-          headsAt: (cut) => headsAt(collection, cut),
-        });
+    const finding: Finding =
+      row.trusted === shownBy(account)
+        ? { outcome: 'sound', created: account.status !== 'absent' }
+        : await reconcile(account, {
+            confirmed: row.confirmed,
+            lapsed: row.lapsed,
+            logged,
+            buried: this.#buried,
+            headsAt: (cut) => headsAt(collection, cut),
+          });
+    // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
+    if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
       if (finding.mayBeLag && this.#isRecent(row) && this.#mayStillCome(row))
         return { next: 'turn', afterMs: LAG_POLL_MS };
@@ -161,9 +165,10 @@ export class Outbox {
     return AT_ONCE;
   }
 
-  async #anchor(row: AnchorRow): Promise<Turn> {
-    const { ledger, clock } = this.#context;
-    const cut = row.confirmed ? mergeCuts(row.confirmed.cut, row.wanted!) : row.wanted!;
+  async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
+    const { ledger, clock, loggedCut } = this.#context;
+    // Until something was wanted, records followed the log as they liked: the first root contains all that they may have reached.
+    const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
     this.#signedAt = new Date(clock.wallMs()).toISOString();
     if (!row.created) return this.#launch(row, 'create', null, await ledger.signCreate(this.collectionId));
     return this.#launch(row, 'update', cut, await ledger.signUpdate(this.collectionId, collectionRoot(cut)));
@@ -257,7 +262,11 @@ export class Outbox {
         await this.#change(row, { created: true, inFlight: null });
         return AT_ONCE;
       case 'update':
-        return this.#confirm(row, cut!, signature);
+        // What was sent before roots were no longer anchored may lie behind the records by now.
+        if (!row.lapsed?.some((root) => isSameRoot(root, collectionRoot(cut!))))
+          return this.#confirm(row, cut!, signature);
+        await this.#change(row, { inFlight: null });
+        return AT_ONCE;
       case 'close':
         return this.#forget(row);
     }
@@ -274,7 +283,8 @@ export class Outbox {
         created: true,
         inFlight: null,
         confirmed,
-        trusted: false,
+        trusted: null,
+        lapsed: null,
         wanted: wanted ? mergeCuts(wanted, cut) : cut,
         // What is left came after the transaction was signed.
         wantedAt: this.#signedAt ?? wantedAt,

@@ -68,8 +68,8 @@ export class Receipts {
   /** Answers those whom the row answers: confirmed roots, or that nothing will be confirmed for now. */
   settle(row: AnchorRow): void {
     for (const waiter of [...(this.#waiting.get(row.collectionId) ?? [])]) {
-      if (row.confirmed && contains(row.confirmed.cut, waiter.cut)) waiter.settle(row.confirmed);
-      else if (row.halted || row.closing) waiter.settle(null);
+      if (row.halted || row.closing) waiter.settle(null);
+      else if (row.confirmed && contains(row.confirmed.cut, waiter.cut)) waiter.settle(row.confirmed);
     }
   }
 

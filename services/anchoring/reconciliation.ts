@@ -15,35 +15,48 @@ export type Finding =
   /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`. */
   | { outcome: 'adopt'; cut: Cut }
   /** `mayBeLag`: a node of the ledger that is behind would show the same. */
-  | { outcome: 'halt'; reason: string; mayBeLag: boolean };
+  | { outcome: 'halt'; reason: string; mayBeLag: boolean }
+  /** Some shard cannot say what it was at the confirmed root; it opens anew meanwhile. */
+  | { outcome: 'unsaid' };
 
 export interface Belief {
   confirmed: Confirmed | null;
+  /** Roots of which one was confirmed last, before roots were no longer anchored; null: they were anchored all along. */
+  lapsed: CollectionRoot[] | null;
   /** What the log holds now. */
   logged: Cut;
   /** What the last transaction carried that was given up for dead; null when there is none. A node of the ledger that was behind may have been asked. */
   buried: Cut | null;
-  /** The shards' own heads at the confirmed cut; null where a shard cannot say. Asked only when there is a confirmed cut. */
+  /** The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only when there is a confirmed cut. */
   headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
 }
 
 const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
 
-const isSame = (left: CollectionRoot, right: CollectionRoot): boolean =>
+/** Whether both are of one version, with the same content. */
+export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean =>
   left.version === right.version && left.merkleRoot === right.merkleRoot && left.vectorCount === right.vectorCount;
 
+/** An account in words, the same for the same. */
+export function shownBy(account: AccountState): string {
+  if (account.status !== 'found') return account.status;
+  const { fields } = account;
+  return fields === null ? 'no root' : `${fields.version} ${fields.merkleRoot} ${fields.vectorCount}`;
+}
+
 export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
-  const { confirmed, logged, buried } = belief;
+  const { confirmed, lapsed, logged, buried } = belief;
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
-    if (confirmed) return halt('The ledger does not hold the root that was confirmed before.', true);
+    if (confirmed || lapsed?.length) return halt('The ledger does not hold the root that was confirmed before.', true);
     return { outcome: 'sound', created: account.status === 'found' };
   }
   const onChain = account.fields;
-  if (confirmed && isSame(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (confirmed && isSameRoot(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (!confirmed && lapsed?.some((root) => isSameRoot(onChain, root))) return checkSince(onChain, logged);
   if (!confirmed || onChain.version > confirmed.version) {
     for (const cut of [logged, buried])
-      if (cut !== null && isSame(onChain, collectionRoot(cut))) return { outcome: 'adopt', cut };
+      if (cut !== null && isSameRoot(onChain, collectionRoot(cut))) return { outcome: 'adopt', cut };
   }
   if (onChain.version === confirmed?.version)
     return halt('The ledger holds another root than the one confirmed before.');
@@ -58,8 +71,19 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
 
 function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding {
   const known = heads.filter((head) => head !== null);
-  if (known.length === heads.length && collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
+  if (known.length < heads.length) return { outcome: 'unsaid' };
+  if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
     return halt('The stored records at the confirmed version give another root than the one on the ledger.');
   }
   return { outcome: 'sound', created: true };
+}
+
+/** Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be newer than what the ledger holds, or the same. */
+function checkSince(onChain: CollectionRoot, logged: Cut): Finding {
+  const stored = collectionRoot(logged);
+  if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
+  if (stored.version > onChain.version) return { outcome: 'sound', created: true };
+  return stored.version < onChain.version
+    ? halt(`What is stored is of version ${stored.version}, older than version ${onChain.version} on the ledger.`)
+    : halt('What is stored gives another root than the ledger holds for its version.');
 }

@@ -7,7 +7,7 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { lapse, mayLapse } from './lapse.ts';
+import { type LapseOptions, lapse, mayLapse } from './lapse.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 const AGAIN_MS = 600_000;
@@ -20,6 +20,7 @@ export interface TakeUpOptions {
   /** What the log holds. */
   loggedCut(collection: CollectionRow): Promise<Cut>;
   want(collectionId: string, cut: Cut): Promise<unknown>;
+  headsAt: LapseOptions['headsAt'];
   close(collectionId: string): Promise<void>;
   /** Ends it. */
   signal: AbortSignal;
@@ -73,7 +74,7 @@ export class TakeUp {
     for (const collection of await store.catalog.listCollections(accountId)) {
       if (signal.aborted) return;
       if (isAnchored) await this.#wantIfNewer(collection);
-      else await this.#lapse(collection.id);
+      else await this.#lapse(collection);
     }
   }
 
@@ -107,7 +108,7 @@ export class TakeUp {
         // There may be very many, and requests must get in between.
         await nextTurn();
         if (anchored.get(accountId)) await this.#wantIfNewer(collection);
-        else await this.#lapse(collection.id);
+        else await this.#lapse(collection);
       }
     }
   }
@@ -128,11 +129,13 @@ export class TakeUp {
     if (!isAnchored) await want(collection.id, cut);
   }
 
-  async #lapse(collectionId: string): Promise<void> {
-    const { store, isInCharge } = this.#options;
-    if (!isInCharge(collectionId)) return;
-    const row = await store.anchors.get(collectionId);
-    if (row && mayLapse(row)) await lapse(store.anchors, row);
+  async #lapse({ id, accountId }: CollectionRow): Promise<void> {
+    const { store, isInCharge, headsAt } = this.#options;
+    if (!isInCharge(id)) return;
+    const row = await store.anchors.get(id);
+    // The plan as it is by now: a look at all collections takes its time.
+    if (!row || !mayLapse(row) || (await this.#isAnchored(accountId))) return;
+    await lapse(row, { store, anchors: store.anchors, headsAt });
   }
 
   async #isAnchored(accountId: string): Promise<boolean> {

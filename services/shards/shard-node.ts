@@ -65,7 +65,7 @@ export class ShardNode {
     this.#clock = clock;
     this.#log = log;
     this.#guard = new CapacityGuard(config, store, clock);
-    this.#materialiser = new Materialiser(store, log);
+    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#residency.confirmed(key, seq));
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
       log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
       halt(collectionId, reason);
@@ -296,11 +296,7 @@ export class ShardNode {
   }
 
   headAt(shard: ShardSpec, seq: number): Promise<ShardHead | null> {
-    return this.#residency.read(shard, async (actor) => {
-      if (actor.head.seq === seq) return actor.head;
-      const anchored = this.#residency.anchoredHead(shard);
-      return anchored?.seq === seq ? anchored : null;
-    });
+    return this.#residency.headAt(shard, seq);
   }
 
   get #memoryBytes(): number {

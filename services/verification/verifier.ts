@@ -13,6 +13,7 @@ import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { CollectionScan } from './collection-scan.ts';
@@ -21,6 +22,8 @@ import { contradiction, cutOnChain, judge, type Standing, type Verdict } from '.
 /** The ledger moves on while it is read: how often the row and the account are read until they belong together. */
 const READS_MAX = 10;
 const REREAD_MS = 200;
+/** Nodes of one ledger are hardly further apart. */
+const LAG_MAX_MS = 10_000;
 const SUBMIT_GRACE_MS = 2_000;
 
 interface LedgerView {
@@ -89,7 +92,7 @@ export class Verifier {
   async #againstLedger(collection: CollectionRow, scan: CollectionScan): Promise<VerifyResult> {
     const collectionId = collection.id;
     if (contradiction(scan, await this.#standing(collectionId)) === null) await this.#anchor(collectionId, scan);
-    const view = await this.#ledger(collectionId);
+    const view = await this.#ledger(collectionId, scan);
     const cut = cutOnChain(view.onChain, view.standing.row);
     if (cut !== null && !scan.isPast(cut)) await scan.extend(cut);
     return this.#result(scan, judge(scan, view.standing, view.onChain, cut), view.onChain);
@@ -103,14 +106,23 @@ export class Verifier {
   }
 
   /** The account on the ledger and the row that belongs to it. */
-  async #ledger(collectionId: string): Promise<LedgerView> {
+  async #ledger(collectionId: string, scan: CollectionScan): Promise<LedgerView> {
     for (let reads = 1; ; reads++) {
       const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
       const standing = await this.#standing(collectionId);
-      const settled = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
-      if (settled || reads === READS_MAX) return { standing, onChain };
+      const isKnown = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
+      const isContradicted = contradiction(scan, standing) !== null;
+      const isSettled = isContradicted || (isKnown && !this.#mayBeBehind(onChain, standing.row));
+      if (isSettled || reads === READS_MAX) return { standing, onChain };
       await this.#delay(REREAD_MS);
     }
+  }
+
+  /** Whether the node of the ledger that was asked may lack what another one has just confirmed. */
+  #mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
+    if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
+    if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return false;
+    return this.#clock.wallMs() - Date.parse(row.confirmed.confirmedAt) < LAG_MAX_MS;
   }
 
   async #standing(collectionId: string): Promise<Standing> {

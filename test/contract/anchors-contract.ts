@@ -14,7 +14,9 @@ function row(collectionId: string, revision: number, change: Partial<AnchorRow> 
     inFlight: null,
     confirmed: null,
     halted: null,
-    trusted: false,
+    trusted: null,
+    lapsed: null,
+    seal: '',
     wanted: null,
     wantedAt: null,
     closing: false,
@@ -50,6 +52,9 @@ export function anchorsContract(subject: StoreUnderTest): void {
       const full = row(id, 7, {
         epoch: 5,
         created: true,
+        trusted: 'no root',
+        lapsed: [{ merkleRoot: 'cd'.repeat(32), version: 2, vectorCount: 1 }],
+        seal: 'ef'.repeat(32),
         wanted: [head(3), head(5)],
         wantedAt: at(3),
         inFlight: {

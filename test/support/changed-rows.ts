@@ -33,6 +33,17 @@ export class ChangedRows {
     return this.#in('log.db', (file) => file.prepare(sql).all({ ':shard': this.#number(file) }) as Row[]);
   }
 
+  /** Changes the row that says what is anchored of the collection, as JSON; null: takes it out. */
+  anchors(change: ((row: Record<string, unknown>) => Record<string, unknown>) | null): void {
+    this.#in('log.db', (file) => {
+      const where = 'WHERE collection = ?';
+      if (change === null) return file.prepare(`DELETE FROM anchors ${where}`).run(this.#collectionId);
+      const { row } = file.prepare(`SELECT row FROM anchors ${where}`).get(this.#collectionId)!;
+      const changed = JSON.stringify(change(JSON.parse(String(row))));
+      return file.prepare(`UPDATE anchors SET row = ?, standing = 'due' ${where}`).run(changed, this.#collectionId);
+    });
+  }
+
   #run(name: string, sql: string, values: Record<string, string | number | Uint8Array>): number {
     return this.#in(name, (file) => {
       const bound = Object.fromEntries(Object.entries(values).map(([key, value]) => [`:${key}`, value]));

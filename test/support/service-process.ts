@@ -30,8 +30,8 @@ export interface ServiceProcess {
   readonly api: Api;
   /** Sends a signal to the main process alone and waits for its end. */
   kill(signal: NodeJS.Signals): Promise<Ended>;
-  /** Starts anew on the same data; the process must have ended. */
-  restart(): Promise<void>;
+  /** Starts anew on the same data; the process must have ended. `changes` of the environment hold from then on. */
+  restart(changes?: Record<string, string>): Promise<void>;
   /** Ends the process and everything it started, and removes the data. */
   dispose(): Promise<void>;
 }
@@ -107,16 +107,16 @@ export class StartedProcess {
 /** A whole Provec as `npm start` runs it, to be killed and started again. */
 export async function startProcess(environment: Record<string, string> = {}): Promise<ServiceProcess> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-process-'));
-  const start = () =>
-    new StartedProcess({
-      PROVEC_PORT: '0',
-      PROVEC_DATA_DIR: dataDir,
-      PROVEC_BOOTSTRAP_KEY: TEST_KEY,
-      PROVEC_WORKERS: '1',
-      PROVEC_ANCHOR_WAIT_MS: '30000',
-      PROVEC_DISK_RESERVE_MB: '16',
-      ...environment,
-    });
+  let variables: Record<string, string> = {
+    PROVEC_PORT: '0',
+    PROVEC_DATA_DIR: dataDir,
+    PROVEC_BOOTSTRAP_KEY: TEST_KEY,
+    PROVEC_WORKERS: '1',
+    PROVEC_ANCHOR_WAIT_MS: '30000',
+    PROVEC_DISK_RESERVE_MB: '16',
+    ...environment,
+  };
+  const start = () => new StartedProcess(variables);
   let run = start();
   const dispose = async () => {
     run.dispose();
@@ -148,9 +148,10 @@ export async function startProcess(environment: Record<string, string> = {}): Pr
       run.child.kill(signal);
       return run.ended;
     },
-    async restart() {
+    async restart(changes = {}) {
       run.dispose();
       await run.ended;
+      variables = { ...variables, ...changes };
       run = start();
       url = await listening();
     },

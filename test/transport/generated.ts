@@ -162,7 +162,7 @@ export const SHAPES = {
       inFlight: nullable(inFlight),
       confirmed: nullable(confirmed),
       halted: nullable(fc.record({ reason: fc.string(), at: iso })),
-      trusted: fc.boolean(),
+      trusted: fc.option(fc.string()),
     }),
   ),
   'keys.create params': fc.record(

@@ -8,7 +8,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { encodeLine, Journal } from '../../services/devledger/journal.ts';
 import { startDevLedger } from '../../services/devledger/process.ts';
 import { until } from '../support/until.ts';
-import { AnchoringFixture, clientOf, headOf, SILENT } from './anchoring-fixture.ts';
+import { AnchoringFixture, headOf, SILENT } from './anchoring-fixture.ts';
 
 const WAIT_MS = 20_000;
 
@@ -45,7 +45,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect((await anchoring.stats()).halted).toBe(1);
     expect(await anchoring.submit(row.id, next, WAIT_MS)).toBeNull();
 
-    await anchoring.resume(row.id);
+    await anchoring.resume(row.id, await anchoring.shown(row.id));
     await until('the next root is anchored', async () => (await onChainVersion()) === 2);
     await until('nothing is pending', async () => (await anchoring.stats()).pending === 0);
     expect(await halted()).toBeNull();
@@ -64,25 +64,54 @@ describe('what contradicts the ledger is never anchored over it', () => {
     await anchoring.stop();
 
     // The ledger knows a version that the resumed row does not: the decision must outlive the process that took it.
-    const ledger = await clientOf(fixture.folder, { url: 'http://127.0.0.1:9' });
-    const deciding = await fixture.start({ ledger });
-    await deciding.resume(row.id);
-    await deciding.stop();
+    const deciding = await fixture.start({ onStep: () => new Promise(() => {}) });
+    await deciding.resume(row.id, await deciding.shown(row.id));
     expect(await fixture.store.contradictions.list(row.id)).toEqual([]);
     expect(await halted()).toBeNull();
     const successor = await fixture.start();
     await until('the next root is anchored', async () => (await onChainVersion()) === 2);
     await until('nothing is pending', async () => (await successor.stats()).pending === 0);
     expect(await halted()).toBeNull();
-    expect((await fixture.store.anchors.get(row.id))!.trusted).toBe(false);
+    expect((await fixture.store.anchors.get(row.id))!.trusted).toBeNull();
   });
 
-  test('shards that cannot say do not halt', async () => {
-    const anchoring = await fixture.start({ headsAt: async () => [null] });
-    expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 2 });
+  test('nothing is signed until the shards can say what they were at the confirmed root', async () => {
+    const asked: Cut[] = [];
+    let canSay = false;
+    const headsAt = async (_: CollectionRow, at: Cut) => {
+      asked.push(at);
+      return canSay ? at : [null];
+    };
+    const anchoring = await fixture.start({ headsAt });
+    const next = await fixture.commit(row);
+    expect(await anchoring.submit(row.id, next, 0)).toBeNull();
+    await until('they were asked more than once', () => asked.length > 2);
+    expect(asked[0]).toEqual(cut);
+    expect(await halted()).toBeNull();
+    expect(await onChainVersion()).toBe(1);
+    canSay = true;
+    expect(await anchoring.submit(row.id, next, WAIT_MS)).toMatchObject({ version: 2 });
   });
 
-  test('a log older than the ledger halts', async () => {
+  test('a decision that was carried out is none, put back into the row', async () => {
+    await removeRow();
+    await fixture.commit(row);
+    const anchoring = await fixture.start();
+    await until('it is halted', async () => (await halted()) !== null);
+    await anchoring.resume(row.id, await anchoring.shown(row.id));
+    const decided = (await fixture.store.anchors.get(row.id))!;
+    await until('the next root is anchored', async () => (await onChainVersion()) === 2);
+    await anchoring.stop();
+    const revision = (await fixture.store.anchors.get(row.id))!.revision + 1;
+    const again = { ...decided, revision };
+    await fixture.store.anchors.put(again);
+    const successor = await fixture.start();
+    await until('it is halted again', async () => (await halted()) !== null);
+    expect(await onChainVersion()).toBe(2);
+    await successor.stop();
+  });
+
+  test('a row put back to an older one adopts what the log holds; another history with as many writes is not confirmed', async () => {
     const forgetful = (await fixture.store.anchors.get(row.id))!;
     const anchoring = await fixture.start();
     await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS);
@@ -91,7 +120,11 @@ describe('what contradicts the ledger is never anchored over it', () => {
     const revision = (await fixture.store.anchors.get(row.id))!.revision + 1;
     await fixture.store.anchors.put({ ...forgetful, revision });
     const successor = await fixture.start();
-    await successor.submit(row.id, [headOf(0, 2, 'another history')], WAIT_MS);
+    expect(await successor.submit(row.id, [headOf(0, 2, 'another history')], 500)).toBeNull();
+    await until('what the log holds is confirmed', async () => {
+      const confirmed = (await fixture.store.anchors.get(row.id))?.confirmed;
+      return confirmed?.version === 2;
+    });
     // What the log holds is on chain, so it is adopted; a cut of another history with the same seqs is not newer and changes nothing.
     expect(await halted()).toBeNull();
     expect((await fixture.store.anchors.get(row.id))!.confirmed).toMatchObject(collectionRoot([headOf(0, 2)]));

@@ -13,7 +13,7 @@ const confirmed: Confirmed = {
   confirmedAt: '2026-11-21T00:00:00.000Z',
 };
 const onChain = (cut: Cut) => ({ status: 'found', fields: collectionRoot(cut) }) as const;
-const belief = { confirmed, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
+const belief = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
 
 test('a root that was given up for dead and is there all the same is taken for what it is', async () => {
   expect(await reconcile(onChain(cutAt(3)), { ...belief, buried: cutAt(3) })).toEqual({
@@ -35,4 +35,26 @@ test('a buried root is not taken for newer than what was confirmed after it', as
   expect(await reconcile(onChain(cutAt(3)), { ...belief, confirmed: later, buried: cutAt(3) })).toMatchObject({
     outcome: 'halt',
   });
+});
+
+const since = { confirmed: null, lapsed: [collectionRoot(cutAt(3))], buried: null, headsAt: async (cut: Cut) => cut };
+
+test.each([
+  ['newer than the last root', cutAt(5), { outcome: 'sound', created: true }],
+  ['the last root', cutAt(3), { outcome: 'adopt', cut: cutAt(3) }],
+  ['older than the last root', cutAt(2), { outcome: 'halt', mayBeLag: false }],
+  ['of its version and another content', cutAt(3, 'other'), { outcome: 'halt', mayBeLag: false }],
+])('after a time without anchors, what is stored is %s', async (_, logged, finding) => {
+  expect(await reconcile(onChain(cutAt(3)), { ...since, logged })).toMatchObject(finding);
+});
+
+test('after a time without anchors another root on the ledger halts, and so does none', async () => {
+  const logged = cutAt(5);
+  expect(await reconcile(onChain(cutAt(4)), { ...since, logged })).toMatchObject({ outcome: 'halt' });
+  expect(await reconcile({ status: 'absent' }, { ...since, logged })).toMatchObject({ outcome: 'halt' });
+});
+
+test('a shard that cannot say what it was at the confirmed root leaves it open', async () => {
+  const unsaid = { ...belief, buried: null, headsAt: async () => [null] };
+  expect(await reconcile(onChain(cutAt(1)), unsaid)).toEqual({ outcome: 'unsaid' });
 });

@@ -12,6 +12,7 @@ import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { collectionAddress, collectionSeed, readAccount } from '../../services/anchoring/ledger/collection-account.ts';
 import { explorerUrl } from '../../services/anchoring/ledger/explorer.ts';
+import { sealed, sealKeyOf } from '../../services/anchoring/row-seal.ts';
 import { until } from '../support/until.ts';
 import { AnchoringFixture, headOf, SILENT } from './anchoring-fixture.ts';
 
@@ -91,7 +92,9 @@ describe('the service', () => {
 
   test("asks the shards for their heads at the confirmed cut before a process's first anchor", async () => {
     const row = await fixture.collection(2);
-    const anchoring = await fixture.start();
+    const key = sealKeyOf(join(fixture.folder, 'ledger-keypair.json'));
+    const anchors = sealed(fixture.store.anchors, key, Date.now);
+    const anchoring = await fixture.start({ store: { ...fixture.store, anchors } });
     await anchoring.submit(row.id, await fixture.commit(row, 1), WAIT_MS);
     await anchoring.stop();
     asked.length = 0;

@@ -291,7 +291,9 @@ describe('reading', () => {
       closing: false,
       inFlight: null,
       halted: null,
-      trusted: false,
+      trusted: null,
+      lapsed: null,
+      seal: '',
     };
     harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
     const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;

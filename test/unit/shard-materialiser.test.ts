@@ -2,7 +2,6 @@ import { Writable } from 'node:stream';
 import { setImmediate as realTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
-import { parseShardKey } from '../../lib/shard/shard-key.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
@@ -133,9 +132,11 @@ describe('a shard that cannot be materialised', () => {
 describe('a shard of a collection that is anchored', () => {
   /** A shard with so many entries, of a collection whose first root is on its way; `confirm` has the root at a seq confirmed. */
   async function anchoredShard(entries: number) {
-    const shard = newShard();
-    const { collectionId } = parseShardKey(shard);
-    const { anchors } = fixture.store;
+    const collection = newCollection();
+    const { id: collectionId } = collection;
+    const shard = `${collectionId}.0` as const;
+    const { anchors, catalog } = fixture.store;
+    await catalog.createCollection(collection, null);
     await append(shard, 1, entries);
     let row: AnchorRow = { ...newRow(collectionId, 'an address'), wanted: [head(1)] };
     expect(await anchors.add(row)).toBe(true);
@@ -145,7 +146,9 @@ describe('a shard of a collection that is anchored', () => {
       row = { ...row, revision: row.revision + 1, confirmed };
       expect(await anchors.put(row)).toBe(true);
     };
-    return { shard, confirm, tell: () => materialiser.anchored(collectionId), end: () => lapse(anchors, row) };
+    const { store } = fixture;
+    const end = () => lapse(row, { store, anchors, headsAt: async (_, cut) => cut });
+    return { shard, confirm, tell: () => materialiser.anchored(collectionId), end };
   }
 
   test('is materialised no further than its confirmed root, and not at all before the first', async () => {

@@ -30,7 +30,17 @@ function confirmed(of: Cut): Confirmed {
 function row(fields: Partial<AnchorRow> = {}): AnchorRow {
   const base = { collectionId: ROW.id, revision: 1, epoch: 1, address: PLACE.address, created: true };
   const wants = { wanted: null, wantedAt: null, closing: false };
-  return { ...base, ...wants, inFlight: null, confirmed: null, halted: null, trusted: false, ...fields };
+  return {
+    ...base,
+    ...wants,
+    inFlight: null,
+    confirmed: null,
+    halted: null,
+    trusted: null,
+    lapsed: null,
+    seal: '',
+    ...fields,
+  };
 }
 const found = (of: Cut): OnChain => ({ status: 'found', ...collectionRoot(of), ...PLACE });
 const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
-const FORMAT = 2;
+const FORMAT = 3;
 const ID = 'format';
 
 interface FormatDocument {

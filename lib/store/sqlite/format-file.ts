@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { StoreError } from '../port.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
-export const STORE_FORMAT = 4;
+export const STORE_FORMAT = 5;
 export const FORMAT_FILE = 'provec.json';
 
 /**

@@ -42,6 +42,7 @@ interface Pass {
 export class Materialiser {
   #store: Store;
   #log: Logger;
+  #onBound: (key: ShardKey, seq: number) => void;
   #due = new Set<ShardKey>();
   #pauses = new Map<ShardKey, Pause>();
   /** Shards that stand before an entry that cannot be applied, and its seq. */
@@ -57,9 +58,11 @@ export class Materialiser {
   #turns: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  constructor(store: Store, log: Logger) {
+  /** `onBound`: the root of the shard's collection at a seq of its log was found to be confirmed. */
+  constructor(store: Store, log: Logger, onBound: (key: ShardKey, seq: number) => void = () => undefined) {
     this.#store = store;
     this.#log = log;
+    this.#onBound = onBound;
   }
 
   /** An entry was committed. */
@@ -180,6 +183,7 @@ export class Materialiser {
     const read = await log.read(key, mark, PASS_MAX_BYTES);
     // An operator decides over the ledger.
     const bound = passOver || read.length === 0 ? Number.POSITIVE_INFINITY : await anchoredBound(anchors, key);
+    if (Number.isFinite(bound)) this.#onBound(key, bound);
     const entries = read.filter(({ seq }) => seq <= bound);
     const isHeld = read.slice(entries.length).some(({ kind }) => kind === 'write');
     const last = new Map<string, RecordChange>();

@@ -20,6 +20,7 @@ import type { ShardSize } from '../worker/protocol.ts';
 import { type ActorEvents, ShardActor } from '../writing/shard-actor.ts';
 import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
+import { OwnHeads } from './own-heads.ts';
 import type { ResidencyOptions, Resident } from './resident.ts';
 import { ResidentMemory } from './resident-memory.ts';
 import { assertThere, type OpenedShard, openShard, sizeInMemory } from './shard-opening.ts';
@@ -57,6 +58,8 @@ export class Residency {
         this.#queuedBytes += changeBytes;
       },
       committed: (actor, entryBytes) => {
+        const resident = this.#residents.get(actor.key);
+        if (resident?.actor === actor) resident.heads?.add(actor.head);
         materialiser.wake(actor.key);
         checkpointer.committed(actor.key, entryBytes);
         this.#options.onCommit?.(actor);
@@ -109,9 +112,22 @@ export class Residency {
     return this.#residents.has(shardKey(spec.collectionId, spec.index));
   }
 
-  /** The shard's head at the last confirmed anchor, where its opening passed it. */
-  anchoredHead(spec: ShardSpec): ShardHead | null {
-    return this.#residents.get(shardKey(spec.collectionId, spec.index))?.anchored ?? null;
+  /**
+   * What the shard was at `seq`, as it was in memory then; null where it cannot say. One that was opened before that root was confirmed opens anew, and passes it.
+   * Throws what its opening throws.
+   */
+  async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
+    const key = shardKey(spec.collectionId, spec.index);
+    const ask = () => this.#with(spec, undefined, async ({ heads }) => heads!.at(seq));
+    const known = await ask();
+    if (known || !this.has(spec)) return known;
+    await this.letGo(key, false);
+    return ask();
+  }
+
+  /** The root at `seq` was confirmed. */
+  confirmed(key: ShardKey, seq: number): void {
+    this.#residents.get(key)?.heads?.confirmed(seq);
   }
 
   /** Runs `work` on the open shard, opening it first where needed; it is not closed meanwhile. A lost worker becomes UNAVAILABLE. */
@@ -282,7 +298,7 @@ export class Residency {
       opening: sizeInMemory(spec, store).then((bytes) => this.#gate.pass(Math.max(0, bytes - copied()), load)),
       actor: null,
       closing: null,
-      anchored: null,
+      heads: null,
       uses: 0,
       lastUsedMs: this.#options.clock.monotonicMs(),
     };
@@ -305,7 +321,7 @@ export class Residency {
     const terms = { spec, worker, head, epoch, holds, barrier, keepsWrites };
     const actor = new ShardActor({ ...terms, log: store.log, clock, events, writes });
     resident.actor = actor;
-    resident.anchored = opened.anchored;
+    resident.heads = new OwnHeads(opened.anchored, opened.passed);
     checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
     if (opened.contradiction) onContradiction(resident.spec, opened.contradiction);

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
-import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Claim, Claims } from '../ownership/claims.ts';
@@ -10,6 +9,7 @@ import type { Materialiser } from '../persistence/materialiser.ts';
 import type { ShardWorker } from '../worker/pool.ts';
 import type { ShardActor } from '../writing/shard-actor.ts';
 import type { WriteBudget } from '../writing/write-budget.ts';
+import type { OwnHeads } from './own-heads.ts';
 import type { Warm } from './shard-opening.ts';
 
 /** A shard that is open, opening or closing. */
@@ -19,7 +19,8 @@ export interface Resident {
   opening: Promise<ShardActor>;
   actor: ShardActor | null;
   closing: Promise<void> | null;
-  anchored: ShardHead | null;
+  /** Null until it is open. */
+  heads: OwnHeads | null;
   uses: number;
   lastUsedMs: number;
 }

@@ -24,6 +24,7 @@ import type { WorkerRequests } from '../worker/protocol.ts';
 
 /** How often an opening starts over because the log was trimmed under it. */
 const OVERTAKEN_MAX = 5;
+const PASSED_MAX = 1_024;
 const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
 /**
  * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph 200 more for its links, and a copy of its vector
@@ -43,6 +44,8 @@ export interface OpenedShard {
   checkpointSeq: number;
   /** The head at the seq of the last confirmed anchor, when the way up passed it. */
   anchored: ShardHead | null;
+  /** Its heads after that one, as far as the way up gave what was recorded: the newest, oldest first. */
+  passed: ShardHead[];
   /** Bytes of log bodies on the way up. */
   replayedBytes: number;
   /** One sentence; null when all is as it was recorded. */
@@ -63,6 +66,7 @@ export interface Warm {
 interface Progress {
   head: ShardHead;
   anchored: ShardHead | null;
+  passed: ShardHead[];
   differs: number | null;
   bytes: number;
 }
@@ -149,6 +153,7 @@ export async function openShard(
       head: end.head,
       checkpointSeq: base.checkpointSeq,
       anchored: end.anchored,
+      passed: contradiction === null ? end.passed : [],
       replayedBytes: end.bytes,
       contradiction,
       isContradicted: contradiction !== null || (await store.contradictions.list(spec.collectionId)).length > 0,
@@ -302,6 +307,7 @@ async function replay(
   const { watchSeq, exactFromSeq, orClose } = terms;
   let head = base;
   let anchored = base.seq === watchSeq && watchSeq >= exactFromSeq ? base : null;
+  let passed = base.seq >= exactFromSeq ? [base] : [];
   let differs: number | null = null;
   let bytes = 0;
   while (head.seq < throughSeq) {
@@ -314,10 +320,12 @@ async function replay(
     head = step.head;
     anchored = step.watched ?? anchored;
     differs ??= step.differs;
+    const exact = entries.filter(({ seq }) => seq >= exactFromSeq).map(({ head }) => head);
+    passed = [...passed, ...exact].slice(-PASSED_MAX);
     bytes += entries.reduce((total, { body }) => total + body.byteLength, 0);
     if (orClose && differs !== null) break;
   }
-  return { head, anchored, differs, bytes };
+  return { head, anchored, passed, differs, bytes };
 }
 
 /** `isStored`: the way up began with what the store holds, which is never ahead of the confirmed root. */

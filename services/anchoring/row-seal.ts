@@ -1,0 +1,97 @@
+/**
+ * The outbox' rows, such that only a holder of the ledger's keypair can have written them.
+ *
+ * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an operator takes what is stored for right. Whoever can write to the
+ * store, and cannot sign, must not be able to decide any of that; so each row carries an HMAC-SHA-256 over all of it, by a key that follows from the keypair's secret.
+ *
+ * Promises: a row that was changed, or was written under another keypair, reads as one that is halted and in which nothing was confirmed, is in flight or wanted.
+ * That is how it reads and not what is stored: under the right keypair it is again what it was. An operator's decision writes it anew.
+ * What it does not do: a row that was put back to what it was once is sound. The ledger is further on then, which reconciliation finds.
+ * Shards read the rows without the keypair, to know how far records may go (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
+
+const SECRET_BYTES = 32;
+const REASON =
+  'What the store says of the anchors of this collection was not written by this service, or under another keypair.';
+
+/** The key of the seals, from a file of a keypair that was found to be sound (authority.ts). */
+export function sealKeyOf(keypairFile: string): Buffer {
+  const numbers = JSON.parse(readFileSync(keypairFile, 'utf8')) as number[];
+  return createHmac('sha256', Uint8Array.from(numbers.slice(0, SECRET_BYTES)))
+    .update('PV1 outbox')
+    .digest();
+}
+
+/** The store of the rows with `key` held against each that is read, and put on each that is written. */
+export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => number): AnchorStore {
+  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: sealOf(row, key).toString('hex') });
+  const read = (row: AnchorRow): AnchorRow => {
+    const said = Buffer.from(row.seal, 'hex');
+    const own = sealOf(row, key);
+    if (said.length === own.length && timingSafeEqual(said, own)) return row;
+    const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
+    const nothing = { wanted: null, wantedAt: null, inFlight: null, confirmed: null, trusted: null, lapsed: null };
+    return { ...row, ...nothing, halted, created: false, closing: false };
+  };
+  return {
+    get: async (collectionId) => {
+      const row = await anchors.get(collectionId);
+      return row && read(row);
+    },
+    getMany: async (collectionIds) => (await anchors.getMany(collectionIds)).map(read),
+    async *all() {
+      for await (const rows of anchors.all()) yield rows.map(read);
+    },
+    add: (row) => anchors.add(seal(row)),
+    put: (row, history) => anchors.put(seal(row), history),
+    open: (standing) => anchors.open(standing),
+    history: (collectionId, limit, beforeVersion) => anchors.history(collectionId, limit, beforeVersion),
+    remove: (collectionId, revision) => anchors.remove(collectionId, revision),
+    beat: (instance) => anchors.beat(instance),
+    instances: () => anchors.instances(),
+    endInstance: (instance) => anchors.endInstance(instance),
+  };
+}
+
+function sealOf(row: AnchorRow, key: Uint8Array): Buffer {
+  const { collectionId, revision, epoch, address, created, wanted, wantedAt, halted, trusted, lapsed, closing } = row;
+  const { inFlight, confirmed } = row;
+  const said = [
+    [collectionId, revision, epoch, address, created, wanted && textOf(wanted), wantedAt],
+    inFlight && [
+      inFlight.step,
+      inFlight.signature,
+      inFlight.wire,
+      inFlight.lastValidBlockHeight,
+      inFlight.cut && textOf(inFlight.cut),
+    ],
+    confirmed && [
+      textOf(confirmed.cut),
+      confirmed.version,
+      confirmed.merkleRoot,
+      confirmed.vectorCount,
+      confirmed.signature,
+      confirmed.confirmedAt,
+    ],
+    halted && [halted.reason, halted.at],
+    trusted,
+    lapsed?.map(({ merkleRoot, version, vectorCount }) => [merkleRoot, version, vectorCount]) ?? null,
+    closing,
+  ];
+  return createHmac('sha256', key).update(JSON.stringify(said)).digest();
+}
+
+function textOf(cut: Cut): string {
+  const heads = cut.map(({ seq, version, type, hash, count }) => [
+    seq,
+    version,
+    type,
+    Buffer.from(hash).toString('hex'),
+    count,
+  ]);
+  return JSON.stringify(heads);
+}

@@ -1,0 +1,43 @@
+import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+
+const HEADS_MAX = 1_024;
+
+/**
+ * What an open shard was at the seqs that it passed in memory, for whoever holds it against a root on the ledger: what the store says of them later proves nothing.
+ * Of those after the confirmed one the newest 1,024 are kept; those before are of no use.
+ */
+export class OwnHeads {
+  #anchored: ShardHead | null;
+  readonly #recent = new Map<number, ShardHead>();
+
+  /** `anchored`: at the confirmed root; `passed`: after it, oldest first. */
+  constructor(anchored: ShardHead | null, passed: readonly ShardHead[]) {
+    this.#anchored = anchored;
+    for (const head of passed) this.add(head);
+  }
+
+  add(head: ShardHead): void {
+    this.#recent.set(head.seq, head);
+    if (this.#recent.size <= HEADS_MAX) return;
+    for (const seq of this.#recent.keys()) {
+      this.#recent.delete(seq);
+      return;
+    }
+  }
+
+  /** Null where it is not known any more, or never was. */
+  at(seq: number): ShardHead | null {
+    return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
+  }
+
+  /** The root at `seq` was confirmed: nobody asks for earlier ones. */
+  confirmed(seq: number): void {
+    const head = this.#recent.get(seq);
+    if (!head) return;
+    this.#anchored = head;
+    for (const passed of this.#recent.keys()) {
+      if (passed > seq) return;
+      this.#recent.delete(passed);
+    }
+  }
+}
