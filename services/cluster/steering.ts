@@ -79,7 +79,11 @@ export class Steering {
   async resume(reference: string): Result<'cluster.resume'> {
     const { caller, store, references } = this.#parts;
     const { id } = await references.collection(reference);
-    const [anchor, contradictions] = await Promise.all([store.anchors.get(id), store.contradictions.list(id)]);
+    // Asked of those who hold the keypair: a row that they did not write is halted, whatever it says.
+    const [anchor, contradictions] = await Promise.all([
+      call(caller, 'anchoring.state', { collectionId: id }),
+      store.contradictions.list(id),
+    ]);
     if (!anchor?.halted && contradictions.length === 0)
       throw new ProvecError('INVALID_ARGUMENT', 'The anchoring of this collection is not halted.');
     await call(caller, 'anchoring.resume', { collectionId: id }, { timeout: MOVE_TIMEOUT_MS });

@@ -112,17 +112,12 @@ export class Residency {
     return this.#residents.has(shardKey(spec.collectionId, spec.index));
   }
 
-  /**
-   * What the shard was at `seq`, as it was in memory then; null where it cannot say. One that was opened before that root was confirmed opens anew, and passes it.
-   * Throws what its opening throws.
-   */
+  /** What the shard was in memory at `seq`; null where it cannot say. One opened before that root was confirmed opens anew, and passes it. Throws what openings throw. */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
-    const key = shardKey(spec.collectionId, spec.index);
     const ask = () => this.#with(spec, undefined, async ({ heads }) => heads!.at(seq));
     const known = await ask();
-    if (known || !this.has(spec)) return known;
-    await this.letGo(key, false);
-    return ask();
+    if (known === null) await this.letGo(shardKey(spec.collectionId, spec.index), false);
+    return known ?? ask();
   }
 
   /** The root at `seq` was confirmed. */
