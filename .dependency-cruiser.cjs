@@ -38,6 +38,14 @@ module.exports = {
       to: { pathNot: '^client/(?!cli/)|node_modules/@noble/hashes/' },
     },
     {
+      name: 'server-hashes-itself',
+      comment:
+        'Server and client share how an account is read, and nothing else: tests hold their hashes against each other.',
+      severity: 'error',
+      from: { pathNot: '^(client|test)/' },
+      to: { path: '^client/', pathNot: '^client/verify/(token-metadata|verification-error)\\.ts$' },
+    },
+    {
       name: 'verifier-stands-alone',
       comment: 'The command line around the client needs Node, and nothing else.',
       severity: 'error',

@@ -27,6 +27,7 @@ RUN npm ci --ignore-scripts \
 
 FROM base AS server
 COPY package.json launch.ts start.ts provec.ts moleculer.config.ts ./
+COPY client/verify client/verify
 COPY lib lib
 COPY mixins mixins
 COPY services services

@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readConfig, VARIABLES } from '../../lib/config.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
@@ -171,6 +171,20 @@ describe('images', () => {
     const made = new Set([...copiedInto('server'), ...copiedInto('modules')]);
     expect(allowed.sort()).toEqual([...made].map((path) => `!${path}`).sort());
     expect(copiedInto('development-modules')).toEqual(copiedInto('modules'));
+  });
+
+  test('holds every module that its services import', () => {
+    const copied = copiedInto('server');
+    const sources = copied
+      .filter((path) => path !== 'scripts')
+      .flatMap((path) => globSync(path.endsWith('.ts') ? path : `${path}/**/*.ts`, { cwd: ROOT }));
+    expect(sources.length).toBeGreaterThan(300);
+    for (const source of sources) {
+      for (const [, target] of readText(source).matchAll(/ from '(\.{1,2}\/[^']+)'/g)) {
+        const imported = join(dirname(source), target!);
+        expect(copied.filter((path) => imported === path || imported.startsWith(`${path}/`))).toHaveLength(1);
+      }
+    }
   });
 });
 
