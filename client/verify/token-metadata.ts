@@ -25,7 +25,7 @@ const ACCOUNT_TYPE_AT = 165;
 const ACCOUNT_TYPE_MINT = 1;
 const TOKEN_METADATA_TYPE = 19;
 /** About twice what a collection's account has with all of its fields; no more is looked at, as others choose what is sent. */
-const ACCOUNT_BYTES_MAX = 1024;
+export const ACCOUNT_BYTES_MAX = 1024;
 const ADDRESS_BYTES = 32;
 
 /** The metadata in a mint account's data. */

@@ -15,6 +15,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/web3.js';
+import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
 import {
   type AccountReading,
@@ -72,8 +73,10 @@ export class LedgerClient {
 
   async read(collectionId: string): Promise<AccountState> {
     const address = await this.#mint(collectionId);
+    // One byte more than what is taken, so that a longer one is seen to be longer.
+    const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
     const { value } = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getAccountInfo(address, { encoding: 'base64', commitment: COMMITMENT }).send({ abortSignal }),
+      rpc.getAccountInfo(address, { encoding: 'base64', commitment: COMMITMENT, dataSlice }).send({ abortSignal }),
     );
     if (value === null) return { status: 'absent' };
     return readAccount(Buffer.from(value.data[0], 'base64'), value.owner, this.authority, address);

@@ -5,11 +5,12 @@
  * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned from an async function. Here it
  * only ever travels as an argument.
  */
-import { createSolanaRpc, isSolanaError } from '@solana/web3.js';
+import { createSolanaRpcFromTransport, isSolanaError, type Rpc as RpcOf, type SolanaRpcApi } from '@solana/web3.js';
 import { backoffMs } from '../../../lib/backoff.ts';
+import { httpTransport } from './http-transport.ts';
 import { type Rate, RateLimiter } from './rate-limiter.ts';
 
-export type Rpc = ReturnType<typeof createSolanaRpc>;
+export type Rpc = RpcOf<SolanaRpcApi>;
 
 /** Where the ledger is; asked before every call, because the embedded ledger may move to another port. */
 export interface RpcEndpoints {
@@ -109,7 +110,7 @@ export class RpcPool {
   #endpoint(url: string): Endpoint {
     let endpoint = this.#known.get(url);
     if (!endpoint) {
-      endpoint = { rpc: createSolanaRpc(url), failures: 0, pausedUntilMs: 0 };
+      endpoint = { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0 };
       this.#known.set(url, endpoint);
     }
     return endpoint;
