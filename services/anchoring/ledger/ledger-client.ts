@@ -29,6 +29,7 @@ import {
 import { PriorityFee } from './priority-fee.ts';
 import type { RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
+import { blockhash, rentOf } from './signing-terms.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
 export interface SignedTransaction {
@@ -169,20 +170,13 @@ export class LedgerClient {
   }
 
   async #rentOf(bytes: number): Promise<bigint> {
-    if (this.#rent?.bytes !== bytes) {
-      const minimum = await this.#pool.call((rpc, abortSignal) =>
-        rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal }),
-      );
-      this.#rent = { bytes, lamports: minimum };
-    }
+    if (this.#rent?.bytes !== bytes) this.#rent = { bytes, lamports: await rentOf(this.#pool, bytes) };
     return this.#rent.lamports;
   }
 
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
-    // Right before signing: from here on the transaction ages.
-    const { value: lifetime } = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal }),
-    );
+    // The blockhash right before signing: from then on the transaction ages.
+    const lifetime = await blockhash(this.#pool, await this.finalizedBlockHeight());
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),
       (empty) => setTransactionMessageFeePayerSigner(this.#signer, empty),
