@@ -5,10 +5,12 @@
  * Reads files, and asks a node of the ledger only with --rpc; never the Provec server. Exit codes: 0 proven; 1 not proven; 2 wrong arguments, or something that could
  * not be read.
  */
-import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import type { RecordProof } from '../verify/record-proof.ts';
-import type { AccountSnapshot } from '../verify/verify-account.ts';
+import type { ExpectedRecord } from '../verify/verify-proof.ts';
+import { accountAt, accountInFile } from './account-source.ts';
+import { Misuse, readJson, within } from './json-file.ts';
+import { printable } from './printable.ts';
 import { type Trusted, verdictOn } from './verdict.ts';
 
 const USAGE = `Usage: provec-verify <proof.json> --authority <address> (--rpc <url> | --account <account.json>)
@@ -25,53 +27,19 @@ proof.json is the answer to GET /api/v1/collections/{name}/proof?id=...
   --present, --absent     what it must prove; without either, whichever it is
   --record <file>         {"id"?, "values"?, "metadata"?} that the record must have
 `;
-const RPC_TIMEOUT_MS = 15_000;
+const RECORD_KEYS = ['id', 'values', 'metadata'];
 const NOT_PROVEN = 1;
 const MISUSED = 2;
 
-type Account = Omit<AccountSnapshot, 'address'>;
-
-/** What a person can mend: said in one line. */
-class Misuse extends Error {}
-
-async function readJson(path: string): Promise<unknown> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8'));
-  } catch (error) {
-    throw new Misuse(`${path} cannot be read as JSON: ${(error as Error).message}`);
-  }
-}
-
-/** The object at `key` where there is one, else the whole: files hold answers as they came. */
-function within(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && key in value ? (value as Record<string, unknown>)[key] : value;
-}
-
-/** The account in an answer to getAccountInfo; null when it says that there is none. */
-function accountIn(answer: unknown, source: string): Account | null {
-  const value = within(within(answer, 'result'), 'value');
-  if (value === null) return null;
-  const { data, owner } = value as { data?: unknown; owner?: unknown };
-  const bytes = Array.isArray(data) ? data[0] : data;
-  if (typeof bytes !== 'string' || typeof owner !== 'string')
-    throw new Misuse(`${source} has no account in base64 as getAccountInfo answers it.`);
-  return { data: bytes, owner };
-}
-
-async function askFor(address: string, url: string): Promise<Account | null> {
-  const params = [address, { encoding: 'base64', commitment: 'confirmed' }];
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getAccountInfo', params }),
-      signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
-    });
-    return accountIn(await response.json(), url);
-  } catch (error) {
-    if (error instanceof Misuse) throw error;
-    throw new Misuse(`${url} could not be asked: ${(error as Error).message}`);
-  }
+/** What the record must have. A key that is misspelt would be one that is not compared. */
+function recordIn(value: unknown, path: string): ExpectedRecord {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  const keys = isObject ? Object.keys(value) : [];
+  const other = keys.find((key) => !RECORD_KEYS.includes(key));
+  if (other !== undefined)
+    throw new Misuse(`${path} has the key ${JSON.stringify(other)}; a record has id, values and metadata alone.`);
+  if (keys.length === 0) throw new Misuse(`${path} must hold an object with at least one of id, values and metadata.`);
+  return value as ExpectedRecord;
 }
 
 function trustedIn({ root, authority, rpc, account }: Record<string, string | undefined>): Trusted {
@@ -80,8 +48,7 @@ function trustedIn({ root, authority, rpc, account }: Record<string, string | un
   if (!isWhole || sources.length !== 1)
     throw new Misuse('Give --root, or --authority with one of --rpc and --account; --help says more.');
   if (root !== undefined) return { root };
-  const readAccount = async (address: string) =>
-    rpc === undefined ? accountIn(await readJson(account!), account!) : askFor(address, rpc);
+  const readAccount = (address: string) => (rpc === undefined ? accountInFile(account!) : accountAt(rpc, address));
   return { authority: authority!, readAccount };
 }
 
@@ -109,14 +76,15 @@ async function main(): Promise<number> {
   const outcome = present ? 'present' : absent ? 'absent' : undefined;
   const trusted = trustedIn(sources);
   const proof = within(await readJson(path), 'proof') as RecordProof;
-  const expected = record === undefined ? {} : ((await readJson(record)) as object);
+  const expected = record === undefined ? {} : recordIn(await readJson(record), record);
+  if (id !== undefined && (expected.id ?? id) !== id) throw new Misuse(`${record} is of another id than --id.`);
   const verdict = await verdictOn(proof, trusted, {
     ...expected,
     ...(id !== undefined && { id }),
     collectionId,
     outcome,
   });
-  process.stdout.write(`${verdict.lines.join('\n')}\n`);
+  process.stdout.write(`${verdict.lines.map(printable).join('\n')}\n`);
   return verdict.isProven ? 0 : NOT_PROVEN;
 }
 
@@ -124,6 +92,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   const isKnown = error instanceof Misuse || error instanceof TypeError || error instanceof RangeError;
-  process.stderr.write(`provec-verify: ${isKnown ? error.message : String(error)}\n`);
+  process.stderr.write(`provec-verify: ${printable(isKnown ? error.message : String(error))}\n`);
   process.exitCode = MISUSED;
 }

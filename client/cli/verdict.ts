@@ -11,6 +11,7 @@ export type Trusted =
 
 export interface Verdict {
   isProven: boolean;
+  /** They hold the proof's own text: to be shown as `printable` makes it. */
   lines: string[];
 }
 
@@ -21,8 +22,8 @@ export interface Expected extends ExpectedRecord {
 }
 
 /**
- * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it the one that the proof names
- * is taken, and said. Rejects with what `readAccount` rejects with.
+ * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it, and with a root alone, the one that
+ * the proof names is taken, and said. Rejects with what `readAccount` rejects with.
  */
 export async function verdictOn(
   proof: RecordProof,
@@ -35,11 +36,13 @@ export async function verdictOn(
     demand(pinned === proof.collectionId, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
     const { root, ledger } = await rootOf(proof, trusted, pinned);
     const outcome = verifyProof(root, proof, expected);
+    // A root says nothing of the collection that it is of; the account's address does.
+    const isProvenOf = collectionId !== undefined && !('root' in trusted);
     demand((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
     return {
       isProven: true,
       lines: [
-        `${outcome.toUpperCase()}  ${printable(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${collectionId === undefined ? ' (as the proof names it)' : ''}`,
+        `${outcome.toUpperCase()}  ${JSON.stringify(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`,
         ...(outcome === 'present' ? [`  content    ${comparison(expected)}`] : []),
         `  root       ${root}`,
         ...ledger,
@@ -58,14 +61,6 @@ function comparison({ values, metadata }: ExpectedRecord): string {
   return 'not compared: give --record';
 }
 
-/** In quotes, and so that no id says more to a terminal than what it is: control characters and those that turn the direction of text are shown as numbers. */
-function printable(id: string): string {
-  return JSON.stringify(id).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`,
-  );
-}
-
 async function rootOf(
   proof: RecordProof,
   trusted: Trusted,
@@ -80,7 +75,7 @@ async function rootOf(
   demand(
     anchor.version === proof.version,
     'wrong-root',
-    `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again.`,
+    `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again, or check this one with --root against the root that the account's transaction of version ${proof.version} wrote.`,
   );
   return {
     root: anchor.merkleRoot,

@@ -1,4 +1,4 @@
-import { hexToBytes } from '@noble/hashes/utils.js';
+import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { demand } from './verification-error.ts';
 
 /** The record where the path ends: the one asked for, or the only other one under the path's prefix. */
@@ -24,6 +24,7 @@ export interface RecordProof {
 
 /** Longest path there is: one sibling for each bit of a key. */
 export const SIBLINGS_MAX = 256;
+const ID_BYTES_MAX = 512;
 export const EMPTY_HEX = '0'.repeat(64);
 
 /** Throws a VerificationError unless `proof` has the documented shape throughout. */
@@ -31,6 +32,8 @@ export function checkShape(proof: RecordProof): void {
   demand(isObject(proof), 'malformed', 'The proof is not an object.');
   demand(proof.format === 'PV1', 'malformed', 'The proof is not in format PV1.');
   demand(typeof proof.id === 'string' && proof.id.isWellFormed(), 'malformed', 'The id is not well-formed text.');
+  const idBytes = utf8ToBytes(proof.id).length;
+  demand(idBytes > 0 && idBytes <= ID_BYTES_MAX, 'malformed', `The id is not of 1 to ${ID_BYTES_MAX} bytes.`);
   demand(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
   demand(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
   demand(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');

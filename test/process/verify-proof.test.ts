@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -119,6 +121,14 @@ describe('a proof that holds', () => {
     const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('not asked: the root was given') });
   });
+
+  test('by a root, the collection stays what the proof says itself, also where it was named', async () => {
+    const { code, stdout } = await verify('{proof}', '--root', collection.merkleRoot, '--collection', collection.id);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining(`is in the collection ${collection.id} (as the proof names it)\n`),
+    });
+  });
 });
 
 test('what does not hold is not proven, in one line that says why', async () => {
@@ -134,7 +144,10 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/There is no record of that id\. \(wrong-content\)/, ['{absent}', ...ledger, '--record', '{content}']],
     [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
     [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
-    [/holds version \d+ and the proof is of version \d+: fetch a proof again\. \(wrong-root\)/, ['{older}', ...ledger]],
+    [
+      /holds version \d+ and the proof is of version \d+: fetch a proof again, or check this one with --root .* of version \d+ wrote\. \(wrong-root\)/,
+      ['{older}', ...ledger],
+    ],
     [/other values\. \(wrong-content\)/, ['{proof}', ...ledger, '--record', '{other-record}']],
     [/another id\. \(wrong-content\)/, ['{proof}', ...ledger, '--id', 'r1']],
     [/about the collection .*\(wrong-content\)/, ['{proof}', ...ledger, '--collection', OTHER]],
@@ -155,6 +168,14 @@ test('what does not hold is not proven, in one line that says why', async () => 
 test('what it cannot use is told in one line', async () => {
   await keep('text', 'no json');
   await keep('wrong-values', { values: ['x'] });
+  await keep('error', { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no\u001b \nPRESENT' } });
+  await keep('mute-error', { error: { code: -32602 } });
+  await keep('misspelt', { id: RECORD.id, vector: RECORD.values });
+  await keep('answer', { vectors: { [RECORD.id]: RECORD } });
+  await keep('list', [RECORD]);
+  await keep('null', 'null');
+  await keep('nothing', {});
+  const root = ['--root', proof.merkleRoot];
   const cases: [RegExp, string[]][] = [
     [/Give one file with a proof/, []],
     [/Give --root, or --authority/, ['{proof}']],
@@ -166,13 +187,77 @@ test('what it cannot use is told in one line', async () => {
     [/text\.json cannot be read as JSON/, ['{text}', '--root', proof.merkleRoot]],
     [/never\.json cannot be read as JSON/, [join(folder, 'never.json'), '--root', proof.merkleRoot]],
     [/has no account in base64/, ['{proof}', ...pinned(), '--account', '{record}']],
-    [/http:\/\/127\.0\.0\.1:1\/ could not be asked/, ['{proof}', ...pinned(), '--rpc', 'http://127.0.0.1:1/']],
+    [/http:\/\/127\.0\.0\.1:1 could not be asked/, ['{proof}', ...pinned(), '--rpc', 'http://127.0.0.1:1/key?k=key']],
+    [/--rpc must be an http or https URL/, ['{proof}', ...pinned(), '--rpc', 'key']],
+    [/--rpc must be an http or https URL/, ['{proof}', ...pinned(), '--rpc', 'http://me:key@127.0.0.1:1/']],
+    [/error in place of an account: no\\u\{1b\} \\u\{a\}PRESENT/, ['{proof}', ...pinned(), '--account', '{error}']],
+    [/error in place of an account: it does not say/, ['{proof}', ...pinned(), '--account', '{mute-error}']],
+    [
+      /has the key "vector"; a record has id, values and metadata alone/,
+      ['{proof}', ...root, '--record', '{misspelt}'],
+    ],
+    [/has the key "vectors"; /, ['{proof}', ...root, '--record', '{answer}']],
+    [/must hold an object with at least one of id, values/, ['{proof}', ...root, '--record', '{list}']],
+    [/must hold an object with at least one of id, values/, ['{proof}', ...root, '--record', '{null}']],
+    [/must hold an object with at least one of id, values/, ['{proof}', ...root, '--record', '{nothing}']],
+    [/is of another id than --id/, ['{proof}', ...root, '--record', '{record}', '--id', 'r1']],
     [/values\[0\] must be a number/, ['{proof}', '--root', proof.merkleRoot, '--record', '{wrong-values}']],
   ];
   const answers = await Promise.all(cases.map(([, args]) => verify(...args)));
   for (const [at, [message]] of cases.entries()) {
     expect(answers[at]).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(message) });
-    expect(answers[at].stderr).toMatch(/^provec-verify: [^\n]+\n$/);
+    expect(answers[at].stderr).toMatch(/^provec-verify: \P{Cc}+\n$/u);
+    expect(answers[at].stderr).not.toMatch(/k=key|me:key|'key'/);
   }
   expect((await verify('--help')).stdout).toMatch(/^Usage: provec-verify/);
+});
+
+describe('a node that does not answer as one does is told in one line, without its key', () => {
+  const servers: Server[] = [];
+  afterAll(() => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  async function nodeThat(answers: RequestListener): Promise<string> {
+    const server = createServer(answers);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test.each<[string, string, RequestListener]>([
+    [
+      'an answer without an end',
+      'could not be asked: its answer has more than 262144 bytes',
+      (_, response) => {
+        const more = () => void response.write(Buffer.alloc(64 * 1024, ' '), (error) => error ?? more());
+        more();
+      },
+    ],
+    [
+      'another place to ask',
+      'could not be asked: ',
+      (_, response) => void response.writeHead(307, { location: service.ledger!.url }).end(),
+    ],
+    [
+      "the ledger's error",
+      String.raw`has an error in place of an account: rate\u{202e}\u{a}limit`,
+      (_, response) => void response.writeHead(429).end('{"error":{"code":-32005,"message":"rate\u202e\\nlimit"}}'),
+    ],
+    [
+      'no JSON',
+      'answered with HTTP status 403 and no JSON.',
+      (request, response) => void response.writeHead(403).end(`<html>${request.url}`),
+    ],
+  ])('%s', async (_, said, answers) => {
+    const origin = await nodeThat(answers);
+    const { code, stdout, stderr } = await verify('{proof}', ...pinned(), '--rpc', `${origin}/secret?key=secret`);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(`provec-verify: ${origin} ${said}`);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr).not.toContain('secret');
+  });
 });

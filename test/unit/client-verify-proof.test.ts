@@ -10,6 +10,7 @@ import {
 } from '../../client/index.ts';
 import * as portable from '../../client/verify/content-hash.ts';
 import type { RecordProof as ServerProof } from '../../lib/actions/collections.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import * as native from '../../lib/merkle/leaf.ts';
 import { seed } from '../support/seed.ts';
 import { ProvingCollection, type SentRecord } from './merkle-collection.ts';
@@ -57,6 +58,14 @@ function flipBit(hex: string, bit: number): string {
 
 test('the client and the server mean the same proof', () => {
   expect(sameDeclaration).toBe(true);
+});
+
+test('an id that no record can have is refused, also where the path would hold', () => {
+  const max = LIMITS.idMaxBytes;
+  for (const id of ['', 'x'.repeat(max + 1), 'ü'.repeat(max / 2 + 1)]) {
+    expect(outcomeOf(collection.prove(id))).toBe('malformed');
+  }
+  for (const id of ['x', 'x'.repeat(max), 'ü'.repeat(max / 2)]) expect(outcomeOf(collection.prove(id))).toBe('absent');
 });
 
 describe('golden proofs', () => {
