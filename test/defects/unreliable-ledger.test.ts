@@ -207,3 +207,24 @@ test('a changed row of the store is a mismatch, and stays one', async () => {
   await service.restart();
   expect(await verify()).toMatchObject(mismatch);
 });
+
+test('a ledger that takes no transaction is asked for its status and the height all the same', async () => {
+  const NAME = 'refused-meanwhile';
+  await create(NAME);
+  const asked: string[] = [];
+  let refusals = 0;
+  relay.intercept = async (passing) => {
+    const { method } = JSON.parse(passing.asked) as { method: string };
+    if (refusals > 0) asked.push(method);
+    if (method !== 'sendTransaction') return passing.forward();
+    refusals += 1;
+    return '{"jsonrpc":"2.0","id":"1","error":{"code":-32003,"message":"Transaction signature verification failure"}}';
+  };
+  await upsert(NAME, 'x');
+  await until('status and height are asked for', () =>
+    ['getSignatureStatuses', 'getBlockHeight'].every((method) => asked.includes(method)),
+  );
+  relay.intercept = null;
+  const verifyIt = async () => (await service.api<VerifyResult>('GET', `/collections/${NAME}/verify`)).body;
+  await until('it is anchored', async () => (await verifyIt()).state === 'match');
+});

@@ -6,11 +6,11 @@ import {
   getBase64EncodedWireTransaction,
   getSignatureFromTransaction,
   type IInstruction,
-  isSolanaError,
   type KeyPairSigner,
   lamports,
   pipe,
   type Signature,
+  type SolanaError,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
@@ -27,7 +27,7 @@ import {
   updateInstructions,
 } from './collection-account.ts';
 import { PriorityFee } from './priority-fee.ts';
-import type { RpcPool } from './rpc-pool.ts';
+import { isAnswer, type RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
 import { blockhash, rentOf } from './signing-terms.ts';
 
@@ -43,7 +43,6 @@ export type AccountState = AccountReading | { status: 'absent' };
 
 /** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
 const COMMITMENT = 'confirmed';
-const PREFLIGHT_FAILED = -32002;
 /** A block height that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
 const HEIGHT_MAX_AGE_MS = 500;
 
@@ -100,7 +99,7 @@ export class LedgerClient {
     return this.#sign(closeInstructions(this.#signer, mint, await this.#priorityFee.microLamports()));
   }
 
-  /** Hands the bytes to the ledger. Null when it took them (now or before), else why its preflight refused them: it may still take them later. */
+  /** Hands the bytes to the ledger. Null when it took them (now or before), else why it refused them: it may still take them later, so that its status and the height decide. */
   async send(wire: string): Promise<string | null> {
     try {
       await this.#pool.call((rpc, abortSignal) =>
@@ -114,8 +113,8 @@ export class LedgerClient {
       );
       return null;
     } catch (error) {
-      if (!isSolanaError(error) || error.context.__code !== PREFLIGHT_FAILED) throw error;
-      const reason = error.cause instanceof Error ? error.cause.message : error.message;
+      if (!isAnswer(error)) throw error;
+      const reason = reasonOf(error);
       return /already been processed/.test(reason) ? null : reason;
     }
   }
@@ -190,6 +189,12 @@ export class LedgerClient {
       lastValidBlockHeight: lifetime.lastValidBlockHeight,
     };
   }
+}
+
+/** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */
+function reasonOf({ cause, context, message }: SolanaError): string {
+  if (cause instanceof Error) return cause.message;
+  return '__serverMessage' in context ? String(context.__serverMessage) : message;
 }
 
 interface AirdropRpc {

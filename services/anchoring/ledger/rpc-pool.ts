@@ -5,7 +5,13 @@
  * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned from an async function. Here it
  * only ever travels as an argument.
  */
-import { createSolanaRpcFromTransport, isSolanaError, type Rpc as RpcOf, type SolanaRpcApi } from '@solana/web3.js';
+import {
+  createSolanaRpcFromTransport,
+  isSolanaError,
+  type Rpc as RpcOf,
+  type SolanaError,
+  type SolanaRpcApi,
+} from '@solana/web3.js';
 import { backoffMs } from '../../../lib/backoff.ts';
 import { httpTransport } from './http-transport.ts';
 import { type Rate, RateLimiter } from './rate-limiter.ts';
@@ -117,7 +123,8 @@ export class RpcPool {
   }
 }
 
-function isAnswer(error: unknown): boolean {
+/** Whether the ledger itself refused what was asked, which another endpoint would as well. */
+export function isAnswer(error: unknown): error is SolanaError {
   return isSolanaError(error) && ANSWERS.has(error.context.__code);
 }
 
