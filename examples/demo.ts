@@ -2,10 +2,10 @@
  * `npm run demo`: loads 2,000 Debian packages into a service through its public API and shows what it answers; then changes one stored record behind the service's
  * back, in a copy of the store, and shows that verify names it.
  *
- * With PROVEC_URL and PROVEC_KEY set it uses that service (and PROVEC_DATA_DIR as the store to copy); else it starts one of its own in a temporary folder.
+ * With PROVEC_URL and PROVEC_KEY set it uses that service, and leaves out the change; else it starts one of its own in a temporary folder.
  */
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { ApiClient } from './api-client.ts';
@@ -102,13 +102,10 @@ async function tamper(dataDir: string, key: string, victim: Package, workFolder:
 async function main(): Promise<void> {
   const workFolder = mkdtempSync(join(tmpdir(), 'provec-demo-'));
   const key = process.env.PROVEC_KEY ?? `pv_live_${randomBytes(32).toString('base64url')}`;
-  let dataDir = process.env.PROVEC_DATA_DIR ?? './data';
+  const dataDir = join(workFolder, 'data');
   let own: ServiceProcess | null = null;
   try {
-    if (!process.env.PROVEC_URL) {
-      dataDir = join(workFolder, 'data');
-      own = await startServiceProcess(dataDir, key);
-    }
+    if (!process.env.PROVEC_URL) own = await startServiceProcess(dataDir, key);
     const api = new ApiClient(process.env.PROVEC_URL ?? own!.url, key);
     const packages = debianSample();
     const written = await load(api, packages);
@@ -136,10 +133,11 @@ async function main(): Promise<void> {
     say('\nVerified against the ledger, from the stored bytes');
     showVerified(await api.call<Verified>('GET', `/collections/${COLLECTION}/verify`));
 
-    // The files of a service that runs change while they are copied.
-    await own?.stop();
-    if (existsSync(dataDir)) await tamper(dataDir, key, victim, workFolder);
-    else say('\nSet PROVEC_DATA_DIR to the folder of the service to see a change behind its back found.');
+    if (own) {
+      // The files of a service that runs change while they are copied.
+      await own.stop();
+      await tamper(dataDir, key, victim, workFolder);
+    } else say('\nWithout PROVEC_URL the demo runs a service of its own, and changes a record behind its back.');
   } finally {
     await own?.stop();
     rmSync(workFolder, { recursive: true, force: true });

@@ -147,11 +147,12 @@ export class Outbox {
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
-      if (finding.mayBeLag && this.#isRecent(row) && this.#mayStillCome(row))
-        return { next: 'turn', afterMs: LAG_POLL_MS };
+      // What one answer shows may be that of a node that is out of order.
+      const mayPass = account.status === 'foreign' || (finding.mayBeLag && this.#isRecent(row));
+      if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
       return this.#halt(row, finding.reason);
     }
-    if (account.status === 'foreign') return this.#halt(row, 'Another authority can write the account.');
+    if (account.status === 'foreign') return this.#halt(row, account.reason);
     if (finding.outcome === 'adopt') {
       const signature = await ledger.newestSignature(this.collectionId);
       // Without it the same root is anchored once more, which changes nothing but gives a signature.

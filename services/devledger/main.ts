@@ -27,6 +27,8 @@ async function takeFolder(folder: string): Promise<void> {
     alive = (await isAlive(await readIdentity(path))) === true;
     if (alive) await delay(10);
   }
+  if ((await isAlive(await readIdentity(path))) === true)
+    throw new Error(`Another process keeps a ledger in ${folder}.`);
   await writeFile(path, JSON.stringify(await ownIdentity()));
 }
 

@@ -103,6 +103,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     await until('the next root is anchored', async () => (await onChainVersion()) === 2);
     await anchoring.stop();
     const revision = (await fixture.store.anchors.get(row.id))!.revision + 1;
+    await fixture.commit(row);
     const again = { ...decided, revision };
     await fixture.store.anchors.put(again);
     const successor = await fixture.start();
