@@ -54,6 +54,26 @@ export interface AnchorRow {
   seal: string;
 }
 
+/** Stands for a stored row that does not decode: nothing of it is known, and no seal fits it. Records go no further than they are. */
+export function unreadableRow(collectionId: string, revision: number): AnchorRow {
+  return {
+    collectionId,
+    revision,
+    epoch: revision,
+    address: '',
+    created: false,
+    wanted: [],
+    wantedAt: null,
+    inFlight: null,
+    confirmed: null,
+    halted: null,
+    trusted: null,
+    lapsed: null,
+    closing: false,
+    seal: '',
+  };
+}
+
 /** A row whose cuts have the form in which an adapter stores them. */
 export type AnchorRowWith<C> = Omit<AnchorRow, 'wanted' | 'inFlight' | 'confirmed'> & {
   wanted: C | null;
@@ -101,6 +121,7 @@ export interface AnchoringInstance {
   failures: number;
 }
 
+/** A row that does not decode is given as `unreadableRow`. */
 export interface AnchorStore {
   get(collectionId: string): Promise<AnchorRow | null>;
   /** Those rows of up to 100 collections that there are, in one reading, in any order. */

@@ -30,9 +30,7 @@ export function sealKeyOf(keypairFile: string): Buffer {
 export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => number): AnchorStore {
   const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: sealOf(row, key).toString('hex') });
   const read = (row: AnchorRow): AnchorRow => {
-    const said = Buffer.from(row.seal, 'hex');
-    const own = sealOf(row, key);
-    if (said.length === own.length && timingSafeEqual(said, own)) return row;
+    if (isSound(row, key)) return row;
     const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
     const nothing = { wanted: null, wantedAt: null, inFlight: null, confirmed: null, trusted: null, lapsed: null };
     return { ...row, ...nothing, halted, created: false, closing: false };
@@ -55,6 +53,17 @@ export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => numbe
     instances: () => anchors.instances(),
     endInstance: (instance) => anchors.endInstance(instance),
   };
+}
+
+function isSound(row: AnchorRow, key: Uint8Array): boolean {
+  try {
+    const said = Buffer.from(row.seal, 'hex');
+    const own = sealOf(row, key);
+    return said.length === own.length && timingSafeEqual(said, own);
+  } catch {
+    // Whoever writes into the store need not keep to the types.
+    return false;
+  }
 }
 
 function sealOf(row: AnchorRow, key: Uint8Array): Buffer {

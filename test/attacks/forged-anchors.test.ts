@@ -47,6 +47,7 @@ const FORGERIES: Record<string, ((row: Row) => Row) | null> = {
     return { ...row, confirmed: null, wanted: cut.map((head) => ({ ...head, version: 3 })), inFlight };
   },
   'nothing of the row': (row) => row,
+  'what is no row': () => ({ confirmed: 7, lapsed: 7 }),
 };
 const NAMES = Object.keys(FORGERIES).map((_, at) => `forged-${at}`);
 

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { ObjectId } from 'mongodb';
 import { freeSlots } from '../../lib/store/mongo/collection-slots.ts';
 import { Connection } from '../../lib/store/mongo/connection.ts';
+import { MONGO_FORMAT } from '../../lib/store/mongo/format.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { at, newAccount, newBatch, newCollection, newKey } from '../contract/store-rows.ts';
@@ -161,19 +162,24 @@ if (isMongoThere(start)) {
       expect(await store.checkpoints.list(shard)).toEqual([]);
     });
 
-    test('a database of a later format is refused in one sentence, and so is a damaged one', async () => {
+    test('a database of a later format is refused in one sentence, and so are an earlier and a damaged one', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
       const formats = database.db.collection<{ _id: string }>('format');
       const open = () => openMongoStore({ url: database.url, folder });
-      await formats.updateOne({ _id: 'format' }, { $set: { format: 2 } });
+      await formats.updateOne({ _id: 'format' }, { $set: { format: MONGO_FORMAT + 1 } });
       await expect(open()).rejects.toMatchObject({
         name: 'StoreError',
         kind: 'damaged',
-        message: expect.stringMatching(/^The database has format 2, .*newer version that wrote it\.$/),
+        message: expect.stringMatching(/^The database has format \d+, .*newer version that wrote it\.$/),
+      });
+      await formats.updateOne({ _id: 'format' }, { $set: { format: MONGO_FORMAT - 1 } });
+      await expect(open()).rejects.toMatchObject({
+        kind: 'damaged',
+        message: expect.stringMatching(/earlier version/),
       });
       await formats.updateOne({ _id: 'format' }, { $set: { format: 'x' } });
       await expect(open()).rejects.toMatchObject({ kind: 'damaged' });
-      await formats.updateOne({ _id: 'format' }, { $set: { format: 1 } });
+      await formats.updateOne({ _id: 'format' }, { $set: { format: MONGO_FORMAT } });
       await Promise.all([open(), open()].map(async (opening) => (await opening).close()));
       await rm(folder, { recursive: true });
     });

@@ -5,6 +5,7 @@ import {
   type AnchorRowWith,
   type AnchorStanding,
   standingOf,
+  unreadableRow,
   withCuts,
 } from '../anchors.ts';
 import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
@@ -29,11 +30,12 @@ export function encodeAnchor(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newe
   };
 }
 
-/** Throws StoreError 'damaged'. */
 export function decodeAnchor({ _id, newest: _, standing: __, ...document }: AnchorDocument): AnchorRow {
-  if (!Number.isSafeInteger(document.revision) || typeof document.collectionId !== 'string')
-    throw damaged('An anchor row');
-  return withCuts(document, decodeCut);
+  const { collectionId, revision } = document;
+  try {
+    if (Number.isSafeInteger(revision) && typeof collectionId === 'string') return withCuts(document, decodeCut);
+  } catch {}
+  return unreadableRow(_id, Number.isSafeInteger(revision) ? revision : 0);
 }
 
 function decodeCut(cut: CutDocument): Cut {

@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
-const FORMAT = 3;
+export const MONGO_FORMAT = 3;
 const ID = 'format';
 
 interface FormatDocument {
@@ -18,7 +18,7 @@ export async function checkFormat(connection: Connection): Promise<void> {
   const found = await formats.findOne({ _id: ID });
   if (found === null) {
     try {
-      await formats.insertOne({ _id: ID, format: FORMAT, createdBy: 'provec' });
+      await formats.insertOne({ _id: ID, format: MONGO_FORMAT, createdBy: 'provec' });
     } catch (error) {
       // Another node was first; it may be a newer one.
       if (!isDuplicateKey(error)) throw error;
@@ -29,16 +29,16 @@ export async function checkFormat(connection: Connection): Promise<void> {
   const { format } = found;
   if (!Number.isSafeInteger(format) || format < 1)
     throw new StoreError('damaged', 'The format document of the database is damaged: put back a backup.');
-  if (format > FORMAT) {
+  if (format > MONGO_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The database has format ${format}, and this version of Provec knows formats up to ${FORMAT}: start it with the newer version that wrote it.`,
+      `The database has format ${format}, and this version of Provec knows formats up to ${MONGO_FORMAT}: start it with the newer version that wrote it.`,
     );
   }
-  if (format < FORMAT) {
+  if (format < MONGO_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${FORMAT} only: start with an empty database, and write the records again from where they came.`,
+      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from where they came.`,
     );
   }
 }

@@ -1,5 +1,12 @@
 import type { Cut, NodeType } from '../../shard/shard-head.ts';
-import { type AnchorRow, type AnchorRowWith, type AnchorStanding, standingOf, withCuts } from '../anchors.ts';
+import {
+  type AnchorRow,
+  type AnchorRowWith,
+  type AnchorStanding,
+  standingOf,
+  unreadableRow,
+  withCuts,
+} from '../anchors.ts';
 import { decodeRow, headOf } from './row-codec.ts';
 import { damaged } from './store-failure.ts';
 
@@ -20,9 +27,19 @@ export function encodeAnchor(anchor: AnchorRow): EncodedAnchor {
   return { collectionId, revision, standing: standingOf(anchor), wantedAt, row };
 }
 
-/** Throws StoreError 'damaged'. */
-export function decodeAnchor(row: string): AnchorRow {
-  return withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
+/** A row as it stands in the table. */
+export interface StoredAnchor {
+  collection: string;
+  revision: number;
+  row: string;
+}
+
+export function decodeAnchor({ collection, revision, row }: StoredAnchor): AnchorRow {
+  try {
+    return { ...withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson), revision };
+  } catch {
+    return unreadableRow(collection, revision);
+  }
 }
 
 function cutToJson(cut: Cut): CutJson {

@@ -42,8 +42,7 @@ export class SqliteAnchors implements AnchorStore {
 
   async *all(): AsyncIterable<AnchorRow[]> {
     const read = (after: string) => this.#tables.rowsAfter(after, PAGE_ROWS);
-    for await (const page of pages(read, ({ collection }) => collection, PAGE_ROWS))
-      yield page.map(({ row }) => decodeAnchor(row));
+    for await (const page of pages(read, ({ collection }) => collection, PAGE_ROWS)) yield page.map(decodeAnchor);
   }
 
   open(standing: Exclude<AnchorStanding, 'settled'>): AsyncIterable<OpenAnchor[]> {

@@ -1,5 +1,5 @@
 import type { AnchorHistoryItem, AnchoringInstance, AnchorStanding, OpenAnchor } from '../../anchors.ts';
-import type { EncodedAnchor } from '../anchor-codec.ts';
+import type { EncodedAnchor, StoredAnchor } from '../anchor-codec.ts';
 import { decodeRow } from '../row-codec.ts';
 import type { Database } from './database.ts';
 
@@ -14,11 +14,6 @@ export const ANCHORS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS anchoring_instances (instance TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
 `;
 
-interface Row {
-  collection: string;
-  row: string;
-}
-
 /** The anchors' outbox, synchronously. */
 export class AnchorTables {
   readonly #database: Database;
@@ -27,11 +22,12 @@ export class AnchorTables {
     this.#database = database;
   }
 
-  get(collectionId: string): string | null {
-    return this.#database.get<Row>('SELECT row FROM anchors WHERE collection = ?', collectionId)?.row ?? null;
+  get(collectionId: string): StoredAnchor | null {
+    const sql = 'SELECT collection, revision, row FROM anchors WHERE collection = ?';
+    return this.#database.get<StoredAnchor>(sql, collectionId) ?? null;
   }
 
-  getMany(collectionIds: string[]): string[] {
+  getMany(collectionIds: string[]): StoredAnchor[] {
     return collectionIds.map((id) => this.get(id)).filter((row) => row !== null);
   }
 
@@ -52,9 +48,9 @@ export class AnchorTables {
     return true;
   }
 
-  rowsAfter(collectionId: string, limit: number): Row[] {
-    const sql = 'SELECT collection, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?';
-    return this.#database.all<Row>(sql, collectionId, limit);
+  rowsAfter(collectionId: string, limit: number): StoredAnchor[] {
+    const sql = 'SELECT collection, revision, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?';
+    return this.#database.all<StoredAnchor>(sql, collectionId, limit);
   }
 
   openAfter(standing: AnchorStanding, collectionId: string, limit: number): OpenAnchor[] {
