@@ -54,15 +54,15 @@ export interface AnchorRow {
   seal: string;
 }
 
-/** Stands for a stored row that does not decode: nothing of it is known, and no seal fits it. Records go no further than they are. */
-export function unreadableRow(collectionId: string, revision: number): AnchorRow {
+/** A row in which nothing was ever wanted or done. */
+export function emptyRow(collectionId: string, address: string, revision: number): AnchorRow {
   return {
     collectionId,
     revision,
     epoch: revision,
-    address: '',
+    address,
     created: false,
-    wanted: [],
+    wanted: null,
     wantedAt: null,
     inFlight: null,
     confirmed: null,
@@ -72,6 +72,11 @@ export function unreadableRow(collectionId: string, revision: number): AnchorRow
     closing: false,
     seal: '',
   };
+}
+
+/** Stands for a stored row that does not decode: nothing of it is known, and no seal fits it. With something wanted, so that records go no further than they are. */
+export function unreadableRow(collectionId: string, revision: number): AnchorRow {
+  return { ...emptyRow(collectionId, '', revision), wanted: [] };
 }
 
 /** A row whose cuts have the form in which an adapter stores them. */

@@ -1,27 +1,17 @@
 import { randomInt } from 'node:crypto';
-import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, isWanting } from '../../lib/store/anchors.ts';
+import {
+  type AnchorHistoryItem,
+  type AnchorRow,
+  type AnchorStore,
+  emptyRow,
+  isWanting,
+} from '../../lib/store/anchors.ts';
 
 const FIRST_REVISION_MAX = 2 ** 40;
 
 /** A collection's first row, with nothing wanted so far. */
 export function newRow(collectionId: string, address: string): AnchorRow {
-  const revision = randomInt(1, FIRST_REVISION_MAX);
-  return {
-    collectionId,
-    revision,
-    epoch: revision,
-    address,
-    created: false,
-    wanted: null,
-    wantedAt: null,
-    inFlight: null,
-    confirmed: null,
-    halted: null,
-    trusted: null,
-    lapsed: null,
-    closing: false,
-    seal: '',
-  };
+  return emptyRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
 }
 
 /**

@@ -165,14 +165,9 @@ export default function anchoringService(
       }
       nodeId = this.broker.nodeID;
       // A named file that is not there is a mistake: another authority could not write the accounts of the one that was meant.
-      const authority =
-        config.solanaKeypair === null
-          ? await openAuthority(
-              keypairFile,
-              endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store)),
-              log,
-            )
-          : await openAuthority(keypairFile, false, log);
+      const mayCreate =
+        config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
+      const authority = await openAuthority(keypairFile, mayCreate, log);
       seals();
       const pool = new RpcPool(endpoints, nowMs);
       const ledger = new LedgerClient(pool, authority, nowMs);

@@ -23,6 +23,7 @@
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
@@ -77,8 +78,6 @@ const POLL = { minMs: 50, maxMs: 1_000 };
 const RESEND_MS = 2_000;
 /** Heights of one ledger never differ by so much between its nodes: this one is behind the ledger that the transaction was signed for. */
 const BEHIND_BLOCKS = 10_000n;
-/** A node of the ledger may be this far behind the one that said "confirmed"; what it does not have yet may come. */
-const LAG_MAX_MS = 3_000;
 const LAG_POLL_MS = 500;
 
 export class Outbox {
@@ -311,16 +310,16 @@ export class Outbox {
     return { next: 'turn', afterMs: POLL.maxMs };
   }
 
-  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LAG_MAX_MS` too late; neither signs anything. */
+  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LEDGER_LAG_MAX_MS` too late; neither signs anything. */
   #isRecent({ confirmed }: AnchorRow): boolean {
-    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LAG_MAX_MS;
+    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
   }
 
   /** Whether what the ledger does not show may only be late; for a while. */
   #mayStillCome({ epoch }: AnchorRow): boolean {
     const nowMs = this.#context.clock.monotonicMs();
     if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: nowMs };
-    return nowMs - this.#lag.sinceMs < LAG_MAX_MS;
+    return nowMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
   }
 
   /** The row as stored; null when another's change came first, and then nothing is left of what this outbox knew. */

@@ -12,7 +12,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cut } from '../../lib/shard/shard-head.ts';
-import type { AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
+import { type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
 
 const SECRET_BYTES = 32;
 const REASON =
@@ -32,8 +32,8 @@ export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => numbe
   const read = (row: AnchorRow): AnchorRow => {
     if (isSound(row, key)) return row;
     const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
-    const nothing = { wanted: null, wantedAt: null, inFlight: null, confirmed: null, trusted: null, lapsed: null };
-    return { ...row, ...nothing, halted, created: false, closing: false };
+    const { collectionId, address, revision, epoch } = row;
+    return { ...emptyRow(collectionId, address, revision), epoch, halted };
   };
   return {
     get: async (collectionId) => {

@@ -11,6 +11,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
@@ -22,8 +23,6 @@ import { contradiction, cutOnChain, judge, type Standing, type Verdict } from '.
 /** The ledger moves on while it is read: how often the row and the account are read until they belong together. */
 const READS_MAX = 10;
 const REREAD_MS = 200;
-/** Nodes of one ledger are hardly further apart. */
-const LAG_MAX_MS = 10_000;
 const SUBMIT_GRACE_MS = 2_000;
 
 interface LedgerView {
@@ -122,7 +121,7 @@ export class Verifier {
   #mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
     if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
     if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return false;
-    return this.#clock.wallMs() - Date.parse(row.confirmed.confirmedAt) < LAG_MAX_MS;
+    return this.#clock.wallMs() - Date.parse(row.confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
   }
 
   async #standing(collectionId: string): Promise<Standing> {

@@ -1,27 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import type { AnchorHistoryItem, AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
+import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 
 function row(collectionId: string, revision: number, change: Partial<AnchorRow> = {}): AnchorRow {
-  return {
-    collectionId,
-    revision,
-    epoch: revision,
-    address: 'So11111111111111111111111111111111111111112',
-    created: false,
-    inFlight: null,
-    confirmed: null,
-    halted: null,
-    trusted: null,
-    lapsed: null,
-    seal: '',
-    wanted: null,
-    wantedAt: null,
-    closing: false,
-    ...change,
-  };
+  return { ...emptyRow(collectionId, 'So11111111111111111111111111111111111111112', revision), ...change };
 }
 
 function item(version: number): AnchorHistoryItem {

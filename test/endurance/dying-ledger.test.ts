@@ -4,13 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import { FlightWatch } from '../support/flight-watch.ts';
-import { LedgerRelay } from '../support/ledger-relay.ts';
+import type { FlightWatch } from '../support/flight-watch.ts';
+import type { LedgerRelay } from '../support/ledger-relay.ts';
 import { randomFrom } from '../support/random.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { seed } from '../support/seed.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
+import { watchedCollections, watchedLedger } from '../support/watched-ledger.ts';
 
 const MINUTES = Number(process.env.PROVEC_TEST_MINUTES ?? 60);
 const COLLECTIONS = 200;
@@ -29,10 +30,10 @@ interface Written {
 let relay: LedgerRelay;
 let watch: FlightWatch;
 let service: ServiceProcess;
-const names = Array.from({ length: COLLECTIONS }, (_, at) => `c${at}`);
-const ids = new Map<string, string>();
+let ids: Map<string, string>;
+let names: string[];
 /** What stands in each collection by its writers' account, by id. */
-const standing = new Map<string, Map<string, Written>>(names.map((name) => [name, new Map()]));
+let standing: Map<string, Map<string, Written>>;
 
 const memoryMiB = () => {
   const [, kilobytes] = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))!;
@@ -40,22 +41,11 @@ const memoryMiB = () => {
 };
 
 beforeAll(async () => {
-  relay = await LedgerRelay.open();
-  watch = new FlightWatch(relay.ledgerUrl, await relay.client('authority'));
-  relay.intercept = ({ asked, forward }) => {
-    const { method, params } = JSON.parse(asked) as { method: string; params: unknown[] };
-    return method === 'sendTransaction' ? watch.pass(params[0] as string, forward) : forward();
-  };
+  ({ relay, watch } = await watchedLedger());
   service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '1000', PROVEC_LOG_LEVEL: 'error' });
-  for (const [at, name] of names.entries()) {
-    const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
-      name,
-      dimensions: 2,
-      shards: 1 + (at % 2),
-    });
-    ids.set(name, body.collection.id);
-    await watch.add(body.collection.id);
-  }
+  ids = await watchedCollections(service.api, watch, COLLECTIONS);
+  names = [...ids.keys()];
+  standing = new Map(names.map((name) => [name, new Map()]));
 });
 afterAll(async () => {
   await service.dispose();

@@ -2,51 +2,27 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnchorsPage, UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { isThorough } from '../support/effort.ts';
-import { FlightWatch } from '../support/flight-watch.ts';
-import { LedgerRelay } from '../support/ledger-relay.ts';
+import type { FlightWatch } from '../support/flight-watch.ts';
+import type { LedgerRelay } from '../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { watchedCollections, watchedLedger } from '../support/watched-ledger.ts';
 
 const COLLECTIONS = isThorough ? 200 : 20;
 const WRITERS = 3;
 const ROUNDS = 2;
 
-interface Sent {
-  id: unknown;
-  method: string;
-  params: unknown[];
-}
-
 let relay: LedgerRelay;
 let watch: FlightWatch;
 let service: TestService;
-const names = Array.from({ length: COLLECTIONS }, (_, at) => `c${at}`);
-const ids = new Map<string, string>();
+let ids: Map<string, string>;
+let names: string[];
 
 beforeAll(async () => {
-  relay = await LedgerRelay.open();
-  watch = new FlightWatch(relay.ledgerUrl, await relay.client('authority'));
-  const passed = new Set<string>();
-  relay.intercept = ({ asked, forward }) => {
-    const { id, method, params } = JSON.parse(asked) as Sent;
-    if (method !== 'sendTransaction') return forward();
-    return watch.pass(params[0] as string, async (signature) => {
-      const isNew = !passed.has(signature);
-      passed.add(signature);
-      // As on a real network, what was accepted may be lost: here, every fifth transaction, once.
-      return isNew && passed.size % 5 === 0 ? JSON.stringify({ jsonrpc: '2.0', id, result: signature }) : forward();
-    });
-  };
+  ({ relay, watch } = await watchedLedger((number) => number % 5 === 0));
   service = await startService({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '60000' });
-  for (const [at, name] of names.entries()) {
-    const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
-      name,
-      dimensions: 2,
-      shards: 1 + (at % 2),
-    });
-    ids.set(name, body.collection.id);
-    await watch.add(body.collection.id);
-  }
+  ids = await watchedCollections(service.api, watch, COLLECTIONS);
+  names = [...ids.keys()];
 });
 afterAll(async () => {
   await service.stop();

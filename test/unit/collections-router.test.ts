@@ -4,6 +4,7 @@ import { verifyProof } from '../../client/index.ts';
 import type { ShardMatch } from '../../lib/actions/shards.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { emptyRow } from '../../lib/store/anchors.ts';
 import { mergeMatches } from '../../services/collections/merge-matches.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../services/collections/shard-routing.ts';
 import { Harness } from './collections-harness.ts';
@@ -280,21 +281,7 @@ describe('reading', () => {
     const { cut } = harness.anchoring.submitted.at(-1)!;
     const root = collectionRoot(cut);
     const confirmed = { cut, ...root, signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
-    const row = {
-      collectionId: target.collectionId,
-      revision: 1,
-      epoch: 1,
-      address: 'Address',
-      created: true,
-      wanted: null,
-      wantedAt: null,
-      closing: false,
-      inFlight: null,
-      halted: null,
-      trusted: null,
-      lapsed: null,
-      seal: '',
-    };
+    const row = { ...emptyRow(target.collectionId, 'Address', 1), created: true };
     harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
     const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;
     const still = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 1)!;

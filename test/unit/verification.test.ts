@@ -8,7 +8,7 @@ import { readConfig } from '../../lib/config.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
-import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
+import { type AnchorRow, type Confirmed, emptyRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
 import type { Store } from '../../lib/store/port.ts';
 import verificationService from '../../services/verification/verification.service.ts';
@@ -28,19 +28,7 @@ function confirmed(of: Cut): Confirmed {
   return { cut: of, ...collectionRoot(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
 }
 function row(fields: Partial<AnchorRow> = {}): AnchorRow {
-  const base = { collectionId: ROW.id, revision: 1, epoch: 1, address: PLACE.address, created: true };
-  const wants = { wanted: null, wantedAt: null, closing: false };
-  return {
-    ...base,
-    ...wants,
-    inFlight: null,
-    confirmed: null,
-    halted: null,
-    trusted: null,
-    lapsed: null,
-    seal: '',
-    ...fields,
-  };
+  return { ...emptyRow(ROW.id, PLACE.address, 1), created: true, ...fields };
 }
 const found = (of: Cut): OnChain => ({ status: 'found', ...collectionRoot(of), ...PLACE });
 const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({

@@ -1,6 +1,7 @@
 import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 
-const HEADS_MAX = 1_024;
+/** Of one shard, kept beside the one at the confirmed root. */
+export const OWN_HEADS_MAX = 1_024;
 
 /**
  * What an open shard was at the seqs that it passed in memory, for whoever holds it against a root on the ledger: what the store says of them later proves nothing.
@@ -18,7 +19,7 @@ export class OwnHeads {
 
   add(head: ShardHead): void {
     this.#recent.set(head.seq, head);
-    if (this.#recent.size <= HEADS_MAX) return;
+    if (this.#recent.size <= OWN_HEADS_MAX) return;
     for (const seq of this.#recent.keys()) {
       this.#recent.delete(seq);
       return;

@@ -21,10 +21,10 @@ import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { runAfter } from '../persistence/log-run.ts';
 import type { WorkerRequests } from '../worker/protocol.ts';
+import { OWN_HEADS_MAX } from './own-heads.ts';
 
 /** How often an opening starts over because the log was trimmed under it. */
 const OVERTAKEN_MAX = 5;
-const PASSED_MAX = 1_024;
 const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
 /**
  * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph 200 more for its links, and a copy of its vector
@@ -321,7 +321,7 @@ async function replay(
     anchored = step.watched ?? anchored;
     differs ??= step.differs;
     const exact = entries.filter(({ seq }) => seq >= exactFromSeq).map(({ head }) => head);
-    passed = [...passed, ...exact].slice(-PASSED_MAX);
+    passed = [...passed, ...exact].slice(-OWN_HEADS_MAX);
     bytes += entries.reduce((total, { body }) => total + body.byteLength, 0);
     if (orClose && differs !== null) break;
   }

@@ -1,0 +1,44 @@
+import type { Api } from './api-client.ts';
+import { FlightWatch } from './flight-watch.ts';
+import { LedgerRelay } from './ledger-relay.ts';
+
+interface Sent {
+  id: unknown;
+  method: string;
+  params: [wire: string];
+}
+
+/** A ledger on whose wire every transaction is watched. One that `isLost` picks, by its number from 1 on, is accepted and lost when it is sent first, as on a real network. */
+export async function watchedLedger(
+  isLost: (number: number) => boolean = () => false,
+): Promise<{ relay: LedgerRelay; watch: FlightWatch }> {
+  const relay = await LedgerRelay.open();
+  const watch = new FlightWatch(relay.ledgerUrl, await relay.client('authority'));
+  const passed = new Set<string>();
+  relay.intercept = ({ asked, forward }) => {
+    const { id, method, params } = JSON.parse(asked) as Sent;
+    if (method !== 'sendTransaction') return forward();
+    return watch.pass(params[0], async (signature) => {
+      if (passed.has(signature)) return forward();
+      passed.add(signature);
+      return isLost(passed.size) ? JSON.stringify({ jsonrpc: '2.0', id, result: signature }) : forward();
+    });
+  };
+  return { relay, watch };
+}
+
+/** Makes so many collections of 2 dimensions, every other one of two shards, which are watched; their ids by name. */
+export async function watchedCollections(api: Api, watch: FlightWatch, count: number): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
+  for (let at = 0; at < count; at++) {
+    const name = `c${at}`;
+    const { body } = await api<{ collection: { id: string } }>('POST', '/collections', {
+      name,
+      dimensions: 2,
+      shards: 1 + (at % 2),
+    });
+    ids.set(name, body.collection.id);
+    await watch.add(body.collection.id);
+  }
+  return ids;
+}
