@@ -3,8 +3,8 @@
  *
  * Promises, with any number of instances that all believe they are in charge of the collection, each of which may pause anywhere for any time
  * - The row holds at most one transaction, and only what it holds is sent. Its bytes are durable before they are first sent, and the same bytes are sent until the
- *   ledger has them or can no longer take them; only its signature's status and the ledger's finalized block height decide that, never a clock of ours. Until then
- *   nobody takes it out of the row. So no two transactions of a collection are ever in flight.
+ *   ledger has them or can no longer take them; only the ledger's finalized block height and its signature's status at a node that has seen that block decide that,
+ *   never a clock of ours. Until then nobody takes it out of the row. So no two transactions of a collection are ever in flight.
  * - The fence is the row's `epoch`: every change that decides about the next transaction is a compare-and-set that raises it, on a row in which it has not been
  *   raised since this turn read it (`changeRow`). An instance that wakes up with a signed transaction finds it raised, throws the transaction away unsent and reads
  *   the row again. What it may still do with what it read is to send those bytes once more: the ledger takes the same bytes once, or never after their blockhash
@@ -88,8 +88,6 @@ export class Outbox {
   /** The transaction that is followed. */
   #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
   #signedAt: string | null = null;
-  /** What the last transaction carried that was given up for dead. */
-  #buried: Cut | null = null;
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
 
@@ -140,7 +138,6 @@ export class Outbox {
             confirmed: row.confirmed,
             lapsed: row.lapsed,
             logged,
-            buried: this.#buried,
             headsAt: (cut) => headsAt(collection, cut),
           });
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
@@ -207,21 +204,24 @@ export class Outbox {
     if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
     const refusal = await this.#send(wire);
     let found = await ledger.status(signature);
+    let atSlot = 0n;
     if (found.status === 'unknown') {
-      const height = await ledger.finalizedBlockHeight();
+      const finalized = await ledger.finalizedBlock();
       const lastValid = BigInt(inFlight.lastValidBlockHeight);
-      const behind = lastValid > height + BEHIND_BLOCKS;
-      if (height <= lastValid && !behind) return this.#poll();
-      // Asked once more after the height: it may have been taken in between.
-      found = await ledger.status(signature);
+      const behind = lastValid > finalized.height + BEHIND_BLOCKS;
+      if (finalized.height <= lastValid && !behind) return this.#poll();
+      // Asked once more of a node that has seen that block: the transaction may have been taken in between, or the first one may be behind.
+      atSlot = finalized.slot;
+      found = await ledger.status(signature, atSlot);
       if (found.status === 'unknown' && behind && !row.trusted && !row.closing) {
         return this.#halt(row, 'The ledger stands far behind the one that the last transaction was signed for.');
       }
     }
+    if (found.status === 'processed') return this.#poll();
     if (found.status === 'confirmed') return this.#land(row, inFlight);
     // A failed update's signature must not pass for the one that brought the root there.
     const mayBeDone = found.status === 'unknown' || inFlight.step !== 'update';
-    if (mayBeDone && (await this.#isCarriedOut(inFlight))) return this.#land(row, inFlight);
+    if (mayBeDone && (await this.#isCarriedOut(inFlight, atSlot))) return this.#land(row, inFlight);
     return this.#bury(
       row,
       found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not take it in time'),
@@ -245,8 +245,8 @@ export class Outbox {
   }
 
   /** Whether the account shows what a transaction without a known status was to do. */
-  async #isCarriedOut({ step, cut }: InFlight): Promise<boolean> {
-    const account = await this.#context.ledger.read(this.collectionId);
+  async #isCarriedOut({ step, cut }: InFlight, atSlot: bigint): Promise<boolean> {
+    const account = await this.#context.ledger.read(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
     if (step === 'create') return true;
@@ -292,7 +292,6 @@ export class Outbox {
       history,
     );
     if (stored === null) return AT_ONCE;
-    this.#buried = null;
     onConfirmed();
     onAnswer(stored, true);
     return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
@@ -304,7 +303,6 @@ export class Outbox {
     const { collectionId } = this;
     if ((await this.#change(row, { inFlight: null })) === null) return AT_ONCE;
     this.#soundEpoch = null;
-    this.#buried = row.inFlight?.cut ?? this.#buried;
     onFailure();
     log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
     return { next: 'turn', afterMs: POLL.maxMs };

@@ -25,8 +25,6 @@ export interface Belief {
   lapsed: CollectionRoot[] | null;
   /** What the log holds now. */
   logged: Cut;
-  /** What the last transaction carried that was given up for dead; null when there is none. A node of the ledger that was behind may have been asked. */
-  buried: Cut | null;
   /** The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only when there is a confirmed cut. */
   headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
 }
@@ -45,7 +43,7 @@ export function shownBy(account: AccountState): string {
 }
 
 export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
-  const { confirmed, lapsed, logged, buried } = belief;
+  const { confirmed, lapsed, logged } = belief;
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
     if (confirmed || lapsed?.length) return halt('The ledger does not hold the root that was confirmed before.', true);
@@ -54,10 +52,8 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   const onChain = account.fields;
   if (confirmed && isSameRoot(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
   if (!confirmed && lapsed?.some((root) => isSameRoot(onChain, root))) return checkSince(onChain, logged);
-  if (!confirmed || onChain.version > confirmed.version) {
-    for (const cut of [logged, buried])
-      if (cut !== null && isSameRoot(onChain, collectionRoot(cut))) return { outcome: 'adopt', cut };
-  }
+  const isNewer = !confirmed || onChain.version > confirmed.version;
+  if (isNewer && isSameRoot(onChain, collectionRoot(logged))) return { outcome: 'adopt', cut: logged };
   if (onChain.version === confirmed?.version)
     return halt('The ledger holds another root than the one confirmed before.');
   if (confirmed && onChain.version < confirmed.version) {

@@ -173,14 +173,22 @@ describe('what was anchored is changed while a later write waits for its anchor'
   });
 });
 
+const CHECKPOINTS = ['anchored', 'newer-than-the-anchor', 'never-anchored'];
+/** With a checkpoint that is newer than its anchor, too, which nobody edits. */
+const SOUND = 'sound';
+
 describe('a checkpoint edited with all its checksums', () => {
   const [before, after] = [{ ...MANY[1_234]! }, { ...MANY[1_234]!, values: [1, 4_321, 5] }];
 
+  async function checkpointsOf(name: string): Promise<[string, ...string[]]> {
+    const shard = join(service.dataDir, 'checkpoints', ids.get(name)!, '0');
+    const [first, ...others] = await readdir(shard);
+    return [join(shard, first!), ...others];
+  }
+
   /** Changes one record in the only checkpoint of a collection, and the roots and checksums that tell of it. */
   async function edit(name: string): Promise<void> {
-    const shard = join(service.dataDir, 'checkpoints', ids.get(name)!, '0');
-    const [seq] = await readdir(shard);
-    const folder = join(shard, seq!);
+    const [folder] = await checkpointsOf(name);
     const file = join(folder, 'records.bin');
     const digest = async () => sha256(await readFile(file)).toString('hex');
     const was = await digest();
@@ -192,22 +200,35 @@ describe('a checkpoint edited with all its checksums', () => {
   }
 
   beforeAll(async () => {
-    const fill = async (name: string) => {
-      await create(name);
-      if (name === 'unanchored') relay.isDown = true;
-      for (let at = 0; at < MANY.length; at += BATCH) await upsert(name, MANY.slice(at, at + BATCH));
+    const fill = async (name: string, from: number, to: number) => {
+      for (let at = from; at < to; at += BATCH) await upsert(name, MANY.slice(at, at + BATCH));
     };
-    await fill('anchored');
-    await anchored('anchored');
-    await fill('unanchored');
+    for (const name of [...CHECKPOINTS, SOUND]) await create(name);
+    await fill('anchored', 0, MANY.length);
+    for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, 0, BATCH);
+    for (const name of ['anchored', 'newer-than-the-anchor', SOUND]) await anchored(name);
+    relay.isDown = true;
+    for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, BATCH, MANY.length);
+    await fill('never-anchored', 0, MANY.length);
     expect(await service.kill('SIGTERM')).toMatchObject({ code: 0 });
-    for (const name of ['anchored', 'unanchored']) await edit(name);
-    relay.isDown = false;
+    for (const name of CHECKPOINTS) await edit(name);
     await service.restart();
   });
 
-  test.each(['anchored', 'unanchored'])('is not believed: what was written is served and proven (%s)', async (name) => {
-    expect(await valuesOf(name, before.id)).toEqual(before.values);
+  test('one that is newer than its anchor and was left alone is kept for later', async () => {
+    expect(await valuesOf(SOUND, before.id)).toEqual(before.values);
+    expect(await checkpointsOf(SOUND)).toHaveLength(1);
+  });
+
+  test.each(CHECKPOINTS)(
+    'is not believed, whatever is anchored by then: what was written is served (%s)',
+    async (name) => {
+      expect(await valuesOf(name, before.id)).toEqual(before.values);
+    },
+  );
+
+  test.each(CHECKPOINTS)('what was written is proven and outlives a restart (%s)', async (name) => {
+    relay.isDown = false;
     await anchored(name);
     expect(await verify(name)).toMatchObject({
       verified: true,

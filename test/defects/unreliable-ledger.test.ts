@@ -2,6 +2,7 @@
  * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares what is stored with what is stored, and never asks the ledger; an anchor that
  * failed once is never tried again.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
@@ -137,6 +138,7 @@ describe('a ledger that cannot be worked with costs queries nothing', () => {
   const NAME = 'asked-meanwhile';
   const query = (id: string) => service.api('POST', `/collections/${NAME}/query`, { id, topK: 3, includeValues: true });
   let wanted: unknown;
+  const SLOW_MS = 5_000;
   /** Lets go of the answers that are held back. */
   let release: () => void = () => undefined;
 
@@ -155,13 +157,13 @@ describe('a ledger that cannot be worked with costs queries nothing', () => {
       },
     },
     {
-      what: 'slow',
+      what: 'taking 5 s an answer',
       begin: () => {
         const released = new Promise<void>((resolve) => {
           release = resolve;
         });
         relay.intercept = async ({ forward }) => {
-          await released;
+          await Promise.race([released, delay(SLOW_MS)]);
           return forward();
         };
       },
@@ -222,7 +224,7 @@ test('a ledger that takes no transaction is asked for its status and the height 
   };
   await upsert(NAME, 'x');
   await until('status and height are asked for', () =>
-    ['getSignatureStatuses', 'getBlockHeight'].every((method) => asked.includes(method)),
+    ['getSignatureStatuses', 'getEpochInfo'].every((method) => asked.includes(method)),
   );
   relay.intercept = null;
   const verifyIt = async () => (await service.api<VerifyResult>('GET', `/collections/${NAME}/verify`)).body;

@@ -51,7 +51,6 @@ describe('faults at every instant of the outbox', () => {
     await until('the fault is reached', () => reached);
     const sent = (await fixture.store.anchors.get(row.id))?.inFlight ?? null;
 
-    // Nobody submits: what the log holds is wanted again at the start.
     const anchoring = await fixture.start();
     await until('the root is confirmed', async () => {
       return (await fixture.store.anchors.get(row.id))?.confirmed?.version === 1;
@@ -63,6 +62,42 @@ describe('faults at every instant of the outbox', () => {
     expect(signatures[0]).toBe(stored.confirmed!.signature);
     if (sent) expect(signatures).toContain(sent.signature);
     await anchoring.stop();
+  });
+
+  test('the service is killed between a commit and what it would have asked for: its successor finds it in the log', async () => {
+    const row = await fixture.collection();
+    const cut = await fixture.commit(row);
+    await fixture.start();
+    await until('the root is confirmed', async () => {
+      return (await fixture.store.anchors.get(row.id))?.confirmed?.version === 1;
+    });
+    expect(await fixture.client.read(row.id)).toEqual({ status: 'found', fields: collectionRoot(cut) });
+  });
+
+  test('the service sleeps with a signed transaction while another goes on: it never sends it', async () => {
+    const row = await fixture.collection();
+    let signed = 0;
+    let wake = () => {};
+    const awake = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    const sleeper = await fixture.start({
+      // The first one creates the account.
+      onStep: async (step) => (step === 'signed' && ++signed === 2 ? awake : undefined),
+    });
+    void sleeper.submit(row.id, await fixture.commit(row), 0);
+    await until('it sleeps', () => signed === 2);
+    const other = await fixture.start();
+    expect(await other.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 2 });
+    await other.stop();
+    wake();
+    expect(await sleeper.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
+    const history = await fixture.store.anchors.history(row.id, 10, null);
+    expect(history.map(({ version }) => version)).toEqual([3, 2]);
+    const signatures = await fixture.signatures(row.id);
+    expect(signatures).toHaveLength(3);
+    expect(signatures.slice(0, 2)).toEqual(history.map(({ signature }) => signature));
+    await sleeper.stop();
   });
 
   test('the service is killed while it closes: the account goes and the rent comes back', async () => {
@@ -110,7 +145,7 @@ describe('faults at every instant of the outbox', () => {
     for (let blocks = 0; blocks < 151; blocks++) {
       await rpc(fixture.where.url, 'requestAirdrop', [fixture.client.authority, 1]);
     }
-    expect(await fixture.client.finalizedBlockHeight()).toBeGreaterThan(BigInt(lastValidBlockHeight));
+    expect((await fixture.client.finalizedBlock()).height).toBeGreaterThan(BigInt(lastValidBlockHeight));
 
     const anchoring = await fixture.start();
     expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject(collectionRoot(cut));

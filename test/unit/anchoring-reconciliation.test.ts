@@ -15,29 +15,24 @@ const confirmed: Confirmed = {
 const onChain = (cut: Cut) => ({ status: 'found', fields: collectionRoot(cut) }) as const;
 const belief = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
 
-test('a root that was given up for dead and is there all the same is taken for what it is', async () => {
-  expect(await reconcile(onChain(cutAt(3)), { ...belief, buried: cutAt(3) })).toEqual({
-    outcome: 'adopt',
-    cut: cutAt(3),
-  });
+test('a newer root that is what the log holds is taken for what it is', async () => {
+  expect(await reconcile(onChain(cutAt(5)), belief)).toEqual({ outcome: 'adopt', cut: cutAt(5) });
 });
 
 test.each([
-  ['another root at its version', cutAt(3, 'other'), cutAt(3)],
-  ['a version that nobody signed', cutAt(4), cutAt(3)],
-  ['one that nothing was buried of', cutAt(3), null],
-])('%s halts', async (_, there, buried) => {
-  expect(await reconcile(onChain(there), { ...belief, buried })).toMatchObject({ outcome: 'halt', mayBeLag: false });
+  ['another root at its version', cutAt(5, 'other')],
+  ['a version that the log was not left at', cutAt(3)],
+  ['another root at the confirmed version', cutAt(1, 'other')],
+])('%s halts', async (_, there) => {
+  expect(await reconcile(onChain(there), belief)).toMatchObject({ outcome: 'halt', mayBeLag: false });
 });
 
-test('a buried root is not taken for newer than what was confirmed after it', async () => {
-  const later = { ...confirmed, cut: cutAt(4), ...collectionRoot(cutAt(4)) };
-  expect(await reconcile(onChain(cutAt(3)), { ...belief, confirmed: later, buried: cutAt(3) })).toMatchObject({
-    outcome: 'halt',
-  });
+test('what the log holds is not taken for newer than what was confirmed after it', async () => {
+  const later = { ...confirmed, cut: cutAt(7), ...collectionRoot(cutAt(7)) };
+  expect(await reconcile(onChain(cutAt(5)), { ...belief, confirmed: later })).toMatchObject({ outcome: 'halt' });
 });
 
-const since = { confirmed: null, lapsed: [collectionRoot(cutAt(3))], buried: null, headsAt: async (cut: Cut) => cut };
+const since = { confirmed: null, lapsed: [collectionRoot(cutAt(3))], headsAt: async (cut: Cut) => cut };
 
 test.each([
   ['newer than the last root', cutAt(5), { outcome: 'sound', created: true }],
@@ -55,6 +50,6 @@ test('after a time without anchors another root on the ledger halts, and so does
 });
 
 test('a shard that cannot say what it was at the confirmed root leaves it open', async () => {
-  const unsaid = { ...belief, buried: null, headsAt: async () => [null] };
+  const unsaid = { ...belief, headsAt: async () => [null] };
   expect(await reconcile(onChain(cutAt(1)), unsaid)).toEqual({ outcome: 'unsaid' });
 });

@@ -138,6 +138,9 @@ describe('JSON-RPC of the embedded ledger', () => {
     forged[10] ^= 1;
     expect((await send(forged.toString('base64'))).error!.code).toBe(-32003);
     expect((await send(Buffer.concat([wire, Buffer.of(0)]).toString('base64'))).error!.code).toBe(-32602);
+    // One signature, counted in two bytes.
+    const aliased = Buffer.concat([Buffer.of(0x81, 0x00), wire.subarray(1)]);
+    expect((await send(aliased.toString('base64'))).error!.code).toBe(-32602);
     expect((await send(Buffer.alloc(1233).toString('base64'))).error!.message).toMatch(/1232/);
     expect((await ask('sendTransaction', [getBase58Decoder().decode(wire)])).result).toEqual(expect.any(String));
   });

@@ -53,7 +53,7 @@ describe('a last valid height that no blockhash has', () => {
   test('is the fault of the endpoint: another one is asked', async () => {
     lieAboutHeight(-1_000);
     const { lastValidBlockHeight } = await clientOf(relay.url, relay.ledgerUrl).signUpdate(COLLECTION, ROOT);
-    const height = await clientOf(relay.ledgerUrl).finalizedBlockHeight();
+    const { height } = await clientOf(relay.ledgerUrl).finalizedBlock();
     expect(lastValidBlockHeight).toBeGreaterThan(height);
   });
 

@@ -38,13 +38,19 @@ export interface SignedTransaction {
   lastValidBlockHeight: bigint;
 }
 
+/** A block that no fork can take back. */
+export interface FinalizedBlock {
+  slot: bigint;
+  height: bigint;
+}
+
 /** An account as the ledger has it. */
 export type AccountState = AccountReading | { status: 'absent' };
 
 /** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
 const COMMITMENT = 'confirmed';
-/** A block height that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
-const HEIGHT_MAX_AGE_MS = 500;
+/** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
+const FINALIZED_MAX_AGE_MS = 500;
 
 /** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
@@ -55,7 +61,7 @@ export class LedgerClient {
   readonly #statuses: SignatureStatuses;
   readonly #nowMs: () => number;
   #rent: { bytes: number; lamports: bigint } | null = null;
-  #height: { asked: Promise<bigint>; atMs: number } | null = null;
+  #finalized: { asked: Promise<FinalizedBlock>; atMs: number } | null = null;
 
   constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
     this.#pool = pool;
@@ -71,12 +77,14 @@ export class LedgerClient {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  async read(collectionId: string): Promise<AccountState> {
+  /** As a node shows it that has seen the slot. */
+  async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
     const address = await this.#mint(collectionId);
     // One byte more than what is taken, so that a longer one is seen to be longer.
     const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
+    const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
     const { value } = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getAccountInfo(address, { encoding: 'base64', commitment: COMMITMENT, dataSlice }).send({ abortSignal }),
+      rpc.getAccountInfo(address, options).send({ abortSignal }),
     );
     if (value === null) return { status: 'absent' };
     return readAccount(Buffer.from(value.data[0], 'base64'), value.owner, this.authority, address);
@@ -119,24 +127,26 @@ export class LedgerClient {
     }
   }
 
-  status(signature: string): Promise<TransactionStatus> {
-    return this.#statuses.of(signature);
+  /** As a node knows it that has seen the slot. */
+  status(signature: string, atSlot = 0n): Promise<TransactionStatus> {
+    return this.#statuses.of(signature, atSlot);
   }
 
-  /** Of the newest finalized block: past a transaction's last valid height here, no fork can take it any more. */
-  finalizedBlockHeight(): Promise<bigint> {
+  /** The newest one: past a transaction's last valid height here, no fork can take it any more, and whoever has seen its slot knows whether one did. */
+  finalizedBlock(): Promise<FinalizedBlock> {
     const nowMs = this.#nowMs();
-    if (this.#height === null || nowMs - this.#height.atMs > HEIGHT_MAX_AGE_MS) {
-      const asked = this.#pool.call((rpc, abortSignal) =>
-        rpc.getBlockHeight({ commitment: 'finalized' }).send({ abortSignal }),
-      );
-      const height = { asked, atMs: nowMs };
-      this.#height = height;
+    if (this.#finalized === null || nowMs - this.#finalized.atMs > FINALIZED_MAX_AGE_MS) {
+      const asked = this.#pool.call(async (rpc, abortSignal) => {
+        const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
+        return { slot: absoluteSlot, height: blockHeight };
+      });
+      const finalized = { asked, atMs: nowMs };
+      this.#finalized = finalized;
       asked.catch(() => {
-        if (this.#height === height) this.#height = null;
+        if (this.#finalized === finalized) this.#finalized = null;
       });
     }
-    return this.#height.asked;
+    return this.#finalized.asked;
   }
 
   /** Signature of the newest successful transaction that named the collection's account; null when the ledger knows none. */
@@ -175,7 +185,7 @@ export class LedgerClient {
 
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
     // The blockhash right before signing: from then on the transaction ages.
-    const lifetime = await blockhash(this.#pool, await this.finalizedBlockHeight());
+    const lifetime = await blockhash(this.#pool, (await this.finalizedBlock()).height);
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),
       (empty) => setTransactionMessageFeePayerSigner(this.#signer, empty),

@@ -1,8 +1,11 @@
 import type { Signature } from '@solana/web3.js';
+import { EndpointError } from './http-transport.ts';
 import type { RpcPool } from './rpc-pool.ts';
 
-/** 'failed': it was processed with an error and will never be anything else. 'unknown': not processed so far, or not yet confirmed. */
-export type TransactionStatus = { status: 'confirmed' | 'unknown' } | { status: 'failed'; reason: string };
+/** 'failed': it was processed with an error and will never be anything else. 'processed': in a block that may still be taken back. 'unknown': in none. */
+export type TransactionStatus =
+  | { status: 'confirmed' | 'processed' | 'unknown' }
+  | { status: 'failed'; reason: string };
 
 /** What a node takes in one call. */
 const SIGNATURES_MAX = 256;
@@ -11,6 +14,7 @@ const GATHER_MS = 10;
 
 interface Question {
   signature: string;
+  atSlot: bigint;
   resolve(status: TransactionStatus): void;
   reject(error: unknown): void;
 }
@@ -24,10 +28,10 @@ export class SignatureStatuses {
     this.#pool = pool;
   }
 
-  /** Throws LedgerUnreachableError, or the ledger's own errors. */
-  of(signature: string): Promise<TransactionStatus> {
+  /** As a node knows it that has seen the slot, whichever endpoint named that. Throws LedgerUnreachableError, or the ledger's own errors. */
+  of(signature: string, atSlot = 0n): Promise<TransactionStatus> {
     return new Promise((resolve, reject) => {
-      this.#questions.push({ signature, resolve, reject });
+      this.#questions.push({ signature, atSlot, resolve, reject });
       if (this.#questions.length === 1) setTimeout(() => void this.#ask(), GATHER_MS);
       if (this.#questions.length === SIGNATURES_MAX) void this.#ask();
     });
@@ -38,10 +42,15 @@ export class SignatureStatuses {
     this.#questions = [];
     if (questions.length === 0) return;
     const signatures = questions.map(({ signature }) => signature as Signature);
+    const atSlot = questions.reduce((max, question) => (question.atSlot > max ? question.atSlot : max), 0n);
     try {
-      const { value } = await this.#pool.call((rpc, abortSignal) =>
-        rpc.getSignatureStatuses(signatures, { searchTransactionHistory: true }).send({ abortSignal }),
-      );
+      const value = await this.#pool.call(async (rpc, abortSignal) => {
+        const options = { searchTransactionHistory: true };
+        const { context, value } = await rpc.getSignatureStatuses(signatures, options).send({ abortSignal });
+        // This call alone takes no minContextSlot.
+        if (context.slot < atSlot) throw new EndpointError(`The endpoint has not seen slot ${atSlot} yet.`);
+        return value;
+      });
       for (const [at, { resolve }] of questions.entries()) resolve(statusOf(value[at] ?? null));
     } catch (error) {
       for (const { reject } of questions) reject(error);
@@ -50,9 +59,8 @@ export class SignatureStatuses {
 }
 
 function statusOf(found: { confirmationStatus: string | null; err: unknown } | null): TransactionStatus {
-  if (!found || found.confirmationStatus === null || found.confirmationStatus === 'processed') {
-    return { status: 'unknown' };
-  }
+  if (!found) return { status: 'unknown' };
+  if (found.confirmationStatus === null || found.confirmationStatus === 'processed') return { status: 'processed' };
   if (found.err === null) return { status: 'confirmed' };
   const reason = JSON.stringify(found.err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
   return { status: 'failed', reason };
