@@ -28,10 +28,10 @@ export interface AccountView {
   created_at: string;
 }
 
-/** Event `keys.changed`, broadcast to every node after a key was revoked, a plan changed or an account was deleted: drop what is cached of it. */
+/** Event `keys.changed`, broadcast to every node after a key was revoked, a plan was set or an account was deleted: drop what is cached of it. */
 export interface KeysChanged {
   accountId: string;
-  accountDeleted: boolean;
+  what: 'key' | 'plan' | 'account';
 }
 
 export interface KeysActions {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Context, ServiceSchema } from 'moleculer';
 import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
 import { type Actions, call } from '../../lib/actions/call.ts';
+import type { KeysChanged } from '../../lib/actions/keys.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
@@ -137,9 +138,10 @@ export default function anchoringService(
         if (nodeID !== nodeId) running?.anchoring.told(params.collectionId);
       },
 
-      // An account's plan may have changed; whoever changed it need not wait.
-      'keys.changed': ({ params }: Context<{ accountId: string }>): void => {
-        running?.anchoring.takeUpAccount(params.accountId).catch((error: unknown) => {
+      // Whoever changed a plan need not wait.
+      'keys.changed': ({ params: { accountId, what } }: Context<KeysChanged>): void => {
+        if (what !== 'plan') return;
+        running?.anchoring.takeUpAccount(accountId).catch((error: unknown) => {
           log.warn({ err: error }, "an account's collections could not be taken up for anchoring yet");
         });
       },

@@ -65,10 +65,10 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
             await apiKeys.revoke(accountId, id);
           } catch (error) {
             // It may have been revoked all the same.
-            if (!isProvecError(error)) announce(ctx, { accountId, accountDeleted: false });
+            if (!isProvecError(error)) announce(ctx, { accountId, what: 'key' });
             throw error;
           }
-          announce(ctx, { accountId, accountDeleted: false });
+          announce(ctx, { accountId, what: 'key' });
           return { revoked: true };
         },
       },
@@ -88,7 +88,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
         params: { id: 'string', plan: sent },
         async handler(ctx: Call<'keys.setPlan'>) {
           const account = await accounts.setPlan(ctx.params.id, requests.changePlan.decode(ctx.params).plan);
-          announce(ctx, { accountId: account.id, accountDeleted: false });
+          announce(ctx, { accountId: account.id, what: 'plan' });
           return account;
         },
       },
@@ -98,7 +98,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
           const { id } = ctx.params;
           const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
           await accounts.delete(id, dropCollections);
-          announce(ctx, { accountId: id, accountDeleted: true });
+          announce(ctx, { accountId: id, what: 'account' });
           // A request that was let in before the keys were gone may have made another collection meanwhile.
           await dropCollections();
           return { deleted: true };

@@ -151,7 +151,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     },
     events: {
       'keys.changed'(ctx: Context<KeysChanged>) {
-        if (ctx.params.accountDeleted) queries.forget(ctx.params.accountId);
+        if (ctx.params.what === 'account') queries.forget(ctx.params.accountId);
       },
       'metering.roomMade'(ctx: Context<RoomMade>) {
         writes.look(ctx.params.accountId);

@@ -74,3 +74,30 @@ test('the statuses of hundreds of transactions are asked for in a few calls, and
   expect(answers.map(({ status }) => status).indexOf('confirmed')).toBe(300);
   expect(answers.filter(({ status }) => status === 'unknown')).toHaveLength(599);
 });
+
+test('calls that fail at the same time are one failure of their endpoint', async () => {
+  const paths: string[] = [];
+  relay.intercept = (passing) => {
+    paths.push(passing.path);
+    return passing.path === '/bad' ? Promise.resolve('<html>') : passing.forward();
+  };
+  let nowMs = 0;
+  const urls = [`${relay.url}/bad`, `${relay.url}/good`];
+  const several = new RpcPool({ embedded: false, urls: () => urls }, () => nowMs);
+  const height = () => several.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
+  const isBadAsked = async () => {
+    paths.length = 0;
+    await height();
+    return paths.includes('/bad');
+  };
+  await Promise.all(Array.from({ length: 32 }, height));
+  nowMs += 249;
+  expect(await isBadAsked()).toBe(false);
+  nowMs += 1;
+  expect(await isBadAsked()).toBe(true);
+  // Twice as long after the second one in a row.
+  nowMs += 499;
+  expect(await isBadAsked()).toBe(false);
+  nowMs += 1;
+  expect(await isBadAsked()).toBe(true);
+});

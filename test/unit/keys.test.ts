@@ -276,7 +276,7 @@ describe('authentication', () => {
     for (const key of keys) await other.call('keys.authenticate', { secret: key.secret! });
     await node.call('keys.revoke', { accountId: account.id, id: keys[0].id });
     await other.call('keys.authenticate', { secret: keys[0].secret! });
-    await other.broker.broadcastLocal('keys.changed', { accountId: account.id, accountDeleted: false });
+    await other.broker.broadcastLocal('keys.changed', { accountId: account.id, what: 'key' });
     expect(await codeOf(other.call('keys.authenticate', { secret: keys[0].secret! }))).toBe('UNAUTHENTICATED');
 
     await other.call('keys.authenticate', { secret: keys[1].secret! });

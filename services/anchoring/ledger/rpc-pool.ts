@@ -71,6 +71,7 @@ export class RpcPool {
       if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
         throw new LedgerUnreachableError('The ledger is asked too often.', { cause });
       }
+      const { failures } = endpoint;
       try {
         const answer = await this.#ask(endpoint, send);
         endpoint.failures = 0;
@@ -80,8 +81,11 @@ export class RpcPool {
         if (isAnswer(error)) throw error;
         cause = error;
         if (this.#closed.signal.aborted) break;
-        endpoint.pausedUntilMs = this.#nowMs() + backoffMs(endpoint.failures, PAUSE);
-        endpoint.failures += 1;
+        // Calls that were under way at the same time failed for one reason.
+        if (endpoint.failures === failures) {
+          endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
+          endpoint.failures += 1;
+        }
       }
     }
     throw new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
