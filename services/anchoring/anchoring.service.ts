@@ -19,7 +19,7 @@ import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
-import { sealed, sealKeyOf } from './row-seal.ts';
+import { type SealedAnchors, sealed, sealKeyOf } from './row-seal.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
@@ -55,11 +55,12 @@ export default function anchoringService(
     const address = await ledger.address(collectionId);
     const where = { address, explorerUrl: link('address', address) };
     try {
-      const account = await ledger.read(collectionId);
-      if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
+      const { account, ledgerMs } = await ledger.view(collectionId);
       if (account.status === 'foreign') return { ...account, ...where };
-      if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
-      return { status: 'found', ...account.fields, ...where };
+      if (account.status === 'found' && account.fields)
+        return { status: 'found', ...account.fields, ledgerMs, ...where };
+      const reason = account.status === 'found' ? 'The account has no root yet.' : 'The account does not exist.';
+      return { status: 'absent', reason, ledgerMs, ...where };
     } catch (error) {
       const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
       return { status: 'unreachable', reason, ...where };
@@ -148,8 +149,10 @@ export default function anchoringService(
     },
 
     async started() {
-      const seals = (): void => {
-        anchors = sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs());
+      const seals = (): SealedAnchors => {
+        const withSeals = sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs(), log);
+        anchors = withSeals;
+        return withSeals;
       };
       const headsAt = (collection: CollectionRow, cut: Cut) =>
         Promise.all(
@@ -170,7 +173,7 @@ export default function anchoringService(
       const mayCreate =
         config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
       const authority = await openAuthority(keypairFile, mayCreate, log);
-      seals();
+      const { unsound } = seals();
       const pool = new RpcPool(endpoints, nowMs);
       const ledger = new LedgerClient(pool, authority, nowMs);
       if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
@@ -188,6 +191,7 @@ export default function anchoringService(
             log.debug({ err: error }, 'a change of an anchor could not be told');
           });
         },
+        unsound,
         headsAt,
       });
       running = { anchoring, ledger, pool };

@@ -37,6 +37,8 @@ export interface AnchoringOptions {
   log: Logger;
   /** Whether other instances may run on the same store. */
   isShared: boolean;
+  /** Collections that are halted though the store does not know (row-seal.ts). */
+  unsound: ReadonlySet<string>;
   /** The shards' own heads at a cut; null where a shard cannot say. */
   headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
   /** Tells the other instances that a collection's row has changed; may be lost. */
@@ -182,7 +184,7 @@ export class Anchoring {
 
   /** Of all instances that live. Throws StoreError. */
   async stats(): Promise<AnchoringStats> {
-    const { store, clock, isShared } = this.#options;
+    const { store, clock, isShared, unsound } = this.#options;
     let pending = 0;
     let oldestAt = Number.POSITIVE_INFINITY;
     for await (const page of store.anchors.open('due')) {
@@ -192,8 +194,9 @@ export class Anchoring {
         oldestAt = Math.min(oldestAt, Date.parse(wantedAt));
       }
     }
-    let halted = 0;
-    for await (const page of store.anchors.open('halted')) halted += page.length;
+    let halted = unsound.size;
+    for await (const page of store.anchors.open('halted'))
+      for (const { collectionId } of page) if (!unsound.has(collectionId)) halted += 1;
     const oldestMs = pending === 0 ? 0 : Math.max(0, clock.wallMs() - oldestAt);
     const counts = isShared ? await this.#members.total(this.#counts) : this.#counts;
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };

@@ -23,7 +23,7 @@
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
-import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { isBehind, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
@@ -40,6 +40,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow } from './anchor-row.ts';
 import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
+import { LedgerUnreachableError } from './ledger/rpc-pool.ts';
 import { type Finding, isSameRoot, reconcile, shownBy } from './reconciliation.ts';
 
 /** Instants between which a process can die; tests do so. */
@@ -129,7 +130,7 @@ export class Outbox {
 
   async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, loggedCut, headsAt } = this.#context;
-    const account = await ledger.read(this.collectionId);
+    const { account, ledgerMs } = await ledger.view(this.collectionId);
     const logged = await loggedCut(collection);
     const finding: Finding =
       row.trusted === shownBy(account)
@@ -143,9 +144,11 @@ export class Outbox {
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
-      // What one answer shows may be that of a node that is out of order.
-      const mayPass = account.status === 'foreign' || (finding.mayBeLag && this.#isRecent(row));
-      if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
+      // What one answer shows may be that of a node that is out of order, or behind.
+      const isLate = finding.mayBeLag && row.confirmed !== null && isBehind(ledgerMs, row.confirmed.confirmedAt);
+      if ((isLate || account.status === 'foreign') && this.#mayStillCome(row))
+        return { next: 'turn', afterMs: LAG_POLL_MS };
+      if (isLate) throw new LedgerUnreachableError('The ledger is asked where it is behind the confirmed root.');
       return this.#halt(row, finding.reason);
     }
     if (account.status === 'foreign') return this.#halt(row, account.reason);
@@ -246,7 +249,7 @@ export class Outbox {
 
   /** Whether the account shows what a transaction without a known status was to do. */
   async #isCarriedOut({ step, cut }: InFlight, atSlot: bigint): Promise<boolean> {
-    const account = await this.#context.ledger.read(this.collectionId, atSlot);
+    const { account } = await this.#context.ledger.view(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
     if (step === 'create') return true;
@@ -306,11 +309,6 @@ export class Outbox {
     onFailure();
     log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
     return { next: 'turn', afterMs: POLL.maxMs };
-  }
-
-  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LEDGER_LAG_MAX_MS` too late; neither signs anything. */
-  #isRecent({ confirmed }: AnchorRow): boolean {
-    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
   }
 
   /** Whether what the ledger does not show may only be late; for a while. */

@@ -11,9 +11,12 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
 
+/** As of any other collection that is halted. */
+const HALTED = 'anchoring is halted until an operator decides';
 const SECRET_BYTES = 32;
 const REASON =
   'What the store says of the anchors of this collection was not written by this service, or under another keypair.';
@@ -26,16 +29,34 @@ export function sealKeyOf(keypairFile: string): Buffer {
     .digest();
 }
 
-/** The store of the rows with `key` held against each that is read, and put on each that is written. */
-export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => number): AnchorStore {
+/** The store of the rows with seals. */
+export interface SealedAnchors extends AnchorStore {
+  /** Collections whose row was not sound when it was read last. */
+  readonly unsound: ReadonlySet<string>;
+}
+
+/** The store of the rows with `key` held against each that is read, and put on each that is written. An operator is told of a row that is not sound. */
+export function sealed(
+  anchors: AnchorStore,
+  key: Uint8Array,
+  nowMs: () => number,
+  log: Pick<Logger, 'error'>,
+): SealedAnchors {
+  const unsound = new Set<string>();
   const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: sealOf(row, key).toString('hex') });
   const read = (row: AnchorRow): AnchorRow => {
-    if (isSound(row, key)) return row;
-    const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
     const { collectionId, address, revision, epoch } = row;
+    if (isSound(row, key)) {
+      unsound.delete(collectionId);
+      return row;
+    }
+    if (!unsound.has(collectionId)) log.error({ collectionId, reason: REASON }, HALTED);
+    unsound.add(collectionId);
+    const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
     return { ...emptyRow(collectionId, address, revision), epoch, halted };
   };
   return {
+    unsound,
     get: async (collectionId) => {
       const row = await anchors.get(collectionId);
       return row && read(row);
@@ -48,7 +69,10 @@ export function sealed(anchors: AnchorStore, key: Uint8Array, nowMs: () => numbe
     put: (row, history) => anchors.put(seal(row), history),
     open: (standing) => anchors.open(standing),
     history: (collectionId, limit, beforeVersion) => anchors.history(collectionId, limit, beforeVersion),
-    remove: (collectionId, revision) => anchors.remove(collectionId, revision),
+    remove: (collectionId, revision) => {
+      unsound.delete(collectionId);
+      return anchors.remove(collectionId, revision);
+    },
     beat: (instance) => anchors.beat(instance),
     instances: () => anchors.instances(),
     endInstance: (instance) => anchors.endInstance(instance),

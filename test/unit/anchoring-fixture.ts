@@ -122,6 +122,7 @@ export class AnchoringFixture {
       clock: SYSTEM_CLOCK,
       log: SILENT,
       isShared: false,
+      unsound: new Set(),
       headsAt: async (_, cut) => cut,
       tell: () => undefined,
       ...options,

@@ -93,7 +93,7 @@ describe('the service', () => {
   test("asks the shards for their heads at the confirmed cut before a process's first anchor", async () => {
     const row = await fixture.collection(2);
     const key = sealKeyOf(join(fixture.folder, 'ledger-keypair.json'));
-    const anchors = sealed(fixture.store.anchors, key, Date.now);
+    const anchors = sealed(fixture.store.anchors, key, Date.now, SILENT);
     const anchoring = await fixture.start({ store: { ...fixture.store, anchors } });
     await anchoring.submit(row.id, await fixture.commit(row, 1), WAIT_MS);
     await anchoring.stop();

@@ -6,6 +6,7 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
+import { CLOCK_ADDRESS } from '../../services/anchoring/ledger/ledger-clock.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { until } from '../support/until.ts';
@@ -64,10 +65,11 @@ test.each([
       const { result } = JSON.parse(await forward()) as { result: object };
       return answer({ result: { ...result, value: [null] } });
     }
-    if (method !== 'getAccountInfo' || path !== '/behind' || !isOutlived) return forward();
+    if (method !== 'getMultipleAccounts' || path !== '/behind' || !isOutlived) return forward();
     if (!isBehind && (params[1]?.minContextSlot ?? 0) > slot)
       return answer({ error: { code: -32016, message: 'Minimum context slot has not been reached' } });
-    return answer({ result: { context: { slot }, value: null } });
+    const { result } = JSON.parse(await forward()) as { result: { value: unknown[] } };
+    return answer({ result: { context: { slot }, value: [null, result.value[1]] } });
   };
   const anchoring = await fixture.start({ ledger: client });
   const confirmed = anchoring.submit(row.id, cut, WAIT_MS);
@@ -104,4 +106,26 @@ test('a transaction in a block that may still be taken back is neither confirmed
   isTakenBack = false;
   expect(await confirmed).toMatchObject(collectionRoot(cut));
   expect((await anchoring.stats()).failures).toBe(0);
+});
+
+test('who goes on where another stopped, and asks a server that is behind the confirmed root, waits for it however long it takes', async () => {
+  const first = await fixture.start({ ledger: client });
+  await first.submit(row.id, cut, WAIT_MS);
+  const address = await client.address(row.id);
+  const asked = [[address, CLOCK_ADDRESS], { encoding: 'base64' }];
+  const shown = await rpc<unknown>(relay.ledgerUrl, 'getMultipleAccounts', asked);
+  await first.submit(row.id, await fixture.commit(row), WAIT_MS);
+  await first.stop();
+  relay.rewrite = (method, answer) => {
+    if (method !== 'getMultipleAccounts') return answer;
+    return JSON.stringify({ ...(JSON.parse(answer) as object), result: shown });
+  };
+  const second = await fixture.start({ ledger: client });
+  const newest = await fixture.commit(row);
+  expect(await second.submit(row.id, newest, 0)).toBeNull();
+  // For a while it is only asked again.
+  await until('it counts as out of reach', async () => (await second.stats()).failures > 1);
+  expect(await stored()).toMatchObject({ halted: null, inFlight: null, confirmed: { version: 2 } });
+  relay.rewrite = null;
+  expect(await second.submit(row.id, newest, WAIT_MS)).toMatchObject({ version: 3 });
 });

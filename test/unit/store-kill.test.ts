@@ -111,6 +111,8 @@ async function outlivesEnds(writerCount: number, ends: number, linesMax: number)
   }
 }
 
+const HANGING_MS = isThorough ? 600_000 : 120_000;
+
 test.each([
   [isThorough ? 12 : 3, 1, 400],
   [isThorough ? 120 : 4, 3, 60],
@@ -118,4 +120,6 @@ test.each([
   'nothing acknowledged is missing and no log has a gap after %i ends, most by SIGKILL, of %i writing processes',
   (ends, writerCount, linesMax) =>
     invariant('what was acknowledged outlives SIGKILL', () => outlivesEnds(writerCount, ends, linesMax)),
+  // Against hanging: a busy machine takes its time to start so many processes.
+  HANGING_MS,
 );

@@ -26,6 +26,7 @@ import {
   readAccount,
   updateInstructions,
 } from './collection-account.ts';
+import { CLOCK_ADDRESS, clockMs } from './ledger-clock.ts';
 import { PriorityFee } from './priority-fee.ts';
 import { isAnswer, type RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
@@ -46,6 +47,13 @@ export interface FinalizedBlock {
 
 /** An account as the ledger has it. */
 export type AccountState = AccountReading | { status: 'absent' };
+
+/** An account as a node of the ledger shows it. */
+export interface AccountView {
+  account: AccountState;
+  /** The ledger's own time (Unix) at the block that this was read from: a node that is behind shows an earlier one. */
+  ledgerMs: number;
+}
 
 /** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
 const COMMITMENT = 'confirmed';
@@ -77,17 +85,25 @@ export class LedgerClient {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  /** As a node shows it that has seen the slot. */
-  async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
+  async read(collectionId: string): Promise<AccountState> {
+    return (await this.view(collectionId)).account;
+  }
+
+  /** From a node that has seen the slot. */
+  async view(collectionId: string, atSlot = 0n): Promise<AccountView> {
     const address = await this.#mint(collectionId);
     // One byte more than what is taken, so that a longer one is seen to be longer.
     const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
     const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
-    const { value } = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getAccountInfo(address, options).send({ abortSignal }),
-    );
-    if (value === null) return { status: 'absent' };
-    return readAccount(Buffer.from(value.data[0], 'base64'), value.owner, this.authority, address);
+    return this.#pool.call(async (rpc, abortSignal) => {
+      // Of one block, as one call gives them.
+      const asked = rpc.getMultipleAccounts([address, CLOCK_ADDRESS], options).send({ abortSignal });
+      const [account, clock] = (await asked).value;
+      const ledgerMs = clockMs(clock ?? null);
+      if (!account) return { account: { status: 'absent' }, ledgerMs };
+      const bytes = Buffer.from(account.data[0], 'base64');
+      return { account: readAccount(bytes, account.owner, this.authority, address), ledgerMs };
+    });
   }
 
   async signCreate(collectionId: string): Promise<SignedTransaction> {
