@@ -9,8 +9,11 @@ import { Verifier } from './verifier.ts';
 type Params<A extends keyof VerificationActions> = Context<VerificationActions[A]['params']>;
 type Result<A extends keyof VerificationActions> = Promise<Actions[A]['result']>;
 
-/** Recomputes roots from stored data and compares them with the ledger. */
-export default function verificationService({ config, clock, store }: Runtime): ServiceSchema {
+/** Recomputes roots from stored data and compares them with the ledger. `pause` is what it does between two looks at a ledger that moves on. */
+export default function verificationService(
+  { config, clock, store }: Runtime,
+  pause: (ms: number) => Promise<unknown> = delay,
+): ServiceSchema {
   let verifier: Verifier;
   return {
     name: 'verification',
@@ -24,7 +27,7 @@ export default function verificationService({ config, clock, store }: Runtime): 
     },
 
     created() {
-      verifier = new Verifier(this.broker, config, clock, store.contradictions, delay);
+      verifier = new Verifier(this.broker, config, clock, store.contradictions, pause);
     },
   };
 }

@@ -180,6 +180,8 @@ const SOUND = 'sound';
 describe('a checkpoint edited with all its checksums', () => {
   const [before, after] = [{ ...MANY[1_234]! }, { ...MANY[1_234]!, values: [1, 4_321, 5] }];
 
+  let roots: { written: Buffer; edited: Buffer };
+
   async function checkpointsOf(name: string): Promise<[string, ...string[]]> {
     const shard = join(service.dataDir, 'checkpoints', ids.get(name)!, '0');
     const [first, ...others] = await readdir(shard);
@@ -193,9 +195,9 @@ describe('a checkpoint edited with all its checksums', () => {
     const digest = async () => sha256(await readFile(file)).toString('hex');
     const was = await digest();
     expect(overwriteOnDisk(folder, float32Bytes(before.values), float32Bytes(after.values), /records/)).toBe(1);
-    const records = MANY.map((record) => (record.id === before.id ? after : record));
-    const [from, to] = [rootOf(MANY).toString('base64'), rootOf(records).toString('base64')];
-    expect(overwriteOnDisk(folder, from, to, /records/)).toBe(1);
+    expect(overwriteOnDisk(folder, roots.written.toString('base64'), roots.edited.toString('base64'), /records/)).toBe(
+      1,
+    );
     expect(overwriteOnDisk(folder, was, await digest(), /manifest/)).toBe(1);
   }
 
@@ -203,6 +205,8 @@ describe('a checkpoint edited with all its checksums', () => {
     const fill = async (name: string, from: number, to: number) => {
       for (let at = from; at < to; at += BATCH) await upsert(name, MANY.slice(at, at + BATCH));
     };
+    const edited = MANY.map((record) => (record.id === before.id ? after : record));
+    roots = { written: rootOf(MANY), edited: rootOf(edited) };
     for (const name of [...CHECKPOINTS, SOUND]) await create(name);
     await fill('anchored', 0, MANY.length);
     for (const name of ['newer-than-the-anchor', SOUND]) await fill(name, 0, BATCH);
@@ -227,18 +231,18 @@ describe('a checkpoint edited with all its checksums', () => {
     },
   );
 
-  test.each(CHECKPOINTS)('what was written is proven and outlives a restart (%s)', async (name) => {
+  test('what was written is proven, and outlives a restart', async () => {
     relay.isDown = false;
-    await anchored(name);
-    expect(await verify(name)).toMatchObject({
-      verified: true,
-      vectorCount: MANY.length,
-      onChainRoot: rootOf(MANY).toString('hex'),
-    });
+    await Promise.all(CHECKPOINTS.map(anchored));
+    const onChainRoot = roots.written.toString('hex');
+    for (const name of CHECKPOINTS)
+      expect(await verify(name)).toMatchObject({ verified: true, vectorCount: MANY.length, onChainRoot });
     await service.kill('SIGTERM');
     await service.restart();
-    expect(await valuesOf(name, before.id)).toEqual(before.values);
-    expect(await verify(name)).toMatchObject({ state: 'match' });
+    for (const name of CHECKPOINTS) {
+      expect(await valuesOf(name, before.id)).toEqual(before.values);
+      expect(await verify(name)).toMatchObject({ state: 'match' });
+    }
   });
 });
 
