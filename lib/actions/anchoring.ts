@@ -20,12 +20,10 @@ export interface LedgerInfo {
   cluster: string;
 }
 
-/** The collection's account as read from the ledger just now, after the checks of owner program, authority and address; `ledgerMs` is the ledger's own time then (Unix). */
-export type OnChain = { address: string; explorerUrl: string } & (
-  | { status: 'found'; merkleRoot: string; version: number; vectorCount: number; ledgerMs: number }
-  | { status: 'absent'; reason: string; ledgerMs: number }
-  | { status: 'foreign' | 'unreachable'; reason: string }
-);
+/** The collection's account as read from the ledger just now, after the checks of owner program, authority and address. */
+export type OnChain =
+  | { status: 'found'; merkleRoot: string; version: number; vectorCount: number; address: string; explorerUrl: string }
+  | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string };
 
 export interface AnchoringStats {
   pending: number;

@@ -54,13 +54,13 @@ export default function anchoringService(
   async function onChain(ledger: LedgerClient, collectionId: string): Promise<OnChain> {
     const address = await ledger.address(collectionId);
     const where = { address, explorerUrl: link('address', address) };
+    const known = (await anchors.get(collectionId))?.confirmed?.version ?? null;
     try {
-      const { account, ledgerMs } = await ledger.view(collectionId);
+      const account = await ledger.readSince(collectionId, known);
+      if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };
       if (account.status === 'foreign') return { ...account, ...where };
-      if (account.status === 'found' && account.fields)
-        return { status: 'found', ...account.fields, ledgerMs, ...where };
-      const reason = account.status === 'found' ? 'The account has no root yet.' : 'The account does not exist.';
-      return { status: 'absent', reason, ledgerMs, ...where };
+      if (account.fields === null) return { status: 'absent', reason: 'The account has no root yet.', ...where };
+      return { status: 'found', ...account.fields, ...where };
     } catch (error) {
       const reason = error instanceof LedgerUnreachableError ? error.message : 'The ledger refused to answer.';
       return { status: 'unreachable', reason, ...where };

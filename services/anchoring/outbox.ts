@@ -23,7 +23,7 @@
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
-import { isBehind, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
@@ -39,8 +39,7 @@ import {
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow } from './anchor-row.ts';
-import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
-import { LedgerUnreachableError } from './ledger/rpc-pool.ts';
+import type { FinalizedBlock, LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
 import { type Finding, isSameRoot, reconcile, shownBy } from './reconciliation.ts';
 
 /** Instants between which a process can die; tests do so. */
@@ -72,6 +71,16 @@ export interface OutboxContext {
 /** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
 
+/** What became of the transaction that is followed. */
+interface Sent {
+  signature: string;
+  /** When its bytes were sent last; null: not by this instance. */
+  atMs: number | null;
+  polls: number;
+  /** A finalized block that is past its last valid height; null: none is known. */
+  deadAt: FinalizedBlock | null;
+}
+
 const IDLE: Turn = { next: 'idle' };
 const DONE: Turn = { next: 'done' };
 const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
@@ -87,7 +96,7 @@ export class Outbox {
   /** The epoch at which row and account were found to belong together; none of another's changes came after it. */
   #soundEpoch: number | null = null;
   /** The transaction that is followed. */
-  #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
+  #sent: Sent = { signature: '', atMs: null, polls: 0, deadAt: null };
   #signedAt: string | null = null;
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
@@ -130,7 +139,7 @@ export class Outbox {
 
   async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, loggedCut, headsAt } = this.#context;
-    const { account, ledgerMs } = await ledger.view(this.collectionId);
+    const account = await ledger.readSince(this.collectionId, row.confirmed?.version ?? (row.created ? 0 : null));
     const logged = await loggedCut(collection);
     const finding: Finding =
       row.trusted === shownBy(account)
@@ -144,11 +153,9 @@ export class Outbox {
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
-      // What one answer shows may be that of a node that is out of order, or behind.
-      const isLate = finding.mayBeLag && row.confirmed !== null && isBehind(ledgerMs, row.confirmed.confirmedAt);
-      if ((isLate || account.status === 'foreign') && this.#mayStillCome(row))
-        return { next: 'turn', afterMs: LAG_POLL_MS };
-      if (isLate) throw new LedgerUnreachableError('The ledger is asked where it is behind the confirmed root.');
+      // What one answer shows may be that of a node that is out of order.
+      const mayPass = account.status === 'foreign' || (finding.mayBeLag && this.#isRecent(row));
+      if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
       return this.#halt(row, finding.reason);
     }
     if (account.status === 'foreign') return this.#halt(row, account.reason);
@@ -176,7 +183,7 @@ export class Outbox {
 
   async #close(row: AnchorRow): Promise<Turn> {
     const { ledger, log } = this.#context;
-    const { status } = await ledger.read(this.collectionId);
+    const { status } = await ledger.readSince(this.collectionId, row.created ? 0 : null);
     if (status === 'found') return this.#launch(row, 'close', null, await ledger.signClose(this.collectionId));
     if (status === 'absent' && row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
     if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
@@ -204,15 +211,17 @@ export class Outbox {
   async #follow(row: AnchorRow, inFlight: InFlight): Promise<Turn> {
     const { ledger } = this.#context;
     const { signature, wire } = inFlight;
-    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
+    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0, deadAt: null };
     const refusal = await this.#send(wire);
     let found = await ledger.status(signature);
     let atSlot = 0n;
     if (found.status === 'unknown') {
-      const finalized = await ledger.finalizedBlock();
+      // The first one does: what it decides must not depend on a node that keeps up with the newest.
+      const finalized = this.#sent.deadAt ?? (await ledger.finalizedBlock());
       const lastValid = BigInt(inFlight.lastValidBlockHeight);
       const behind = lastValid > finalized.height + BEHIND_BLOCKS;
       if (finalized.height <= lastValid && !behind) return this.#poll();
+      if (!behind) this.#sent.deadAt = finalized;
       // Asked once more of a node that has seen that block: the transaction may have been taken in between, or the first one may be behind.
       atSlot = finalized.slot;
       found = await ledger.status(signature, atSlot);
@@ -249,7 +258,7 @@ export class Outbox {
 
   /** Whether the account shows what a transaction without a known status was to do. */
   async #isCarriedOut({ step, cut }: InFlight, atSlot: bigint): Promise<boolean> {
-    const { account } = await this.#context.ledger.view(this.collectionId, atSlot);
+    const account = await this.#context.ledger.read(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
     if (step === 'create') return true;
@@ -309,6 +318,11 @@ export class Outbox {
     onFailure();
     log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
     return { next: 'turn', afterMs: POLL.maxMs };
+  }
+
+  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LEDGER_LAG_MAX_MS` too late; neither signs anything. */
+  #isRecent({ confirmed }: AnchorRow): boolean {
+    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
   }
 
   /** Whether what the ledger does not show may only be late; for a while. */

@@ -59,11 +59,17 @@ export function sealed(
     unsound,
     get: async (collectionId) => {
       const row = await anchors.get(collectionId);
+      if (row === null) unsound.delete(collectionId);
       return row && read(row);
     },
     getMany: async (collectionIds) => (await anchors.getMany(collectionIds)).map(read),
     async *all() {
-      for await (const rows of anchors.all()) yield rows.map(read);
+      const gone = new Set(unsound);
+      for await (const rows of anchors.all()) {
+        for (const { collectionId } of rows) gone.delete(collectionId);
+        yield rows.map(read);
+      }
+      for (const collectionId of gone) unsound.delete(collectionId);
     },
     add: (row) => anchors.add(seal(row)),
     put: (row, history) => anchors.put(seal(row), history),

@@ -46,7 +46,6 @@ export const REPLACE_AFTER_BYTES = 32 * 1024 * 1024;
 /** Heights start near the wall clock's, so that a ledger made later stands higher than any made before. */
 const HEIGHT_EPOCH_MS = Date.UTC(2024, 0, 1);
 const MS_PER_HEIGHT = 400;
-const CLOCK_ADDRESS = 'SysvarC1ock11111111111111111111111111111111';
 const LAMPORTS_PER_SIGNATURE = 5_000;
 const MEMO_PROGRAM = /^Memo/;
 
@@ -129,8 +128,6 @@ export class Ledger {
   }
 
   account(address: string): AccountState | null {
-    // Between transactions time goes on.
-    if (address === CLOCK_ADDRESS) this.#setClock(this.blocks.height, seconds());
     const account = this.#svm.getAccount(address as SvmAddress);
     if (!account.exists || account.lamports === 0n) return null;
     return {

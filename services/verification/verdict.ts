@@ -7,7 +7,6 @@
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
-import { isBehind } from '../../lib/ledger-lag.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
@@ -30,20 +29,6 @@ export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null 
   if (row.confirmed?.version === onChain.version) return row.confirmed.cut;
   const sent = row.inFlight?.cut ?? null;
   return sent && collectionRoot(sent).version === onChain.version ? sent : null;
-}
-
-/** What the ledger shows, unless less than was confirmed before by a node of it that has not come so far yet: nothing is known from that one. */
-export function unlessBehind(onChain: OnChain, row: AnchorRow | null): OnChain {
-  if (!row?.confirmed || !('ledgerMs' in onChain)) return onChain;
-  if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return onChain;
-  if (!isBehind(onChain.ledgerMs, row.confirmed.confirmedAt)) return onChain;
-  const { address, explorerUrl } = onChain;
-  return {
-    status: 'unreachable',
-    reason: 'Who answers for it has not seen yet what it confirmed.',
-    address,
-    explorerUrl,
-  };
 }
 
 /** What is known of a collection beside its stored bytes. */

@@ -11,17 +11,17 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
+import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { CollectionScan } from './collection-scan.ts';
-import { contradiction, cutOnChain, judge, type Standing, unlessBehind, type Verdict } from './verdict.ts';
+import { contradiction, cutOnChain, judge, type Standing, type Verdict } from './verdict.ts';
 
 /** The ledger moves on while it is read: how often the row and the account are read until they belong together. */
 const READS_MAX = 10;
-/** Longer than the ledger's clock and ours may differ: a node that has come as far has shown it by then. */
-const LATE_READS_MAX = 20;
 const REREAD_MS = 200;
 const SUBMIT_GRACE_MS = 2_000;
 
@@ -107,15 +107,21 @@ export class Verifier {
   /** The account on the ledger and the row that belongs to it. */
   async #ledger(collectionId: string, scan: CollectionScan): Promise<LedgerView> {
     for (let reads = 1; ; reads++) {
-      const shown = await call(this.#caller, 'anchoring.onChain', { collectionId });
+      const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
       const standing = await this.#standing(collectionId);
-      const onChain = unlessBehind(shown, standing.row);
       const isKnown = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
       const isContradicted = contradiction(scan, standing) !== null;
-      const isSettled = isContradicted || (isKnown && onChain === shown);
-      if (isSettled || reads === (onChain === shown ? READS_MAX : LATE_READS_MAX)) return { standing, onChain };
+      const isSettled = isContradicted || (isKnown && !this.#mayBeBehind(onChain, standing.row));
+      if (isSettled || reads === READS_MAX) return { standing, onChain };
       await this.#delay(REREAD_MS);
     }
+  }
+
+  /** Whether the node of the ledger that was asked may lack what another one has just confirmed. */
+  #mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
+    if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
+    if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return false;
+    return this.#clock.wallMs() - Date.parse(row.confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
   }
 
   async #standing(collectionId: string): Promise<Standing> {

@@ -11,7 +11,6 @@ import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { CLOCK_ADDRESS } from '../../services/anchoring/ledger/ledger-clock.ts';
 import { FlightWatch } from '../support/flight-watch.ts';
 import { LedgerRelay, type Passing } from '../support/ledger-relay.ts';
 import { until } from '../support/until.ts';
@@ -144,16 +143,16 @@ export class AnchoringCluster {
     return account.status === 'found' ? (account.fields?.version ?? null) : null;
   }
 
-  /** The collection's account and the ledger's clock as they are now. */
-  async accounts(row: CollectionRow): Promise<unknown> {
-    const params = [[await this.client.address(row.id), CLOCK_ADDRESS], { encoding: 'base64' }];
-    return (await rpc<{ value: unknown }>(this.watch.ledgerUrl, 'getMultipleAccounts', params)).value;
+  /** The collection's account as the ledger has it now. */
+  async account(row: CollectionRow): Promise<unknown> {
+    const params = [await this.client.address(row.id), { encoding: 'base64', commitment: 'confirmed' }];
+    return (await rpc<{ value: unknown }>(this.watch.ledgerUrl, 'getAccountInfo', params)).value;
   }
 
-  /** Every reading of an account is answered with these, as by a node of the ledger that is behind; null for what is there. */
+  /** Every account is answered with this one, as by a node of the ledger that is behind; null for what is there. */
   answerAccountsWith(value: unknown): void {
     this.#relay.rewrite = (method, answer) => {
-      if (value === null || method !== 'getMultipleAccounts') return answer;
+      if (value === null || method !== 'getAccountInfo') return answer;
       this.answeredBehind += 1;
       const { result, ...rest } = JSON.parse(answer) as { result: object };
       return JSON.stringify({ ...rest, result: { ...result, value } });

@@ -110,7 +110,7 @@ test('who takes over and asks a node of the ledger that is behind waits for it a
   await cluster.settle();
   successor.gate.shut();
   await asked.submit(row, await commitTo(cluster.store, row), WAIT_MS);
-  const behind = await cluster.accounts(row);
+  const behind = await cluster.account(row);
   await asked.submit(row, await commitTo(cluster.store, row), WAIT_MS);
   for (const { gate } of cluster.instances) if (gate !== successor.gate) gate.shut();
   successor.gate.open();

@@ -4,6 +4,7 @@ import { RateLimiter } from '../../services/anchoring/ledger/rate-limiter.ts';
 import { LedgerUnreachableError, RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { SignatureStatuses } from '../../services/anchoring/ledger/signature-statuses.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
+import { until } from '../support/until.ts';
 
 let relay: LedgerRelay;
 let asked: string[] = [];
@@ -100,4 +101,35 @@ test('calls that fail at the same time are one failure of their endpoint', async
   expect(await isBadAsked()).toBe(false);
   nowMs += 1;
   expect(await isBadAsked()).toBe(true);
+});
+
+test('after its pause one call shows whether an endpoint works again, and the others do not wait for it', async () => {
+  let held = 0;
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isHeld = false;
+  relay.intercept = async (passing) => {
+    if (passing.path !== '/bad') return passing.forward();
+    if (!isHeld) return '<html>';
+    held += 1;
+    await released;
+    return passing.forward();
+  };
+  let nowMs = 0;
+  const urls = [`${relay.url}/bad`, `${relay.url}/good`];
+  const several = new RpcPool({ embedded: false, urls: () => urls }, () => nowMs);
+  const height = () => several.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
+  await height();
+  nowMs += 250;
+  isHeld = true;
+  const probing = height();
+  await until('it is asked', () => held > 0);
+  await Promise.all(Array.from({ length: 8 }, height));
+  expect(held).toBe(1);
+  release();
+  await probing;
+  await Promise.all(Array.from({ length: 8 }, height));
+  expect(held).toBe(9);
 });

@@ -6,7 +6,6 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { CLOCK_ADDRESS } from '../../services/anchoring/ledger/ledger-clock.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { until } from '../support/until.ts';
@@ -65,11 +64,10 @@ test.each([
       const { result } = JSON.parse(await forward()) as { result: object };
       return answer({ result: { ...result, value: [null] } });
     }
-    if (method !== 'getMultipleAccounts' || path !== '/behind' || !isOutlived) return forward();
+    if (method !== 'getAccountInfo' || path !== '/behind' || !isOutlived) return forward();
     if (!isBehind && (params[1]?.minContextSlot ?? 0) > slot)
       return answer({ error: { code: -32016, message: 'Minimum context slot has not been reached' } });
-    const { result } = JSON.parse(await forward()) as { result: { value: unknown[] } };
-    return answer({ result: { context: { slot }, value: [null, result.value[1]] } });
+    return answer({ result: { context: { slot }, value: null } });
   };
   const anchoring = await fixture.start({ ledger: client });
   const confirmed = anchoring.submit(row.id, cut, WAIT_MS);
@@ -90,7 +88,10 @@ test.each([
 test('a transaction in a block that may still be taken back is neither confirmed nor given up, however old its blockhash', async () => {
   let isTakenBack = true;
   let answered = 0;
+  let height = 0;
   relay.rewrite = (method, answer) => {
+    if (method === 'getEpochInfo')
+      height = (JSON.parse(answer) as { result: { blockHeight: number } }).result.blockHeight;
     if (method !== 'getSignatureStatuses' || !isTakenBack) return answer;
     answered += 1;
     return answer.replaceAll('"finalized"', '"processed"');
@@ -98,34 +99,83 @@ test('a transaction in a block that may still be taken back is neither confirmed
   const anchoring = await fixture.start({ ledger: client });
   const confirmed = anchoring.submit(row.id, cut, WAIT_MS);
   await until('a transaction is in flight', async () => (await stored())?.inFlight !== null && answered > 0);
-  const { signature } = (await stored())!.inFlight!;
+  const { signature, lastValidBlockHeight } = (await stored())!.inFlight!;
   await outliveBlockhash();
+  // Whoever asks for the height now learns that it is too old.
+  await client.signClose(row.id);
+  await until('the height is known', async () => {
+    await client.finalizedBlock();
+    return height > Number(lastValidBlockHeight);
+  });
   const before = answered;
-  await until('it was asked for again', () => answered > before + 1);
-  expect((await stored())!.inFlight).toMatchObject({ signature });
+  await until('it was asked for again and again', () => answered > before + 3);
+  expect(await stored()).toMatchObject({ inFlight: { signature }, confirmed: null });
   isTakenBack = false;
   expect(await confirmed).toMatchObject(collectionRoot(cut));
   expect((await anchoring.stats()).failures).toBe(0);
 });
 
-test('who goes on where another stopped, and asks a server that is behind the confirmed root, waits for it however long it takes', async () => {
+/** Answers at `/behind` are those that a server gave which follows the ledger no more. */
+function freeze(shown: { account: unknown; slot: number }): void {
+  relay.intercept = async ({ path, asked, forward }) => {
+    const { id, method } = JSON.parse(asked) as Asked;
+    if (path !== '/behind') return forward();
+    frozen += 1;
+    const answer = (result: unknown) => JSON.stringify({ jsonrpc: '2.0', id, result });
+    const { slot } = shown;
+    if (method === 'getAccountInfo') return answer({ context: { slot }, value: shown.account });
+    if (method === 'getSignatureStatuses') return answer({ context: { slot }, value: [null] });
+    if (method === 'getEpochInfo') return answer({ absoluteSlot: slot, blockHeight: slot });
+    // It hands on what it is sent, and knows blockhashes of its own time only.
+    return forward();
+  };
+}
+let frozen = 0;
+
+test('a server that stands still, asked first, has nothing halted, and another one is asked in the end', async () => {
   const first = await fixture.start({ ledger: client });
   await first.submit(row.id, cut, WAIT_MS);
-  const address = await client.address(row.id);
-  const asked = [[address, CLOCK_ADDRESS], { encoding: 'base64' }];
-  const shown = await rpc<unknown>(relay.ledgerUrl, 'getMultipleAccounts', asked);
+  const slot = await rpc<number>(relay.ledgerUrl, 'getSlot');
+  const asked = [await client.address(row.id), { encoding: 'base64' }];
+  const { value: account } = await rpc<{ value: unknown }>(relay.ledgerUrl, 'getAccountInfo', asked);
   await first.submit(row.id, await fixture.commit(row), WAIT_MS);
   await first.stop();
-  relay.rewrite = (method, answer) => {
-    if (method !== 'getMultipleAccounts') return answer;
-    return JSON.stringify({ ...(JSON.parse(answer) as object), result: shown });
-  };
+  const aged = (await stored())!;
+  const confirmedAt = new Date(0).toISOString();
+  await fixture.store.anchors.put({
+    ...aged,
+    revision: aged.revision + 1,
+    epoch: aged.epoch + 1,
+    confirmed: { ...aged.confirmed!, confirmedAt },
+  });
+  freeze({ account, slot });
+  expect(await client.read(row.id)).toMatchObject({ fields: { version: 1 } });
+  expect(await client.readSince(row.id, 2)).toMatchObject({ fields: { version: 2 } });
+  // What nobody shows is not there.
+  expect(await client.readSince(row.id, 3)).toMatchObject({ fields: { version: 2 } });
+
   const second = await fixture.start({ ledger: client });
   const newest = await fixture.commit(row);
   expect(await second.submit(row.id, newest, 0)).toBeNull();
-  // For a while it is only asked again.
-  await until('it counts as out of reach', async () => (await second.stats()).failures > 1);
-  expect(await stored()).toMatchObject({ halted: null, inFlight: null, confirmed: { version: 2 } });
-  relay.rewrite = null;
-  expect(await second.submit(row.id, newest, WAIT_MS)).toMatchObject({ version: 3 });
+  await until('it goes on', async () => (await stored())!.inFlight ?? (await stored())!.halted);
+  expect((await stored())!.halted).toBeNull();
+  await second.stop();
+
+  let nowMs = 0;
+  const urls = [`${relay.url}/behind`, `${relay.url}/newest`];
+  const authority = await openAuthority(relay.environment.PROVEC_SOLANA_KEYPAIR!, false, SILENT);
+  const impatient = new LedgerClient(
+    new RpcPool({ embedded: true, urls: () => urls }, () => nowMs),
+    authority,
+    () => nowMs,
+  );
+  expect((await impatient.finalizedBlock()).slot).toBe(BigInt(slot));
+  nowMs += 30_001;
+  const before = frozen;
+  expect((await impatient.finalizedBlock()).slot).toBeGreaterThan(BigInt(slot));
+  expect(frozen).toBe(before + 1);
+
+  const third = await fixture.start({ ledger: impatient });
+  expect(await third.submit(row.id, newest, WAIT_MS)).toMatchObject({ version: 3 });
+  expect((await stored())!.halted).toBeNull();
 });

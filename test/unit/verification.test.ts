@@ -11,7 +11,6 @@ import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type Confirmed, emptyRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { unlessBehind } from '../../services/verification/verdict.ts';
 import verificationService from '../../services/verification/verification.service.ts';
 import { newCollection } from '../contract/store-rows.ts';
 
@@ -25,22 +24,18 @@ function head(seq: number, content = seq): ShardHead {
 }
 const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
 
-const CONFIRMED_AT = '2026-11-21T00:00:00.000Z';
-const LATER_MS = Date.parse(CONFIRMED_AT) + 60_000;
 function confirmed(of: Cut): Confirmed {
-  return { cut: of, ...collectionRoot(of), signature: 'Sig', confirmedAt: CONFIRMED_AT };
+  return { cut: of, ...collectionRoot(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
 }
 function row(fields: Partial<AnchorRow> = {}): AnchorRow {
   return { ...emptyRow(ROW.id, PLACE.address, 1), created: true, ...fields };
 }
-const found = (of: Cut, ledgerMs = LATER_MS): OnChain => ({
-  status: 'found',
-  ...collectionRoot(of),
-  ledgerMs,
+const found = (of: Cut): OnChain => ({ status: 'found', ...collectionRoot(of), ...PLACE });
+const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({
+  status,
+  reason: 'A reason.',
   ...PLACE,
 });
-const absent = (ledgerMs = LATER_MS): OnChain => ({ status: 'absent', reason: 'A reason.', ledgerMs, ...PLACE });
-const elsewhere = (status: 'foreign' | 'unreachable'): OnChain => ({ status, reason: 'A reason.', ...PLACE });
 
 /** Shards and a ledger whose every answer the test sets. */
 class World {
@@ -51,7 +46,7 @@ class World {
   anchoring = true;
   contradictions: Contradiction[] = [];
   row: AnchorRow | null = null;
-  onChain: OnChain = absent();
+  onChain: OnChain = elsewhere('absent');
   onSubmit: (wanted: Cut) => AnchorReceipt['status'] = (wanted) => {
     this.row = row({ confirmed: confirmed(wanted) });
     this.onChain = found(wanted);
@@ -228,7 +223,7 @@ describe('mismatch', () => {
   });
 
   test.each([
-    ['an account that is gone', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: absent() }],
+    ['an account that is gone', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('absent') }],
     ['an account of somebody else', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('foreign') }],
     [
       'another root at our version',
@@ -304,27 +299,6 @@ describe('neither', () => {
       onChainRoot: null,
       computedRoot: collectionRoot(cut(3, 2)).merkleRoot,
     });
-  });
-
-  test('unreachable while a node of the ledger that is behind shows less than was confirmed', async () => {
-    world.row = row({ confirmed: confirmed(cut(3, 2)) });
-    // The ledger's clock and ours may differ by 3 s.
-    world.onChain = found(cut(3, 1), Date.parse(CONFIRMED_AT) + 2_000);
-    world.onSubmit = () => 'confirmed';
-    await world.start();
-    const behind = { verified: false, match: false, onChainRoot: null, anchoredVersion: null };
-    expect(await world.verify()).toMatchObject({ state: 'unreachable', ...behind });
-    expect(unlessBehind(absent(LATER_MS - 60_000), world.row)).toMatchObject({ status: 'unreachable' });
-    world.onChain = found(cut(3, 1), Date.parse(CONFIRMED_AT) + 3_000);
-    expect(await world.verify()).toMatchObject({ state: 'mismatch' });
-  });
-
-  test('what a node of the ledger that is behind shows as well is believed', async () => {
-    world.row = row({ confirmed: confirmed(cut(3, 2)) });
-    world.onChain = found(cut(3, 2), 0);
-    world.onSubmit = () => 'confirmed';
-    await world.start();
-    expect(await world.verify()).toMatchObject({ state: 'match' });
   });
 
   test.each([

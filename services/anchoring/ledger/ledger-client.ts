@@ -26,9 +26,9 @@ import {
   readAccount,
   updateInstructions,
 } from './collection-account.ts';
-import { CLOCK_ADDRESS, clockMs } from './ledger-clock.ts';
+import { EndpointError } from './http-transport.ts';
 import { PriorityFee } from './priority-fee.ts';
-import { isAnswer, type RpcPool } from './rpc-pool.ts';
+import { isAnswer, type Rpc, type RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
 import { blockhash, rentOf } from './signing-terms.ts';
 
@@ -48,17 +48,12 @@ export interface FinalizedBlock {
 /** An account as the ledger has it. */
 export type AccountState = AccountReading | { status: 'absent' };
 
-/** An account as a node of the ledger shows it. */
-export interface AccountView {
-  account: AccountState;
-  /** The ledger's own time (Unix) at the block that this was read from: a node that is behind shows an earlier one. */
-  ledgerMs: number;
-}
-
 /** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
 const COMMITMENT = 'confirmed';
 /** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
+/** A block takes 0.4 s as a rule. */
+const STANDSTILL_MAX_MS = 30_000;
 
 /** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
@@ -68,6 +63,8 @@ export class LedgerClient {
   readonly #priorityFee: PriorityFee;
   readonly #statuses: SignatureStatuses;
   readonly #nowMs: () => number;
+  /** Since when an endpoint shows the slot that it shows. */
+  readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
   #rent: { bytes: number; lamports: bigint } | null = null;
   #finalized: { asked: Promise<FinalizedBlock>; atMs: number } | null = null;
 
@@ -85,25 +82,21 @@ export class LedgerClient {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  async read(collectionId: string): Promise<AccountState> {
-    return (await this.view(collectionId)).account;
+  /** As a node shows it that has seen the slot. */
+  async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
+    const view = await this.#view(collectionId, atSlot);
+    return (await this.#pool.call(view)).account;
   }
 
-  /** From a node that has seen the slot. */
-  async view(collectionId: string, atSlot = 0n): Promise<AccountView> {
-    const address = await this.#mint(collectionId);
-    // One byte more than what is taken, so that a longer one is seen to be longer.
-    const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
-    const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
-    return this.#pool.call(async (rpc, abortSignal) => {
-      // Of one block, as one call gives them.
-      const asked = rpc.getMultipleAccounts([address, CLOCK_ADDRESS], options).send({ abortSignal });
-      const [account, clock] = (await asked).value;
-      const ledgerMs = clockMs(clock ?? null);
-      if (!account) return { account: { status: 'absent' }, ledgerMs };
-      const bytes = Buffer.from(account.data[0], 'base64');
-      return { account: readAccount(bytes, account.owner, this.authority, address), ledgerMs };
-    });
+  /**
+   * The account of which this version (0: that it is there; null: nothing) is known to have been confirmed. An endpoint that shows less may be behind: then every
+   * endpoint is asked, and the one that has come furthest is believed.
+   */
+  async readSince(collectionId: string, version: number | null): Promise<AccountState> {
+    const account = await this.read(collectionId);
+    if (version === null || !showsLess(account, version)) return account;
+    const views = await this.#pool.callEach(await this.#view(collectionId, 0n));
+    return views.reduce((best, each) => (each.slot > best.slot ? each : best), { slot: -1n, account }).account;
   }
 
   async signCreate(collectionId: string): Promise<SignedTransaction> {
@@ -154,6 +147,9 @@ export class LedgerClient {
     if (this.#finalized === null || nowMs - this.#finalized.atMs > FINALIZED_MAX_AGE_MS) {
       const asked = this.#pool.call(async (rpc, abortSignal) => {
         const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
+        if (typeof absoluteSlot !== 'bigint' || typeof blockHeight !== 'bigint')
+          throw new EndpointError('The endpoint does not say where the ledger is.');
+        this.#demandProgress(rpc, absoluteSlot);
         return { slot: absoluteSlot, height: blockHeight };
       });
       const finalized = { asked, atMs: nowMs };
@@ -163,6 +159,15 @@ export class LedgerClient {
       });
     }
     return this.#finalized.asked;
+  }
+
+  /** An endpoint that stands still, as one that no longer follows the ledger, would have a transaction wait for ever. */
+  #demandProgress(rpc: Rpc, slot: bigint): void {
+    const nowMs = this.#nowMs();
+    const before = this.#progress.get(rpc);
+    if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
+    else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)
+      throw new EndpointError('The endpoint has stood still for too long.');
   }
 
   /** Signature of the newest successful transaction that named the collection's account; null when the ledger knows none. */
@@ -190,6 +195,20 @@ export class LedgerClient {
     );
   }
 
+  /** How one endpoint is asked for an account. */
+  async #view(collectionId: string, atSlot: bigint) {
+    const address = await this.#mint(collectionId);
+    // One byte more than what is taken, so that a longer one is seen to be longer.
+    const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
+    const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
+    return async (rpc: Rpc, abortSignal: AbortSignal): Promise<{ slot: bigint; account: AccountState }> => {
+      const { context, value } = await rpc.getAccountInfo(address, options).send({ abortSignal });
+      if (value === null) return { slot: context.slot, account: { status: 'absent' } };
+      const bytes = Buffer.from(value.data[0], 'base64');
+      return { slot: context.slot, account: readAccount(bytes, value.owner, this.authority, address) };
+    };
+  }
+
   #mint(collectionId: string): Promise<Address> {
     return collectionAddress(this.#signer.address, collectionId);
   }
@@ -215,6 +234,12 @@ export class LedgerClient {
       lastValidBlockHeight: lifetime.lastValidBlockHeight,
     };
   }
+}
+
+/** Whether an account is not there, or older than the version. */
+function showsLess(account: AccountState, version: number): boolean {
+  if (account.status !== 'found') return account.status === 'absent';
+  return (account.fields?.version ?? 0) < version;
 }
 
 /** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */

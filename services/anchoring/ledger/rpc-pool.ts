@@ -48,6 +48,8 @@ interface Endpoint {
   failures: number;
   /** On the monotonic clock. */
   pausedUntilMs: number;
+  /** Calls under way that show whether it works again. */
+  probes: number;
 }
 
 export class RpcPool {
@@ -67,11 +69,16 @@ export class RpcPool {
   /** Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own errors as they are. */
   async call<T>(send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
     let cause: unknown;
-    for (const endpoint of this.#inOrder()) {
+    const tried = new Set<Endpoint>();
+    while (tried.size < this.#all().length && !this.#closed.signal.aborted) {
       if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
         throw new LedgerUnreachableError('The ledger is asked too often.', { cause });
       }
+      const endpoint = this.#next(tried);
+      if (!endpoint) break;
+      tried.add(endpoint);
       const { failures } = endpoint;
+      if (failures > 0) endpoint.probes += 1;
       try {
         const answer = await this.#ask(endpoint, send);
         endpoint.failures = 0;
@@ -80,15 +87,25 @@ export class RpcPool {
       } catch (error) {
         if (isAnswer(error)) throw error;
         cause = error;
-        if (this.#closed.signal.aborted) break;
         // Calls that were under way at the same time failed for one reason.
         if (endpoint.failures === failures) {
           endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
           endpoint.failures += 1;
         }
+      } finally {
+        if (failures > 0) endpoint.probes -= 1;
       }
     }
     throw new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
+  }
+
+  /** Makes one call to each endpoint and gives the answers of those that answer; none of them where nobody does. */
+  async callEach<T>(send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T[]> {
+    const asked = this.#all().map(async (endpoint) => {
+      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) throw new LedgerUnreachableError();
+      return this.#ask(endpoint, send);
+    });
+    return (await Promise.allSettled(asked)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   }
 
   /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
@@ -107,20 +124,25 @@ export class RpcPool {
     }
   }
 
-  /** Those that are not paused, as configured; then the others, the one that has waited longest first. */
-  #inOrder(): Endpoint[] {
+  /** The first, as configured, of those that are not paused; else the one that has waited longest. After its pause an endpoint is not asked twice at a time while there are others. */
+  #next(tried: ReadonlySet<Endpoint>): Endpoint | undefined {
+    const now = this.#nowMs();
+    const waitsUntil = ({ probes, pausedUntilMs }: Endpoint) =>
+      probes > 0 ? Number.MAX_VALUE : Math.max(pausedUntilMs, now);
+    const left = this.#all().filter((endpoint) => !tried.has(endpoint));
+    return left.sort((one, other) => waitsUntil(one) - waitsUntil(other))[0];
+  }
+
+  #all(): Endpoint[] {
     const urls = this.#endpoints.urls();
     for (const url of this.#known.keys()) if (!urls.includes(url)) this.#known.delete(url);
-    const now = this.#nowMs();
-    return urls
-      .map((url) => this.#endpoint(url))
-      .sort((left, right) => Math.max(left.pausedUntilMs, now) - Math.max(right.pausedUntilMs, now));
+    return urls.map((url) => this.#endpoint(url));
   }
 
   #endpoint(url: string): Endpoint {
     let endpoint = this.#known.get(url);
     if (!endpoint) {
-      endpoint = { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0 };
+      endpoint = { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0, probes: 0 };
       this.#known.set(url, endpoint);
     }
     return endpoint;

@@ -40,15 +40,22 @@ export class SignatureStatuses {
   async #ask(): Promise<void> {
     const questions = this.#questions;
     this.#questions = [];
-    if (questions.length === 0) return;
+    // What needs a slot must not keep the others from an answer.
+    const anywhere = questions.filter(({ atSlot }) => atSlot === 0n);
+    const atSlot = questions.filter((question) => question.atSlot > 0n);
+    await Promise.all([anywhere, atSlot].map((some) => (some.length > 0 ? this.#askFor(some) : undefined)));
+  }
+
+  async #askFor(questions: Question[]): Promise<void> {
     const signatures = questions.map(({ signature }) => signature as Signature);
     const atSlot = questions.reduce((max, question) => (question.atSlot > max ? question.atSlot : max), 0n);
     try {
       const value = await this.#pool.call(async (rpc, abortSignal) => {
         const options = { searchTransactionHistory: true };
         const { context, value } = await rpc.getSignatureStatuses(signatures, options).send({ abortSignal });
-        // This call alone takes no minContextSlot.
-        if (context.slot < atSlot) throw new EndpointError(`The endpoint has not seen slot ${atSlot} yet.`);
+        // This call alone takes no minContextSlot. Neither does an endpoint count that names no slot.
+        if (atSlot > 0n && !(context.slot >= atSlot))
+          throw new EndpointError(`The endpoint has not seen slot ${atSlot} yet.`);
         return value;
       });
       for (const [at, { resolve }] of questions.entries()) resolve(statusOf(value[at] ?? null));
@@ -58,9 +65,19 @@ export class SignatureStatuses {
   }
 }
 
-function statusOf(found: { confirmationStatus: string | null; err: unknown } | null): TransactionStatus {
+interface Found {
+  confirmationStatus: string | null;
+  /** Null: no fork can take it back. */
+  confirmations: bigint | null;
+  err: unknown;
+}
+
+function statusOf(found: Found | null): TransactionStatus {
   if (!found) return { status: 'unknown' };
-  if (found.confirmationStatus === null || found.confirmationStatus === 'processed') return { status: 'processed' };
+  const { confirmationStatus, confirmations } = found;
+  // Older nodes have no words for it.
+  const isProcessed = confirmationStatus === null ? confirmations !== null : confirmationStatus === 'processed';
+  if (isProcessed) return { status: 'processed' };
   if (found.err === null) return { status: 'confirmed' };
   const reason = JSON.stringify(found.err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
   return { status: 'failed', reason };
