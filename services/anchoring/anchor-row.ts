@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { Logger } from 'pino';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
@@ -12,6 +13,11 @@ const FIRST_REVISION_MAX = 2 ** 40;
 /** A collection's first row, with nothing wanted so far. */
 export function newRow(collectionId: string, address: string): AnchorRow {
   return emptyRow(collectionId, address, randomInt(1, FIRST_REVISION_MAX));
+}
+
+/** Tells the operator that nothing of a collection is anchored any more; docs/operations.md names the words. */
+export function logHalt(log: Pick<Logger, 'error'>, collectionId: string, reason: string): void {
+  log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
-import { changeRow, newRow } from './anchor-row.ts';
+import { changeRow, logHalt, newRow } from './anchor-row.ts';
 
 export interface DecisionsOptions {
   anchors: AnchorStore;
@@ -33,7 +33,7 @@ export class Decisions {
     const halted = { reason, at: new Date(clock.wallMs()).toISOString() };
     const first = { ...newRow(collectionId, await address(collectionId)), halted };
     if (!(await anchors.add(first))) await this.#change(collectionId, (row) => ({ halted: row.halted ?? halted }));
-    log.error({ collectionId, reason }, 'anchoring is halted until an operator decides');
+    logHalt(log, collectionId, reason);
   }
 
   /** What the shards hold now is right, although the ledger shows `shown`: it is anchored next. */

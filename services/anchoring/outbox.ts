@@ -23,7 +23,7 @@
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
-import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { isJustConfirmed, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
@@ -38,7 +38,7 @@ import {
 } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
-import { changeRow } from './anchor-row.ts';
+import { changeRow, logHalt } from './anchor-row.ts';
 import type { FinalizedBlock, LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
 import { type Finding, isSameRoot, reconcile, shownBy } from './reconciliation.ts';
 
@@ -132,7 +132,7 @@ export class Outbox {
     const { clock, log, onAnswer } = this.#context;
     const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
     if (halted === null) return AT_ONCE;
-    log.error({ collectionId: this.collectionId, reason }, 'anchoring is halted until an operator decides');
+    logHalt(log, this.collectionId, reason);
     onAnswer(halted, true);
     return IDLE;
   }
@@ -262,9 +262,7 @@ export class Outbox {
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
     if (step === 'create') return true;
-    const { fields } = account;
-    const sent = collectionRoot(cut!);
-    return fields !== null && fields.version === sent.version && fields.merkleRoot === sent.merkleRoot;
+    return account.fields !== null && isSameRoot(account.fields, collectionRoot(cut!));
   }
 
   async #land(row: AnchorRow, { step, cut, signature }: InFlight): Promise<Turn> {
@@ -322,7 +320,7 @@ export class Outbox {
 
   /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LEDGER_LAG_MAX_MS` too late; neither signs anything. */
   #isRecent({ confirmed }: AnchorRow): boolean {
-    return confirmed !== null && this.#context.clock.wallMs() - Date.parse(confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
+    return confirmed !== null && isJustConfirmed(confirmed, this.#context.clock.wallMs());
   }
 
   /** Whether what the ledger does not show may only be late; for a while. */

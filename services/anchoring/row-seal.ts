@@ -14,9 +14,8 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
+import { logHalt } from './anchor-row.ts';
 
-/** As of any other collection that is halted. */
-const HALTED = 'anchoring is halted until an operator decides';
 const SECRET_BYTES = 32;
 const REASON =
   'What the store says of the anchors of this collection was not written by this service, or under another keypair.';
@@ -50,7 +49,7 @@ export function sealed(
       unsound.delete(collectionId);
       return row;
     }
-    if (!unsound.has(collectionId)) log.error({ collectionId, reason: REASON }, HALTED);
+    if (!unsound.has(collectionId)) logHalt(log, collectionId, REASON);
     unsound.add(collectionId);
     const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
     return { ...emptyRow(collectionId, address, revision), epoch, halted };

@@ -11,7 +11,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
-import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { isJustConfirmed } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
@@ -121,7 +121,7 @@ export class Verifier {
   #mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
     if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
     if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return false;
-    return this.#clock.wallMs() - Date.parse(row.confirmed.confirmedAt) < LEDGER_LAG_MAX_MS;
+    return isJustConfirmed(row.confirmed, this.#clock.wallMs());
   }
 
   async #standing(collectionId: string): Promise<Standing> {
