@@ -11,7 +11,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
-import { isJustConfirmed } from '../../lib/ledger-lag.ts';
+import { isJustConfirmed, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
@@ -20,9 +20,9 @@ import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { contradiction, cutOnChain, judge, type Standing, type Verdict } from './verdict.ts';
 
-/** The ledger moves on while it is read: how often the row and the account are read until they belong together. */
-const READS_MAX = 10;
 const REREAD_MS = 200;
+/** The ledger moves on while it is read: how often the row and the account are read until they belong together, or a node that is behind has had its time. */
+const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const SUBMIT_GRACE_MS = 2_000;
 
 interface LedgerView {

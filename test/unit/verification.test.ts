@@ -5,6 +5,7 @@ import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
 import { call } from '../../lib/actions/call.ts';
 import type { Recomputed } from '../../lib/actions/shards.ts';
 import { readConfig } from '../../lib/config.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
@@ -56,18 +57,24 @@ class World {
   readonly open = new Map<string, number>();
   scans = 0;
   duringScan: (index: number) => Promise<void> = async () => undefined;
+  /** How long it paused between two looks at the ledger, on a clock that goes on by that much. */
+  pausedMs = 0;
+  onPause = (): void => undefined;
   #broker = new ServiceBroker({ logger: false });
 
   async start(environment: Record<string, string> = {}): Promise<void> {
     const runtime = {
       config: readConfig(environment),
       store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
-      clock: SYSTEM_CLOCK,
+      clock: { ...SYSTEM_CLOCK, wallMs: () => SYSTEM_CLOCK.wallMs() + this.pausedMs },
       log: pino({ level: 'silent' }),
     };
     const broker = this.#broker;
-    // What it looks at does not move on by itself.
-    broker.createService(verificationService(runtime, async () => undefined));
+    const pause = async (ms: number) => {
+      this.pausedMs += ms;
+      this.onPause();
+    };
+    broker.createService(verificationService(runtime, pause));
     broker.createService({ name: 'collections', actions: { resolve: () => ROW } });
     broker.createService({ name: 'metering', actions: { limits: () => ({ anchoring: this.anchoring }) } });
     broker.createService({
@@ -157,6 +164,19 @@ describe('match', () => {
     };
     await world.start();
     expect(await world.verify()).toMatchObject({ state: 'match', version: 11, anchoredVersion: 11, vectorCount: 11 });
+  });
+
+  test('waits for a node of the ledger that is behind, as long as it may be', async () => {
+    world.onSubmit = (wanted) => {
+      world.row = row({ confirmed: { ...confirmed(wanted), confirmedAt: new Date().toISOString() } });
+      world.onChain = found(cut(2, 2));
+      world.onPause = () => {
+        if (world.pausedMs > LEDGER_LAG_MAX_MS - 300) world.onChain = found(wanted);
+      };
+      return 'confirmed';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', anchoredVersion: 5 });
   });
 
   test('knows a root that the ledger took and this service has not yet seen confirmed', async () => {
