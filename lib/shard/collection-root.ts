@@ -20,3 +20,10 @@ export function collectionRoot(cut: Cut): CollectionRoot {
   }
   return { merkleRoot: Buffer.from(combineAll(cut).hash).toString('hex'), version, vectorCount };
 }
+
+/** Whether both are of one version, with the same content. */
+export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean => inWords(left) === inWords(right);
+
+/** A root in words, the same for the same. */
+export const inWords = ({ version, merkleRoot, vectorCount }: CollectionRoot): string =>
+  `${version} ${merkleRoot} ${vectorCount}`;

@@ -25,7 +25,7 @@ import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
 import { isJustConfirmed, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import {
@@ -39,8 +39,8 @@ import {
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
-import type { FinalizedBlock, LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
-import { type Finding, isSameRoot, reconcile, shownBy } from './reconciliation.ts';
+import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
+import { type Finding, reconcile, shownBy } from './reconciliation.ts';
 
 /** Instants between which a process can die; tests do so. */
 export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
@@ -71,14 +71,12 @@ export interface OutboxContext {
 /** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
 
-/** What became of the transaction that is followed. */
+/** The transaction that is followed. */
 interface Sent {
   signature: string;
   /** When its bytes were sent last; null: not by this instance. */
   atMs: number | null;
   polls: number;
-  /** A finalized block that is past its last valid height; null: none is known. */
-  deadAt: FinalizedBlock | null;
 }
 
 const IDLE: Turn = { next: 'idle' };
@@ -89,14 +87,21 @@ const RESEND_MS = 2_000;
 /** Heights of one ledger never differ by so much between its nodes: this one is behind the ledger that the transaction was signed for. */
 const BEHIND_BLOCKS = 10_000n;
 const LAG_POLL_MS = 500;
+/**
+ * What is signed is signed with a blockhash at most so many slots past the account that it was decided by, and the ledger takes it in the 150 blocks after that. So
+ * nothing that lands was decided by an account of long ago, whichever endpoint showed that. Two minutes: endpoints of one ledger are seconds apart.
+ */
+const VIEW_MAX_SLOTS = 300n;
 
 export class Outbox {
   readonly collectionId: string;
   readonly #context: OutboxContext;
   /** The epoch at which row and account were found to belong together; none of another's changes came after it. */
   #soundEpoch: number | null = null;
+  /** The slot of the ledger at which that was found; null: a transaction of ours has landed since. */
+  #soundSlot: bigint | null = null;
   /** The transaction that is followed. */
-  #sent: Sent = { signature: '', atMs: null, polls: 0, deadAt: null };
+  #sent: Sent = { signature: '', atMs: null, polls: 0 };
   #signedAt: string | null = null;
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
@@ -139,11 +144,11 @@ export class Outbox {
 
   async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, loggedCut, headsAt } = this.#context;
-    const account = await ledger.readSince(this.collectionId, row.confirmed?.version ?? (row.created ? 0 : null));
+    const { account, slot } = await ledger.survey(this.collectionId, row);
     const logged = await loggedCut(collection);
     const finding: Finding =
       row.trusted === shownBy(account)
-        ? { outcome: 'sound', created: account.status !== 'absent' }
+        ? { outcome: 'sound' }
         : await reconcile(account, {
             confirmed: row.confirmed,
             lapsed: row.lapsed,
@@ -160,16 +165,16 @@ export class Outbox {
     }
     if (account.status === 'foreign') return this.#halt(row, account.reason);
     if (finding.outcome === 'adopt') {
-      const signature = await ledger.newestSignature(this.collectionId);
+      const signature = await ledger.newestSignature(this.collectionId, slot);
       // Without it the same root is anchored once more, which changes nothing but gives a signature.
       if (signature !== null) return this.#confirm(row, finding.cut, signature);
-      this.#soundEpoch = row.epoch;
-      return AT_ONCE;
     }
-    const { created } = finding;
+    const created = account.status === 'found';
     const sound = row.created === created ? row : await this.#change(row, { created });
     this.#soundEpoch = sound?.epoch ?? null;
-    return AT_ONCE;
+    this.#soundSlot = slot;
+    // Now, while it is fresh; after a look for contradictions that the shards have written down meanwhile.
+    return this.turn();
   }
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
@@ -177,15 +182,21 @@ export class Outbox {
     // Until something was wanted, records followed the log as they liked: the first root contains all that they may have reached.
     const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
     this.#signedAt = new Date(clock.wallMs()).toISOString();
-    if (!row.created) return this.#launch(row, 'create', null, await ledger.signCreate(this.collectionId));
-    return this.#launch(row, 'update', cut, await ledger.signUpdate(this.collectionId, collectionRoot(cut)));
+    const signed = row.created
+      ? await ledger.signUpdate(this.collectionId, collectionRoot(cut))
+      : await ledger.signCreate(this.collectionId);
+    if (this.#soundSlot !== null && signed.slot > this.#soundSlot + VIEW_MAX_SLOTS) {
+      this.#soundEpoch = null;
+      throw new Error('The account was not shown as it was of late.');
+    }
+    return this.#launch(row, row.created ? 'update' : 'create', row.created ? cut : null, signed);
   }
 
   async #close(row: AnchorRow): Promise<Turn> {
     const { ledger, log } = this.#context;
-    const { status } = await ledger.readSince(this.collectionId, row.created ? 0 : null);
+    const { status } = (await ledger.survey(this.collectionId, row)).account;
     if (status === 'found') return this.#launch(row, 'close', null, await ledger.signClose(this.collectionId));
-    if (status === 'absent' && row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
+    if (row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
     if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
     return this.#forget(row);
   }
@@ -211,29 +222,24 @@ export class Outbox {
   async #follow(row: AnchorRow, inFlight: InFlight): Promise<Turn> {
     const { ledger } = this.#context;
     const { signature, wire } = inFlight;
-    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0, deadAt: null };
+    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
     const refusal = await this.#send(wire);
-    let found = await ledger.status(signature);
-    let atSlot = 0n;
+    const { slot, height, missing } = await ledger.finalizedBlock();
+    // After it, and of a node that has come to it: one that follows the ledger no more is not asked, and past the last valid height unknown means dead.
+    const found = await ledger.status(signature, slot);
+    if (found.status === 'processed') return this.#poll();
+    if (found.status === 'confirmed') return this.#land(row, inFlight);
     if (found.status === 'unknown') {
-      // The first one does: what it decides must not depend on a node that keeps up with the newest.
-      const finalized = this.#sent.deadAt ?? (await ledger.finalizedBlock());
       const lastValid = BigInt(inFlight.lastValidBlockHeight);
-      const behind = lastValid > finalized.height + BEHIND_BLOCKS;
-      if (finalized.height <= lastValid && !behind) return this.#poll();
-      if (!behind) this.#sent.deadAt = finalized;
-      // Asked once more of a node that has seen that block: the transaction may have been taken in between, or the first one may be behind.
-      atSlot = finalized.slot;
-      found = await ledger.status(signature, atSlot);
-      if (found.status === 'unknown' && behind && !row.trusted && !row.closing) {
+      const behind = missing === 0 && height + BEHIND_BLOCKS < lastValid;
+      if (height <= lastValid && !behind) return this.#poll();
+      if (behind && !row.trusted && !row.closing) {
         return this.#halt(row, 'The ledger stands far behind the one that the last transaction was signed for.');
       }
     }
-    if (found.status === 'processed') return this.#poll();
-    if (found.status === 'confirmed') return this.#land(row, inFlight);
     // A failed update's signature must not pass for the one that brought the root there.
     const mayBeDone = found.status === 'unknown' || inFlight.step !== 'update';
-    if (mayBeDone && (await this.#isCarriedOut(inFlight, atSlot))) return this.#land(row, inFlight);
+    if (mayBeDone && (await this.#isCarriedOut(inFlight, slot))) return this.#land(row, inFlight);
     return this.#bury(
       row,
       found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not take it in time'),
@@ -267,6 +273,7 @@ export class Outbox {
 
   async #land(row: AnchorRow, { step, cut, signature }: InFlight): Promise<Turn> {
     await this.#reach('confirmed');
+    this.#soundSlot = null;
     switch (step) {
       case 'create':
         await this.#change(row, { created: true, inFlight: null });

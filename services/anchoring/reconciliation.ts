@@ -4,14 +4,14 @@
  *
  * Fails to the safe side: whatever cannot be explained halts the collection until an operator decides.
  */
-import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type CollectionRoot, collectionRoot, inWords, isSameRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import type { Confirmed } from '../../lib/store/anchors.ts';
-import type { AccountState } from './ledger/ledger-client.ts';
+import type { AccountState } from './ledger/answers.ts';
 
 export type Finding =
-  /** All is as the store believes; `created` tells whether the account is there. */
-  | { outcome: 'sound'; created: boolean }
+  /** Nothing contradicts what the store believes. */
+  | { outcome: 'sound' }
   /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`. */
   | { outcome: 'adopt'; cut: Cut }
   /** `mayBeLag`: a node of the ledger that is behind would show the same. */
@@ -31,15 +31,11 @@ export interface Belief {
 
 const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
 
-/** Whether both are of one version, with the same content. */
-export const isSameRoot = (left: CollectionRoot, right: CollectionRoot): boolean =>
-  left.version === right.version && left.merkleRoot === right.merkleRoot && left.vectorCount === right.vectorCount;
-
 /** An account in words, the same for the same. */
 export function shownBy(account: AccountState): string {
   if (account.status !== 'found') return account.status;
   const { fields } = account;
-  return fields === null ? 'no root' : `${fields.version} ${fields.merkleRoot} ${fields.vectorCount}`;
+  return fields === null ? 'no root' : inWords(fields);
 }
 
 export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
@@ -47,7 +43,7 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
     if (confirmed || lapsed?.length) return halt('The ledger does not hold the root that was confirmed before.', true);
-    return { outcome: 'sound', created: account.status === 'found' };
+    return { outcome: 'sound' };
   }
   const onChain = account.fields;
   if (confirmed && isSameRoot(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
@@ -71,14 +67,14 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
   if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
     return halt('The stored records at the confirmed version give another root than the one on the ledger.');
   }
-  return { outcome: 'sound', created: true };
+  return { outcome: 'sound' };
 }
 
 /** Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be newer than what the ledger holds, or the same. */
 function checkSince(onChain: CollectionRoot, logged: Cut): Finding {
   const stored = collectionRoot(logged);
   if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
-  if (stored.version > onChain.version) return { outcome: 'sound', created: true };
+  if (stored.version > onChain.version) return { outcome: 'sound' };
   return stored.version < onChain.version
     ? halt(`What is stored is of version ${stored.version}, older than version ${onChain.version} on the ledger.`)
     : halt('What is stored gives another root than the ledger holds for its version.');

@@ -7,7 +7,7 @@
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
-import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type CollectionRoot, collectionRoot, inWords, isSameRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
@@ -76,6 +76,15 @@ export function judge(scan: CollectionScan, standing: Standing, onChain: OnChain
   }
 }
 
+const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
+  pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
+
+/** Whether the ledger holds what is to be replaced: the root of the time before roots were no longer anchored, or the one that an operator decided against. */
+function isPutUpWith(chain: CollectionRoot, row: AnchorRow | null): boolean {
+  if (row === null || row.confirmed !== null) return false;
+  return row.trusted === inWords(chain) || (row.lapsed ?? []).some((root) => isSameRoot(root, chain));
+}
+
 function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: CollectionRoot, cut: Cut | null): Verdict {
   const computed = scan.computed;
   if (row?.confirmed && chain.version < row.confirmed.version) {
@@ -83,14 +92,13 @@ function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: Collecti
       `The ledger holds version ${chain.version}, older than version ${row.confirmed.version} confirmed before.`,
     );
   }
+  if (cut === null && isPutUpWith(chain, row)) return waiting(computed, chain);
   if (cut === null) return mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
   const anchored = collectionRoot(cut);
-  if (anchored.merkleRoot !== chain.merkleRoot || anchored.vectorCount !== chain.vectorCount) {
+  if (!isSameRoot(anchored, chain)) {
     return mismatch(`The ledger holds another root for version ${chain.version} than the one this service recorded.`);
   }
   if (computed.merkleRoot === chain.merkleRoot && computed.vectorCount === chain.vectorCount) return MATCH;
-  if (scan.isPast(cut)) {
-    return pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
-  }
+  if (scan.isPast(cut)) return waiting(computed, chain);
   return mismatch(`The stored bytes give another root for version ${chain.version} than the one on the ledger.`);
 }

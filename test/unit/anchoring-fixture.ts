@@ -162,8 +162,13 @@ export class AnchoringFixture {
     });
   }
 
+  /** Stops all that was started, of which some may hang as a killed process would. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.splice(0).map((anchoring) => Promise.race([anchoring.stop(), delay(50)])));
+  }
+
   async end(): Promise<void> {
-    await Promise.all(this.#running.map((anchoring) => Promise.race([anchoring.stop(), delay(50)])));
+    await this.stop();
     await this.devLedger.stop();
     await this.store.close();
     await rm(this.folder, { recursive: true, force: true });

@@ -35,7 +35,7 @@ test('what the log holds is not taken for newer than what was confirmed after it
 const since = { confirmed: null, lapsed: [collectionRoot(cutAt(3))], headsAt: async (cut: Cut) => cut };
 
 test.each([
-  ['newer than the last root', cutAt(5), { outcome: 'sound', created: true }],
+  ['newer than the last root', cutAt(5), { outcome: 'sound' }],
   ['the last root', cutAt(3), { outcome: 'adopt', cut: cutAt(3) }],
   ['older than the last root', cutAt(2), { outcome: 'halt', mayBeLag: false }],
   ['of its version and another content', cutAt(3, 'other'), { outcome: 'halt', mayBeLag: false }],

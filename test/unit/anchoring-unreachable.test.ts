@@ -88,12 +88,12 @@ describe('a ledger out of reach', () => {
     await expect(asked).rejects.not.toThrow(/secret/);
   });
 
-  test("the ledger's own refusals are not a reason to ask another endpoint", async () => {
+  test('what one endpoint refuses another one is asked for, and the refusal counts where none does better', async () => {
     const spare = await endpoint(503);
     const pool = new RpcPool({ embedded: false, urls: () => [fixture.where.url, spare.url] }, nowMs);
     const asked = pool.call((rpc, abortSignal) => rpc.getBalance('x' as never).send({ abortSignal }));
     await expect(asked).rejects.toThrow();
     await expect(asked).rejects.not.toThrow(LedgerUnreachableError);
-    expect(spare.requests()).toBe(0);
+    expect(spare.requests()).toBe(1);
   });
 });

@@ -7,7 +7,7 @@ import type { Recomputed } from '../../lib/actions/shards.ts';
 import { readConfig } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { collectionRoot, inWords } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type Confirmed, emptyRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
@@ -304,6 +304,19 @@ describe('neither', () => {
     world.onSubmit = () => 'pending';
     await world.start();
     expect(await world.verify()).toMatchObject({ state: 'pending', onChainRoot: null, anchoredVersion: null });
+  });
+
+  test.each([
+    { what: 'of the time before a pause of anchoring', fields: { lapsed: [collectionRoot(cut(2, 2))] } },
+    { what: 'that an operator decided against', fields: { trusted: inWords(collectionRoot(cut(2, 2))) } },
+  ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
+    world.onSubmit = () => 'pending';
+    world.row = row({ ...fields, wanted: cut(3, 2) });
+    world.onChain = found(cut(2, 2));
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'pending', verified: false, anchoredVersion: 4 });
+    world.onChain = found(cut(2, 1));
+    expect(await world.verify()).toMatchObject({ state: 'mismatch' });
   });
 
   test('unreachable when nothing contradicts and the ledger is down', async () => {

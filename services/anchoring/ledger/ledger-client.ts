@@ -15,21 +15,27 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/web3.js';
-import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
 import {
-  type AccountReading,
+  type AccountState,
+  type AccountView,
+  accountAt,
+  COMMITMENT,
+  type FinalizedBlock,
+  finalizedBlock,
+  newestSignatureOf,
+  type TransactionStatus,
+} from './answers.ts';
+import {
   accountBytes,
   closeInstructions,
   collectionAddress,
   createInstructions,
-  readAccount,
   updateInstructions,
 } from './collection-account.ts';
-import { EndpointError } from './http-transport.ts';
 import { PriorityFee } from './priority-fee.ts';
-import { isAnswer, type Rpc, type RpcPool } from './rpc-pool.ts';
-import { SignatureStatuses, type TransactionStatus } from './signature-statuses.ts';
+import { isAnswer, LedgerUnreachableError, type RpcPool } from './rpc-pool.ts';
+import { SignatureStatuses } from './signature-statuses.ts';
 import { blockhash, rentOf } from './signing-terms.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
@@ -37,24 +43,21 @@ export interface SignedTransaction {
   signature: string;
   wire: string;
   lastValidBlockHeight: bigint;
-}
-
-/** A block that no fork can take back. */
-export interface FinalizedBlock {
+  /** Of the blockhash: no block past `lastValidBlockHeight`, 150 blocks on, takes the transaction. */
   slot: bigint;
-  height: bigint;
 }
 
-/** An account as the ledger has it. */
-export type AccountState = AccountReading | { status: 'absent' };
+/** What a store believes of a collection's account: an anchor's row. */
+export interface Believed {
+  created: boolean;
+  confirmed: { version: number } | null;
+}
 
-/** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
-const COMMITMENT = 'confirmed';
+/** What is believed of the account of a collection that has no row. */
+export const NOTHING: Believed = { created: false, confirmed: null };
+
 /** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
-/** A block takes 0.4 s as a rule. */
-const STANDSTILL_MAX_MS = 30_000;
-
 /** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
   readonly authority: string;
@@ -63,10 +66,8 @@ export class LedgerClient {
   readonly #priorityFee: PriorityFee;
   readonly #statuses: SignatureStatuses;
   readonly #nowMs: () => number;
-  /** Since when an endpoint shows the slot that it shows. */
-  readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
   #rent: { bytes: number; lamports: bigint } | null = null;
-  #finalized: { asked: Promise<FinalizedBlock>; atMs: number } | null = null;
+  #finalized: { asked: ReturnType<LedgerClient['finalizedBlock']>; atMs: number } | null = null;
 
   constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
     this.#pool = pool;
@@ -82,21 +83,23 @@ export class LedgerClient {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  /** As a node shows it that has seen the slot. */
+  /** As a node shows it that has come to the slot. */
   async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
-    const view = await this.#view(collectionId, atSlot);
-    return (await this.#pool.call(view)).account;
+    const asked = await this.#asked(collectionId, atSlot);
+    return (await this.#pool.call((rpc, abortSignal) => accountAt(rpc, abortSignal, asked))).account;
   }
 
   /**
-   * The account of which this version (0: that it is there; null: nothing) is known to have been confirmed. An endpoint that shows less may be behind: then every
-   * endpoint is asked, and the one that has come furthest is believed.
+   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError also where that one shows less than is believed, and another one
+   * does not answer, which may have come further.
    */
-  async readSince(collectionId: string, version: number | null): Promise<AccountState> {
-    const account = await this.read(collectionId);
-    if (version === null || !showsLess(account, version)) return account;
-    const views = await this.#pool.callEach(await this.#view(collectionId, 0n));
-    return views.reduce((best, each) => (each.slot > best.slot ? each : best), { slot: -1n, account }).account;
+  async survey(collectionId: string, believed: Believed): Promise<AccountView> {
+    const asked = await this.#asked(collectionId, 0n);
+    const { answers, missing } = await this.#pool.callEach((rpc, abortSignal) => accountAt(rpc, abortSignal, asked));
+    const view = furthest(answers);
+    if (missing > 0 && showsLess(view.account, believed))
+      throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.');
+    return view;
   }
 
   async signCreate(collectionId: string): Promise<SignedTransaction> {
@@ -141,42 +144,31 @@ export class LedgerClient {
     return this.#statuses.of(signature, atSlot);
   }
 
-  /** The newest one: past a transaction's last valid height here, no fork can take it any more, and whoever has seen its slot knows whether one did. */
-  finalizedBlock(): Promise<FinalizedBlock> {
+  /**
+   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork can take it any more, and whoever has come to its slot knows whether
+   * one did. An endpoint that is behind, or follows the ledger no more, does not count as long as another one answers.
+   */
+  finalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
     const nowMs = this.#nowMs();
     if (this.#finalized === null || nowMs - this.#finalized.atMs > FINALIZED_MAX_AGE_MS) {
-      const asked = this.#pool.call(async (rpc, abortSignal) => {
-        const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
-        if (typeof absoluteSlot !== 'bigint' || typeof blockHeight !== 'bigint')
-          throw new EndpointError('The endpoint does not say where the ledger is.');
-        this.#demandProgress(rpc, absoluteSlot);
-        return { slot: absoluteSlot, height: blockHeight };
-      });
-      const finalized = { asked, atMs: nowMs };
+      const finalized = { asked: this.#askFinalizedBlock(), atMs: nowMs };
       this.#finalized = finalized;
-      asked.catch(() => {
+      finalized.asked.catch(() => {
         if (this.#finalized === finalized) this.#finalized = null;
       });
     }
     return this.#finalized.asked;
   }
 
-  /** An endpoint that stands still, as one that no longer follows the ledger, would have a transaction wait for ever. */
-  #demandProgress(rpc: Rpc, slot: bigint): void {
-    const nowMs = this.#nowMs();
-    const before = this.#progress.get(rpc);
-    if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
-    else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)
-      throw new EndpointError('The endpoint has stood still for too long.');
+  async #askFinalizedBlock() {
+    const { answers, missing } = await this.#pool.callEach(finalizedBlock);
+    return { ...furthest(answers), missing };
   }
 
-  /** Signature of the newest successful transaction that named the collection's account; null when the ledger knows none. */
-  async newestSignature(collectionId: string): Promise<string | null> {
-    const address = await this.#mint(collectionId);
-    const found = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getSignaturesForAddress(address, { limit: 20, commitment: COMMITMENT }).send({ abortSignal }),
-    );
-    return found.find(({ err }) => err === null)?.signature ?? null;
+  /** Signature of the newest successful transaction that named the collection's account, as a node knows it that has come to the slot; null when it knows none. */
+  async newestSignature(collectionId: string, atSlot: bigint): Promise<string | null> {
+    const asked = await this.#asked(collectionId, atSlot);
+    return this.#pool.call((rpc, abortSignal) => newestSignatureOf(rpc, abortSignal, asked));
   }
 
   /** The authority's balance in lamports. */
@@ -195,18 +187,8 @@ export class LedgerClient {
     );
   }
 
-  /** How one endpoint is asked for an account. */
-  async #view(collectionId: string, atSlot: bigint) {
-    const address = await this.#mint(collectionId);
-    // One byte more than what is taken, so that a longer one is seen to be longer.
-    const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
-    const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
-    return async (rpc: Rpc, abortSignal: AbortSignal): Promise<{ slot: bigint; account: AccountState }> => {
-      const { context, value } = await rpc.getAccountInfo(address, options).send({ abortSignal });
-      if (value === null) return { slot: context.slot, account: { status: 'absent' } };
-      const bytes = Buffer.from(value.data[0], 'base64');
-      return { slot: context.slot, account: readAccount(bytes, value.owner, this.authority, address) };
-    };
+  async #asked(collectionId: string, atSlot: bigint) {
+    return { address: await this.#mint(collectionId), authority: this.authority, atSlot };
   }
 
   #mint(collectionId: string): Promise<Address> {
@@ -232,14 +214,21 @@ export class LedgerClient {
       signature: getSignatureFromTransaction(signed),
       wire: getBase64EncodedWireTransaction(signed),
       lastValidBlockHeight: lifetime.lastValidBlockHeight,
+      slot: lifetime.slot,
     };
   }
 }
 
-/** Whether an account is not there, or older than the version. */
-function showsLess(account: AccountState, version: number): boolean {
-  if (account.status !== 'found') return account.status === 'absent';
-  return (account.fields?.version ?? 0) < version;
+function furthest<T extends { slot: bigint }>(answers: T[]): T {
+  const [first, ...others] = answers;
+  if (first === undefined) throw new LedgerUnreachableError('No ledger endpoint can be reached.');
+  return others.reduce((best, each) => (each.slot > best.slot ? each : best), first);
+}
+
+/** As an endpoint would that is behind. */
+function showsLess(account: AccountState, { created, confirmed }: Believed): boolean {
+  if (account.status === 'absent') return created || confirmed !== null;
+  return account.status === 'found' && (account.fields?.version ?? 0) < (confirmed?.version ?? 0);
 }
 
 /** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */

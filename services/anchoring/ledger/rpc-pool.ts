@@ -32,6 +32,8 @@ export class LedgerUnreachableError extends Error {
 
 const CALL_TIMEOUT_MS = 5_000;
 const TURN_MAX_MS = 5_000;
+/** So much later than the first of several to answer the others may do so. */
+const LATE_MS = 2_000;
 /** What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for a while then. */
 const RATE: Rate = { perSecond: 100, burst: 100 };
 /** The embedded ledger is ours alone. */
@@ -39,9 +41,12 @@ const EMBEDDED_RATE: Rate = { perSecond: 2_000, burst: 500 };
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 /**
  * JSON-RPC errors that are the ledger's answer and not the endpoint's fault: failed preflight, failed signature check, and the three of
- * a wrong request. All others (node behind, rate limit, internal error) are a reason to ask another endpoint.
+ * a wrong request. After all others (node behind, rate limit, internal error) an endpoint is passed over for a while.
  */
 const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
+
+/** What is asked of one endpoint. */
+type Send<T> = (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>;
 
 interface Endpoint {
   rpc: Rpc;
@@ -66,46 +71,48 @@ export class RpcPool {
     this.#nowMs = nowMs;
   }
 
-  /** Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own errors as they are. */
-  async call<T>(send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own errors as they are where no endpoint does better. */
+  async call<T>(send: Send<T>): Promise<T> {
+    let refusal: SolanaError | null = null;
     let cause: unknown;
     const tried = new Set<Endpoint>();
     while (tried.size < this.#all().length && !this.#closed.signal.aborted) {
       if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
-        throw new LedgerUnreachableError('The ledger is asked too often.', { cause });
+        throw refusal ?? new LedgerUnreachableError('The ledger is asked too often.', { cause });
       }
       const endpoint = this.#next(tried);
       if (!endpoint) break;
       tried.add(endpoint);
-      const { failures } = endpoint;
-      if (failures > 0) endpoint.probes += 1;
       try {
-        const answer = await this.#ask(endpoint, send);
-        endpoint.failures = 0;
-        endpoint.pausedUntilMs = 0;
-        return answer;
+        return await this.#try(endpoint, send);
       } catch (error) {
-        if (isAnswer(error)) throw error;
-        cause = error;
-        // Calls that were under way at the same time failed for one reason.
-        if (endpoint.failures === failures) {
-          endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
-          endpoint.failures += 1;
-        }
-      } finally {
-        if (failures > 0) endpoint.probes -= 1;
+        // What one endpoint refuses, as a method that it lacks or a blockhash that it does not know yet, another one may take.
+        if (isAnswer(error)) refusal ??= error;
+        else cause = error;
       }
     }
-    throw new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
+    throw refusal ?? new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
   }
 
-  /** Makes one call to each endpoint and gives the answers of those that answer; none of them where nobody does. */
-  async callEach<T>(send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T[]> {
-    const asked = this.#all().map(async (endpoint) => {
-      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) throw new LedgerUnreachableError();
-      return this.#ask(endpoint, send);
+  /**
+   * Makes one call to each endpoint, and waits for none much longer than for the first; those that failed of late are left out for a while. `missing` are the endpoints
+   * without an answer.
+   */
+  async callEach<T>(send: Send<T>): Promise<{ answers: T[]; missing: number }> {
+    const all = this.#all();
+    const now = this.#nowMs();
+    const ready = all.filter(({ pausedUntilMs }) => pausedUntilMs <= now);
+    const answers: T[] = [];
+    const late = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const asked = (ready.length > 0 ? ready : all).map(async (endpoint) => {
+      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) return;
+      answers.push(await this.#try(endpoint, (rpc, signal) => send(rpc, AbortSignal.any([signal, late.signal]))));
+      timer ??= setTimeout(() => late.abort(), LATE_MS);
     });
-    return (await Promise.allSettled(asked)).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    await Promise.allSettled(asked);
+    clearTimeout(timer);
+    return { answers, missing: all.length - answers.length };
   }
 
   /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
@@ -113,7 +120,28 @@ export class RpcPool {
     this.#closed.abort();
   }
 
-  async #ask<T>({ rpc }: Endpoint, send: (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>): Promise<T> {
+  /** Keeps account of whether the endpoint works. */
+  async #try<T>(endpoint: Endpoint, send: Send<T>): Promise<T> {
+    const { failures } = endpoint;
+    if (failures > 0) endpoint.probes += 1;
+    try {
+      const answer = await this.#ask(endpoint, send);
+      endpoint.failures = 0;
+      endpoint.pausedUntilMs = 0;
+      return answer;
+    } catch (error) {
+      // Calls that were under way at the same time failed for one reason.
+      if (!isAnswer(error) && endpoint.failures === failures) {
+        endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
+        endpoint.failures += 1;
+      }
+      throw error;
+    } finally {
+      if (failures > 0) endpoint.probes -= 1;
+    }
+  }
+
+  async #ask<T>({ rpc }: Endpoint, send: Send<T>): Promise<T> {
     const signal = AbortSignal.any([AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal]);
     try {
       return await send(rpc, signal);
@@ -149,7 +177,7 @@ export class RpcPool {
   }
 }
 
-/** Whether the ledger itself refused what was asked, which another endpoint would as well. */
+/** Whether a node of the ledger refused what was asked; no fault of its endpoint. */
 export function isAnswer(error: unknown): error is SolanaError {
   return isSolanaError(error) && ANSWERS.has(error.context.__code);
 }

@@ -1,11 +1,5 @@
-import type { Signature } from '@solana/web3.js';
-import { EndpointError } from './http-transport.ts';
+import { statusesOf, type TransactionStatus } from './answers.ts';
 import type { RpcPool } from './rpc-pool.ts';
-
-/** 'failed': it was processed with an error and will never be anything else. 'processed': in a block that may still be taken back. 'unknown': in none. */
-export type TransactionStatus =
-  | { status: 'confirmed' | 'processed' | 'unknown' }
-  | { status: 'failed'; reason: string };
 
 /** What a node takes in one call. */
 const SIGNATURES_MAX = 256;
@@ -28,7 +22,7 @@ export class SignatureStatuses {
     this.#pool = pool;
   }
 
-  /** As a node knows it that has seen the slot, whichever endpoint named that. Throws LedgerUnreachableError, or the ledger's own errors. */
+  /** As a node knows it that has come to the slot, whichever endpoint named that. Throws LedgerUnreachableError, or the ledger's own errors. */
   of(signature: string, atSlot = 0n): Promise<TransactionStatus> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ signature, atSlot, resolve, reject });
@@ -38,47 +32,19 @@ export class SignatureStatuses {
   }
 
   async #ask(): Promise<void> {
-    const questions = this.#questions;
+    // What needs a slot that no endpoint has come to must not keep the others from an answer.
+    const bySlot = Map.groupBy(this.#questions, ({ atSlot }) => atSlot);
     this.#questions = [];
-    // What needs a slot must not keep the others from an answer.
-    const anywhere = questions.filter(({ atSlot }) => atSlot === 0n);
-    const atSlot = questions.filter((question) => question.atSlot > 0n);
-    await Promise.all([anywhere, atSlot].map((some) => (some.length > 0 ? this.#askFor(some) : undefined)));
+    await Promise.all([...bySlot].map(([atSlot, questions]) => this.#askAt(atSlot, questions)));
   }
 
-  async #askFor(questions: Question[]): Promise<void> {
-    const signatures = questions.map(({ signature }) => signature as Signature);
-    const atSlot = questions.reduce((max, question) => (question.atSlot > max ? question.atSlot : max), 0n);
+  async #askAt(atSlot: bigint, questions: Question[]): Promise<void> {
+    const signatures = questions.map(({ signature }) => signature);
     try {
-      const value = await this.#pool.call(async (rpc, abortSignal) => {
-        const options = { searchTransactionHistory: true };
-        const { context, value } = await rpc.getSignatureStatuses(signatures, options).send({ abortSignal });
-        // This call alone takes no minContextSlot. Neither does an endpoint count that names no slot.
-        if (atSlot > 0n && !(context.slot >= atSlot))
-          throw new EndpointError(`The endpoint has not seen slot ${atSlot} yet.`);
-        return value;
-      });
-      for (const [at, { resolve }] of questions.entries()) resolve(statusOf(value[at] ?? null));
+      const found = await this.#pool.call((rpc, abortSignal) => statusesOf(rpc, abortSignal, { signatures, atSlot }));
+      for (const [at, { resolve }] of questions.entries()) resolve(found[at]!);
     } catch (error) {
       for (const { reject } of questions) reject(error);
     }
   }
-}
-
-interface Found {
-  confirmationStatus: string | null;
-  /** Null: no fork can take it back. */
-  confirmations: bigint | null;
-  err: unknown;
-}
-
-function statusOf(found: Found | null): TransactionStatus {
-  if (!found) return { status: 'unknown' };
-  const { confirmationStatus, confirmations } = found;
-  // Older nodes have no words for it.
-  const isProcessed = confirmationStatus === null ? confirmations !== null : confirmationStatus === 'processed';
-  if (isProcessed) return { status: 'processed' };
-  if (found.err === null) return { status: 'confirmed' };
-  const reason = JSON.stringify(found.err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
-  return { status: 'failed', reason };
 }

@@ -1,4 +1,5 @@
 /** What an endpoint must be believed to sign a transaction; none is believed what cannot be, and another one is asked then. */
+import { COMMITMENT, slotOf } from './answers.ts';
 import { EndpointError } from './http-transport.ts';
 import type { RpcPool } from './rpc-pool.ts';
 
@@ -10,7 +11,7 @@ const FINALITY_LAG_BLOCKS = 250n;
 const RENT_MAX_LAMPORTS = 100_000_000n;
 
 /**
- * The newest confirmed blockhash. `finalizedHeight` must have been asked for before: no confirmed block is below it. With a last valid height that
+ * The newest confirmed blockhash, and the slot at which it was. `finalizedHeight` must have been asked for before: no confirmed block is below it. With a last valid height that
  * is too low a transaction would be given up for dead that the ledger still takes, over a newer one then; with one that is too high it
  * would be waited for without end.
  *
@@ -19,13 +20,15 @@ const RENT_MAX_LAMPORTS = 100_000_000n;
  */
 export function blockhash(pool: RpcPool, finalizedHeight: bigint) {
   return pool.call(async (rpc, abortSignal) => {
-    const { value } = await rpc.getLatestBlockhash({ commitment: 'confirmed' }).send({ abortSignal });
+    const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
+    const slot = slotOf(answer);
+    const { value } = answer;
     const blocks = value.lastValidBlockHeight - finalizedHeight;
     if (blocks < BLOCKHASH_BLOCKS || blocks > BLOCKHASH_BLOCKS + FINALITY_LAG_BLOCKS)
       throw new EndpointError(
         `The endpoint has a blockhash that is valid for ${blocks} blocks past the finalized one.`,
       );
-    return value;
+    return { ...value, slot };
   });
 }
 

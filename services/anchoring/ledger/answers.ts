@@ -1,0 +1,119 @@
+/**
+ * What one endpoint is asked, and what counts as its answer: nothing that no node would say does, and another endpoint is asked then.
+ * Every function throws EndpointError for such an answer, and what web3.js throws.
+ */
+import type { Address, Signature } from '@solana/web3.js';
+import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
+import { type AccountReading, readAccount } from './collection-account.ts';
+import { EndpointError } from './http-transport.ts';
+import type { Rpc } from './rpc-pool.ts';
+
+/** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
+export const COMMITMENT = 'confirmed';
+
+/** An account as the ledger has it. */
+export type AccountState = AccountReading | { status: 'absent' };
+
+/** An account as one endpoint showed it, at the slot that it had come to. */
+export interface AccountView {
+  slot: bigint;
+  account: AccountState;
+}
+
+/** 'failed': it was processed with an error and will never be anything else. 'processed': in a block that may still be taken back. 'unknown': in none. */
+export type TransactionStatus =
+  | { status: 'confirmed' | 'processed' | 'unknown' }
+  | { status: 'failed'; reason: string };
+
+/** A block that no fork can take back. */
+export interface FinalizedBlock {
+  slot: bigint;
+  height: bigint;
+}
+
+/** The collection's account at `address`, at `atSlot` or later. */
+export async function accountAt(
+  rpc: Rpc,
+  abortSignal: AbortSignal,
+  { address, authority, atSlot }: { address: Address; authority: string; atSlot: bigint },
+): Promise<AccountView> {
+  // One byte more than what is taken, so that a longer one is seen to be longer.
+  const dataSlice = { offset: 0, length: ACCOUNT_BYTES_MAX + 1 };
+  const options = { encoding: 'base64', commitment: COMMITMENT, dataSlice, minContextSlot: atSlot } as const;
+  const answer = await rpc.getAccountInfo(address, options).send({ abortSignal });
+  const slot = slotOf(answer, atSlot);
+  const { value } = answer;
+  if (value === null) return { slot, account: { status: 'absent' } };
+  demand(isObject(value) && typeof value.owner === 'string', 'whose the account is');
+  demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'what the account holds');
+  const bytes = Buffer.from(value.data[0], 'base64');
+  return { slot, account: readAccount(bytes, value.owner, authority, address) };
+}
+
+/** Of each transaction, as a node knows it that has come to `atSlot`. */
+export async function statusesOf(
+  rpc: Rpc,
+  abortSignal: AbortSignal,
+  { signatures, atSlot }: { signatures: readonly string[]; atSlot: bigint },
+): Promise<TransactionStatus[]> {
+  const options = { searchTransactionHistory: true };
+  // This call alone takes no minContextSlot.
+  const answer = await rpc.getSignatureStatuses(signatures as Signature[], options).send({ abortSignal });
+  slotOf(answer, atSlot);
+  const value: readonly unknown[] = answer.value;
+  demand(Array.isArray(value) && value.length === signatures.length, 'what became of each transaction');
+  return value.map(statusOf);
+}
+
+/** The newest block that is final. */
+export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promise<FinalizedBlock> {
+  const { absoluteSlot, blockHeight } = await rpc.getEpochInfo({ commitment: 'finalized' }).send({ abortSignal });
+  demand(typeof absoluteSlot === 'bigint' && typeof blockHeight === 'bigint', 'where the ledger is');
+  return { slot: absoluteSlot, height: blockHeight };
+}
+
+/** Signature of the newest successful transaction that named the account, as a node knows it that has come to `atSlot`; null when it knows none. */
+export async function newestSignatureOf(
+  rpc: Rpc,
+  abortSignal: AbortSignal,
+  { address, atSlot }: { address: Address; atSlot: bigint },
+): Promise<string | null> {
+  const options = { limit: 20, commitment: COMMITMENT, minContextSlot: atSlot } as const;
+  const found = await rpc.getSignaturesForAddress(address, options).send({ abortSignal });
+  demand(Array.isArray(found), 'which transactions named the account');
+  const newest = found.find((each) => isObject(each) && each.err === null && typeof each.signature === 'string');
+  return newest?.signature ?? null;
+}
+
+/** The slot of an answer. */
+export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
+  const slot: unknown = isObject(answer) && isObject(answer.context) ? answer.context.slot : null;
+  demand(typeof slot === 'bigint', 'what slot it has come to');
+  if (slot < atSlot) throw new EndpointError(`The endpoint has not come to slot ${atSlot} yet.`);
+  return slot;
+}
+
+function statusOf(found: unknown): TransactionStatus {
+  if (found === null) return { status: 'unknown' };
+  const what = 'what became of a transaction';
+  demand(isObject(found) && 'err' in found && found.err !== undefined, what);
+  const { confirmations, err } = found;
+  let { confirmationStatus } = found;
+  // Older nodes have no words for it, but count; where nothing is left to count no fork can take it back.
+  if (confirmationStatus === null || confirmationStatus === undefined) {
+    demand(confirmations !== undefined, what);
+    confirmationStatus = confirmations === null ? 'finalized' : 'processed';
+  }
+  if (confirmationStatus === 'processed') return { status: 'processed' };
+  demand(confirmationStatus === 'confirmed' || confirmationStatus === 'finalized', what);
+  if (err === null) return { status: 'confirmed' };
+  const reason = JSON.stringify(err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
+  return { status: 'failed', reason };
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function demand(isSaid: boolean, what: string): asserts isSaid {
+  if (!isSaid) throw new EndpointError(`The endpoint does not say ${what}.`);
+}
