@@ -23,7 +23,7 @@
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
-import { isJustConfirmed, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
@@ -111,7 +111,11 @@ export class Outbox {
     this.collectionId = collectionId;
   }
 
-  async turn(): Promise<Turn> {
+  turn(): Promise<Turn> {
+    return this.#turn(true);
+  }
+
+  async #turn(mayGoOn: boolean): Promise<Turn> {
     const { anchors, isInCharge, onAnswer } = this.#context;
     if (!isInCharge(this.collectionId)) return DONE;
     const row = await anchors.get(this.collectionId);
@@ -128,8 +132,11 @@ export class Outbox {
     }
     const [contradiction] = await this.#context.contradictions.list(this.collectionId);
     if (contradiction) return this.#halt(row, contradiction.reason);
-    if (this.#soundEpoch !== row.epoch) return this.#reconcile(row, collection);
-    return this.#anchor(row, collection);
+    if (this.#soundEpoch === row.epoch) return this.#anchor(row, collection);
+    this.#soundEpoch = null;
+    const turn = await this.#reconcile(row, collection);
+    // Now, while what the ledger showed is fresh; after a look for contradictions that the shards have written down meanwhile.
+    return mayGoOn && this.#soundEpoch !== null ? this.#turn(false) : turn;
   }
 
   /** Stops anchoring until an operator decides. */
@@ -158,8 +165,8 @@ export class Outbox {
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {
-      // What one answer shows may be that of a node that is out of order.
-      const mayPass = account.status === 'foreign' || (finding.mayBeLag && this.#isRecent(row));
+      // What one answer shows may be that of a node that is out of order, or behind.
+      const mayPass = account.status === 'foreign' || finding.mayBeLag;
       if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
       return this.#halt(row, finding.reason);
     }
@@ -173,8 +180,8 @@ export class Outbox {
     const sound = row.created === created ? row : await this.#change(row, { created });
     this.#soundEpoch = sound?.epoch ?? null;
     this.#soundSlot = slot;
-    // Now, while it is fresh; after a look for contradictions that the shards have written down meanwhile.
-    return this.turn();
+    this.#lag = null;
+    return AT_ONCE;
   }
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
@@ -323,11 +330,6 @@ export class Outbox {
     onFailure();
     log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
     return { next: 'turn', afterMs: POLL.maxMs };
-  }
-
-  /** Wrong clocks make a look at a node that is behind halt too soon, or a look at a wrong ledger `LEDGER_LAG_MAX_MS` too late; neither signs anything. */
-  #isRecent({ confirmed }: AnchorRow): boolean {
-    return confirmed !== null && isJustConfirmed(confirmed, this.#context.clock.wallMs());
   }
 
   /** Whether what the ledger does not show may only be late; for a while. */

@@ -18,6 +18,8 @@ interface Entry {
   /** Something new came while it ran. */
   again: boolean;
   failures: number;
+  /** Its pause was cut short since it last succeeded. */
+  wasHurried: boolean;
   timer: NodeJS.Timeout | null;
 }
 
@@ -43,7 +45,7 @@ export class Schedule {
   wake(outbox: Outbox): void {
     let entry = this.#entries.get(outbox.collectionId);
     if (!entry) {
-      entry = { outbox, state: 'idle', again: false, failures: 0, timer: null };
+      entry = { outbox, state: 'idle', again: false, failures: 0, wasHurried: false, timer: null };
       this.#entries.set(outbox.collectionId, entry);
     }
     if (entry.state === 'running') entry.again = true;
@@ -82,6 +84,7 @@ export class Schedule {
     try {
       const turn = await entry.outbox.turn();
       entry.failures = 0;
+      entry.wasHurried = false;
       this.#recovered();
       if (turn.next === 'turn') this.#sleep(entry, turn.afterMs);
       else if (entry.again) this.#enqueue(entry);
@@ -123,12 +126,13 @@ export class Schedule {
     this.#events.onDone(outbox);
   }
 
-  /** After a failure of the ledger all those that pause come back with the first success. */
+  /** After a failure of the ledger all those that pause come back with the first success, once: what fails again has a reason of its own. */
   #recovered(): void {
     if (!this.#failing) return;
     this.#failing = false;
     for (const entry of this.#entries.values()) {
-      if (entry.state !== 'sleeping' || entry.failures === 0) continue;
+      if (entry.state !== 'sleeping' || entry.failures === 0 || entry.wasHurried) continue;
+      entry.wasHurried = true;
       clearTimeout(entry.timer!);
       entry.timer = null;
       this.#enqueue(entry);

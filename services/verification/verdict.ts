@@ -80,9 +80,11 @@ const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
   pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
 
 /** Whether the ledger holds what is to be replaced: the root of the time before roots were no longer anchored, or the one that an operator decided against. */
-function isPutUpWith(chain: CollectionRoot, row: AnchorRow | null): boolean {
+function isPutUpWith(chain: CollectionRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;
-  return row.trusted === inWords(chain) || (row.lapsed ?? []).some((root) => isSameRoot(root, chain));
+  if (row.trusted === inWords(chain)) return true;
+  const isNoOlder = computed.version > chain.version || isSameRoot(computed, chain);
+  return isNoOlder && (row.lapsed ?? []).some((root) => isSameRoot(root, chain));
 }
 
 function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: CollectionRoot, cut: Cut | null): Verdict {
@@ -92,7 +94,7 @@ function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: Collecti
       `The ledger holds version ${chain.version}, older than version ${row.confirmed.version} confirmed before.`,
     );
   }
-  if (cut === null && isPutUpWith(chain, row)) return waiting(computed, chain);
+  if (cut === null && isPutUpWith(chain, row, computed)) return waiting(computed, chain);
   if (cut === null) return mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
   const anchored = collectionRoot(cut);
   if (!isSameRoot(anchored, chain)) {

@@ -11,7 +11,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import type { Config } from '../../lib/config.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
-import { isJustConfirmed, LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
+import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
@@ -111,17 +111,10 @@ export class Verifier {
       const standing = await this.#standing(collectionId);
       const isKnown = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
       const isContradicted = contradiction(scan, standing) !== null;
-      const isSettled = isContradicted || (isKnown && !this.#mayBeBehind(onChain, standing.row));
+      const isSettled = isContradicted || (isKnown && !mayBeBehind(onChain, standing.row));
       if (isSettled || reads === READS_MAX) return { standing, onChain };
       await this.#delay(REREAD_MS);
     }
-  }
-
-  /** Whether the node of the ledger that was asked may lack what another one has just confirmed. */
-  #mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
-    if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
-    if (onChain.status === 'found' && onChain.version >= row.confirmed.version) return false;
-    return isJustConfirmed(row.confirmed, this.#clock.wallMs());
   }
 
   async #standing(collectionId: string): Promise<Standing> {
@@ -149,4 +142,10 @@ export class Verifier {
       ...(differences.length === 0 ? {} : { differences }),
     };
   }
+}
+
+/** Whether the node of the ledger that was asked may lack what another one has confirmed. */
+function mayBeBehind(onChain: OnChain, row: AnchorRow | null): boolean {
+  if (!row?.confirmed || onChain.status === 'unreachable' || onChain.status === 'foreign') return false;
+  return onChain.status !== 'found' || onChain.version < row.confirmed.version;
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { RateLimiter } from '../../services/anchoring/ledger/rate-limiter.ts';
@@ -132,4 +133,33 @@ test('after its pause one call shows whether an endpoint works again, and the ot
   await probing;
   await Promise.all(Array.from({ length: 8 }, height));
   expect(held).toBe(9);
+});
+
+test('of several endpoints none is waited for that is much later than the first, and one that failed is left out', async () => {
+  const paths: string[] = [];
+  let isBad = false;
+  const ended = new AbortController();
+  relay.intercept = async (passing) => {
+    paths.push(passing.path);
+    if (passing.path === '/slow' && !isBad && !ended.signal.aborted) await once(ended.signal, 'abort');
+    return isBad && passing.path === '/slow' ? '<html>' : passing.forward();
+  };
+  let nowMs = 0;
+  const urls = [`${relay.url}/slow`, `${relay.url}/good`];
+  const several = new RpcPool({ embedded: false, urls: () => urls }, () => nowMs, undefined, 10);
+  const heights = () => several.callEach((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
+  const { answers, missing, cause } = await heights();
+  ended.abort();
+  expect({ answers: answers.length, missing }).toEqual({ answers: 1, missing: 1 });
+  // Not for having been silent for the time of a whole call.
+  expect(cause).toMatchObject({ name: 'AbortError' });
+  isBad = true;
+  for (const asked of [2, 1]) {
+    paths.length = 0;
+    expect(await heights()).toMatchObject({ missing: 1 });
+    expect(paths).toHaveLength(asked);
+  }
+  nowMs += 250;
+  isBad = false;
+  expect(await heights()).toMatchObject({ missing: 0 });
 });

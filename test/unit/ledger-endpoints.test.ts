@@ -1,161 +1,35 @@
-/** Two endpoints of one ledger, of which the one that is asked first says what no node would, or what was so long ago: the other one's word counts. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+/** Two endpoints of one ledger, of which the one that is asked first shows what was so long ago: the other one's word counts. */
+import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
 import { readConfig } from '../../lib/config.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import type { Cut } from '../../lib/shard/shard-head.ts';
-import type { AnchorRow } from '../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import anchoringService from '../../services/anchoring/anchoring.service.ts';
-import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
-import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { LedgerUnreachableError, RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
-import { LedgerRelay } from '../support/ledger-relay.ts';
+import { LedgerUnreachableError } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../support/until.ts';
 import { AnchoringFixture, rpc, SILENT } from './anchoring-fixture.ts';
+import {
+  anchored,
+  client,
+  cut,
+  fixture,
+  height,
+  newClient,
+  odd,
+  onLedger,
+  type Part,
+  passBlocks,
+  putBack,
+  rawAccount,
+  relay,
+  row,
+  stored,
+  truth,
+  WAIT_MS,
+} from './two-endpoints.ts';
 
-const WAIT_MS = 30_000;
-const LONG_AGO = new Date(0).toISOString();
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
-
-let fixture: AnchoringFixture;
-let relay: LedgerRelay;
-let truth: LedgerClient;
-let client: LedgerClient;
-let row: CollectionRow;
-let cut: Cut;
-
-beforeAll(async () => {
-  fixture = await AnchoringFixture.open();
-  relay = await LedgerRelay.open();
-  truth = await relay.client('authority');
-});
-beforeEach(async () => {
-  client = await newClient();
-  row = await fixture.collection();
-  cut = await fixture.commit(row);
-});
-afterEach(async () => {
-  relay.intercept = null;
-  await fixture.stop();
-});
-afterAll(async () => {
-  await fixture.end();
-  await relay.close();
-});
-
-async function newClient(): Promise<LedgerClient> {
-  const urls = [`${relay.url}/odd`, `${relay.url}/sound`];
-  const authority = await openAuthority(relay.environment.PROVEC_SOLANA_KEYPAIR!, false, SILENT);
-  return new LedgerClient(new RpcPool({ embedded: true, urls: () => urls }, nowMs), authority, nowMs);
-}
-const stored = () => fixture.store.anchors.get(row.id);
-const onLedger = async () => (await truth.read(row.id)) as { status: string; fields: { version: number } };
-const height = () => rpc<number>(relay.ledgerUrl, 'getSlot');
-async function passBlocks(blocks: number): Promise<void> {
-  for (let each = 0; each < blocks; each++) await rpc(relay.ledgerUrl, 'requestAirdrop', [client.authority, 1]);
-}
-async function rawAccount(): Promise<Record<string, unknown> | null> {
-  const asked = [await client.address(row.id), { encoding: 'base64' }];
-  return (await rpc<{ value: Record<string, unknown> | null }>(relay.ledgerUrl, 'getAccountInfo', asked)).value;
-}
-/** Anchors the collection once. */
-async function anchored(): Promise<AnchorRow> {
-  const anchoring = await fixture.start({ ledger: client });
-  await anchoring.submit(row.id, cut, WAIT_MS);
-  await anchoring.stop();
-  return (await stored())!;
-}
-/** Puts the row back as somebody else left it, long ago. */
-async function putBack(older: AnchorRow): Promise<void> {
-  const { revision, epoch } = (await stored())!;
-  const confirmed = older.confirmed && { ...older.confirmed, confirmedAt: LONG_AGO };
-  await fixture.store.anchors.put({ ...older, confirmed, revision: revision + 1, epoch: epoch + 1 });
-}
-
-type Params = [string[] & string, { minContextSlot?: number }?];
-type Part = { result: unknown } | { error: { code: number; message: string; data?: unknown } };
-interface Asked {
-  params: Params;
-  path: string;
-  forward(): Promise<string>;
-}
-/** Answers one method in another way, at the odd endpoint alone; null leaves it as it is. */
-function odd(method: string, answer: (asked: Asked) => Part | null | Promise<Part | null>, everywhere = false): void {
-  const before = relay.intercept;
-  relay.intercept = async (passing) => {
-    const asked = JSON.parse(passing.asked) as { id: unknown; method: string; params: Params };
-    const isMeant = asked.method === method && (everywhere || passing.path === '/odd');
-    const part = isMeant ? await answer({ ...passing, params: asked.params }) : null;
-    if (part !== null) return JSON.stringify({ jsonrpc: '2.0', id: asked.id, ...part });
-    return before?.(passing) ?? passing.forward();
-  };
-}
 const SWALLOWED: Part = { result: '1'.repeat(64) };
-
-describe('an answer that no node gives', () => {
-  const context = { slot: 1_000_000_000 };
-  const stranger = { slot: 1, err: null, confirmationStatus: 'finalized', confirmations: null };
-  test.each([
-    ['nothing', null],
-    ['no statuses', { context }],
-    ['fewer statuses', { context, value: [] }],
-    ['more statuses', { context, value: [stranger, stranger] }],
-    ['an empty status', { context, value: [{}] }],
-    ['no error', { context, value: [{ ...stranger, err: undefined }] }],
-    ['a word that is none', { context, value: [{ ...stranger, confirmationStatus: 'rooted' }] }],
-    ['neither word nor count', { context, value: [{ slot: 1, err: null }] }],
-    ['no slot', { value: [stranger] }],
-  ])('%s is no status', async (_, result) => {
-    odd('getSignatureStatuses', () => ({ result }));
-    const { signature } = await truth.signClose(row.id);
-    expect(await client.status(signature)).toEqual({ status: 'unknown' });
-  });
-
-  test.each([
-    ['a count of votes', { confirmations: 3 }, 'processed'],
-    ['no votes left to count', { confirmations: null, confirmationStatus: null }, 'confirmed'],
-    ['an error', { confirmations: 3, confirmationStatus: 'confirmed', err: { InstructionError: [0, 'X'] } }, 'failed'],
-  ])('%s is one', async (_, part, status) => {
-    odd('getSignatureStatuses', () => ({ result: { context, value: [{ slot: 1, err: null, ...part }] } }));
-    expect(await client.status('1'.repeat(64))).toMatchObject({ status });
-  });
-
-  test.each([
-    ['nothing', null],
-    ['no account', { context }],
-    ['no owner', { context, value: { data: ['', 'base64'] } }],
-    ['no data', { context, value: { owner: '1'.repeat(32) } }],
-    ['no slot', { value: null }],
-    ['an earlier slot than was asked for', { context: { slot: 1 }, value: null }],
-  ])('%s is no account', async (_, result) => {
-    const { wire, signature } = await truth.signCreate(row.id);
-    await truth.send(wire);
-    await until('it is there', async () => (await truth.status(signature)).status === 'confirmed');
-    odd('getAccountInfo', () => ({ result }));
-    expect(await client.read(row.id, 2n)).toEqual({ status: 'found', fields: null });
-    // One that is asked at no slot may show what was earlier.
-    if (result === null || !('context' in result) || result.context.slot > 1)
-      expect((await client.survey(row.id, { created: false, confirmed: null })).account.status).toBe('found');
-  });
-});
-
-describe('a refusal of one endpoint', () => {
-  test.each([
-    ['of a method that it lacks', 'getLatestBlockhash', { code: -32601, message: 'Method not found' }],
-    [
-      'of a blockhash that it does not know yet',
-      'sendTransaction',
-      { code: -32002, message: 'Transaction simulation failed', data: { err: 'BlockhashNotFound', logs: [] } },
-    ],
-  ])('%s is not that of the ledger', async (_, method, error) => {
-    odd(method, () => ({ error }));
-    const anchoring = await fixture.start({ ledger: client });
-    expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject({ version: 1 });
-  });
-});
 
 describe('a transaction in flight', () => {
   test('that one endpoint calls processed for ever is asked for at another', async () => {
@@ -174,6 +48,23 @@ describe('a transaction in flight', () => {
     await passBlocks(310);
     expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 2 });
     expect((await anchoring.stats()).failures).toBe(0);
+  });
+
+  test('is not left to an endpoint that stands still while the other one is away', async () => {
+    const slot = await height();
+    odd('getEpochInfo', () => ({ result: { absoluteSlot: slot, blockHeight: slot } }));
+    const away: Part = { error: { code: -32005, message: 'Too many requests' } };
+    let isAway = true;
+    odd('getEpochInfo', ({ path }) => (path === '/sound' && isAway ? away : null), true);
+    let now = 0;
+    const patient = await newClient(undefined, () => now);
+    expect(await patient.finalizedBlock()).toMatchObject({ slot: BigInt(slot), missing: 1 });
+    now += 30_001;
+    await expect(patient.finalizedBlock()).rejects.toThrow(LedgerUnreachableError);
+    isAway = false;
+    now += 30_001;
+    await passBlocks(1);
+    expect((await patient.finalizedBlock()).slot).toBeGreaterThan(BigInt(slot));
   });
 
   test('is not lost to one height that is none', async () => {
@@ -239,8 +130,7 @@ describe('an account as it was long ago', () => {
     await anchored();
     const slot = await height();
     const value = await rawAccount();
-    cut = await fixture.commit(row);
-    await putBack(await anchored());
+    await putBack(await anchored(await fixture.commit(row)));
     let missed = 0;
     odd('getAccountInfo', () => ({ result: { context: { slot }, value } }));
     odd(
@@ -311,6 +201,33 @@ describe('an account as it was long ago', () => {
     expect(answered).toBe(last);
   });
 
+  test('halts nothing where the only endpoint shows it once', async () => {
+    await anchored();
+    const slot = await height();
+    const value = await rawAccount();
+    await putBack(await anchored(await fixture.commit(row)));
+    let looks = 0;
+    const stale = () => {
+      looks += 1;
+      return looks > 1 ? null : { result: { context: { slot }, value } };
+    };
+    odd('getAccountInfo', stale, true);
+    const anchoring = await fixture.start({ ledger: await newClient(['/sound']) });
+    expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
+  });
+
+  test('of another program is not believed while another endpoint does not answer', async () => {
+    await anchored();
+    const value = { ...(await rawAccount()), data: ['', 'base64'] };
+    odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value } }));
+    const away: Part = { error: { code: -32005, message: 'Too many requests' } };
+    odd('getAccountInfo', ({ path }) => (path === '/sound' ? away : null), true);
+    await expect(client.survey(row.id, (await stored())!)).rejects.toThrow(LedgerUnreachableError);
+    const nothing = { created: true, confirmed: null };
+    odd('getAccountInfo', () => ({ result: { context: { slot: 1 }, value: null } }));
+    await expect(client.survey(row.id, nothing)).rejects.toThrow(LedgerUnreachableError);
+  });
+
   test('is nothing that verify goes by', async () => {
     await anchored();
     const other = await AnchoringFixture.open();
@@ -344,9 +261,9 @@ describe('an account as it was long ago', () => {
     const slot = await height();
     const value = await rawAccount();
     const signatures = await rpc<unknown>(relay.ledgerUrl, 'getSignaturesForAddress', [await client.address(row.id)]);
-    cut = await fixture.commit(row);
-    const { signature } = (await anchored()).confirmed!;
-    await putBack({ ...older, wanted: cut });
+    const newest = await fixture.commit(row);
+    const { signature } = (await anchored(newest)).confirmed!;
+    await putBack({ ...older, wanted: newest });
     odd('getAccountInfo', () => ({ result: { context: { slot }, value } }));
     odd('getSignaturesForAddress', ({ params }) =>
       (params[1]?.minContextSlot ?? 0) > slot

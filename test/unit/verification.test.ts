@@ -319,6 +319,18 @@ describe('neither', () => {
     expect(await world.verify()).toMatchObject({ state: 'mismatch' });
   });
 
+  test.each([
+    [1, 2],
+    [3, 1],
+  ])('a pause of anchoring does not excuse what is stored at %d and %d being no newer', async (...committed) => {
+    world.onSubmit = () => 'pending';
+    world.row = row({ lapsed: [collectionRoot(cut(2, 2))], wanted: cut(3, 2) });
+    world.onChain = found(cut(2, 2));
+    world.committed = committed;
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'mismatch' });
+  });
+
   test('unreachable when nothing contradicts and the ledger is down', async () => {
     world.onChain = elsewhere('unreachable');
     world.onSubmit = () => {

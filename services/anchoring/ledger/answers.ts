@@ -2,11 +2,17 @@
  * What one endpoint is asked, and what counts as its answer: nothing that no node would say does, and another endpoint is asked then.
  * Every function throws EndpointError for such an answer, and what web3.js throws.
  */
-import type { Address, Signature } from '@solana/web3.js';
+import {
+  type Address,
+  type Base64EncodedWireTransaction,
+  isAddress,
+  type Signature,
+  type SolanaError,
+} from '@solana/web3.js';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
-import type { Rpc } from './rpc-pool.ts';
+import { isAnswer, type Rpc } from './rpc-pool.ts';
 
 /** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
 export const COMMITMENT = 'confirmed';
@@ -85,8 +91,56 @@ export async function newestSignatureOf(
   return newest?.signature ?? null;
 }
 
+/** Null when the endpoint took a transaction's bytes (base64), or the ledger has them, else why it refused them. */
+export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
+  const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;
+  try {
+    const taken = await rpc.sendTransaction(wire as Base64EncodedWireTransaction, options).send({ abortSignal });
+    demand(typeof taken === 'string', 'whether it took a transaction');
+    return null;
+  } catch (error) {
+    if (!isAnswer(error)) throw error;
+    const reason = reasonOf(error);
+    return /already been processed/.test(reason) ? null : reason;
+  }
+}
+
+/** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */
+function reasonOf({ cause, context, message }: SolanaError): string {
+  if (cause instanceof Error) return cause.message;
+  return '__serverMessage' in context ? String(context.__serverMessage) : message;
+}
+
+/** The newest confirmed blockhash, at a slot not before `atSlot`. */
+export async function blockhashAt(rpc: Rpc, abortSignal: AbortSignal, atSlot: bigint) {
+  const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
+  const slot = slotOf(answer, atSlot);
+  const { value } = answer;
+  demand(isObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
+  demand(typeof value.lastValidBlockHeight === 'bigint', 'how long its blockhash is valid');
+  return { slot, blockhash: value.blockhash, lastValidBlockHeight: value.lastValidBlockHeight };
+}
+
+/** What an account of this size must hold for good, in lamports. */
+export async function rentAt(rpc: Rpc, abortSignal: AbortSignal, bytes: number): Promise<bigint> {
+  const rent = await rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal });
+  demand(typeof rent === 'bigint', 'the rent of an account');
+  return rent;
+}
+
+/** What was paid in recent blocks to be taken first, in micro-lamports per compute unit. */
+export async function feesAt(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint[]> {
+  const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });
+  const what = 'what others paid';
+  demand(Array.isArray(recent), what);
+  return recent.map((each: unknown) => {
+    demand(isObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);
+    return each.prioritizationFee;
+  });
+}
+
 /** The slot of an answer. */
-export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
+function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
   const slot: unknown = isObject(answer) && isObject(answer.context) ? answer.context.slot : null;
   demand(typeof slot === 'bigint', 'what slot it has come to');
   if (slot < atSlot) throw new EndpointError(`The endpoint has not come to slot ${atSlot} yet.`);

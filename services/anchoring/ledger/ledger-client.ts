@@ -1,7 +1,6 @@
 import {
   type Address,
   appendTransactionMessageInstructions,
-  type Base64EncodedWireTransaction,
   createTransactionMessage,
   getBase64EncodedWireTransaction,
   getSignatureFromTransaction,
@@ -10,7 +9,6 @@ import {
   lamports,
   pipe,
   type Signature,
-  type SolanaError,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
@@ -23,6 +21,7 @@ import {
   COMMITMENT,
   type FinalizedBlock,
   finalizedBlock,
+  handTo,
   newestSignatureOf,
   type TransactionStatus,
 } from './answers.ts';
@@ -33,8 +32,9 @@ import {
   createInstructions,
   updateInstructions,
 } from './collection-account.ts';
+import { EndpointError } from './http-transport.ts';
 import { PriorityFee } from './priority-fee.ts';
-import { isAnswer, LedgerUnreachableError, type RpcPool } from './rpc-pool.ts';
+import { LedgerUnreachableError, type Rpc, type RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses } from './signature-statuses.ts';
 import { blockhash, rentOf } from './signing-terms.ts';
 
@@ -58,6 +58,11 @@ export const NOTHING: Believed = { created: false, confirmed: null };
 
 /** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
+/** A block takes 0.4 s as a rule. */
+const STANDSTILL_MAX_MS = 30_000;
+/** What an account must hold changes with the ledger's software, if ever. */
+const RENT_KEEP_MS = 600_000;
+
 /** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
   readonly authority: string;
@@ -66,7 +71,9 @@ export class LedgerClient {
   readonly #priorityFee: PriorityFee;
   readonly #statuses: SignatureStatuses;
   readonly #nowMs: () => number;
-  #rent: { bytes: number; lamports: bigint } | null = null;
+  /** Since when an endpoint shows the slot that it shows. */
+  readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
+  #rent: { bytes: number; lamports: bigint; atMs: number } | null = null;
   #finalized: { asked: ReturnType<LedgerClient['finalizedBlock']>; atMs: number } | null = null;
 
   constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
@@ -90,15 +97,17 @@ export class LedgerClient {
   }
 
   /**
-   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError also where that one shows less than is believed, and another one
-   * does not answer, which may have come further.
+   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError also where that one does not bear out what is believed, and another
+   * one does not answer, which may have come further.
    */
   async survey(collectionId: string, believed: Believed): Promise<AccountView> {
     const asked = await this.#asked(collectionId, 0n);
-    const { answers, missing } = await this.#pool.callEach((rpc, abortSignal) => accountAt(rpc, abortSignal, asked));
-    const view = furthest(answers);
-    if (missing > 0 && showsLess(view.account, believed))
-      throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.');
+    const { answers, missing, cause } = await this.#pool.callEach((rpc, abortSignal) =>
+      accountAt(rpc, abortSignal, asked),
+    );
+    const view = furthest(answers, cause);
+    if (missing > 0 && !bearsOut(view.account, believed))
+      throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.', { cause });
     return view;
   }
 
@@ -119,27 +128,18 @@ export class LedgerClient {
     return this.#sign(closeInstructions(this.#signer, mint, await this.#priorityFee.microLamports()));
   }
 
-  /** Hands the bytes to the ledger. Null when it took them (now or before), else why it refused them: it may still take them later, so that its status and the height decide. */
+  /**
+   * Hands the bytes to every endpoint: one that takes them need not hand them on. Null when the ledger took them (now or before), else why it refused them: it may
+   * still take them later, so that its status and the height decide.
+   */
   async send(wire: string): Promise<string | null> {
-    try {
-      await this.#pool.call((rpc, abortSignal) =>
-        rpc
-          .sendTransaction(wire as Base64EncodedWireTransaction, {
-            encoding: 'base64',
-            preflightCommitment: COMMITMENT,
-            maxRetries: 0n,
-          })
-          .send({ abortSignal }),
-      );
-      return null;
-    } catch (error) {
-      if (!isAnswer(error)) throw error;
-      const reason = reasonOf(error);
-      return /already been processed/.test(reason) ? null : reason;
-    }
+    const { answers, cause } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
+    const [first] = answers;
+    if (first === undefined) throw unreachable(cause);
+    return answers.includes(null) ? null : first;
   }
 
-  /** As a node knows it that has seen the slot. */
+  /** As a node knows it that has come to the slot. */
   status(signature: string, atSlot = 0n): Promise<TransactionStatus> {
     return this.#statuses.of(signature, atSlot);
   }
@@ -161,8 +161,21 @@ export class LedgerClient {
   }
 
   async #askFinalizedBlock() {
-    const { answers, missing } = await this.#pool.callEach(finalizedBlock);
-    return { ...furthest(answers), missing };
+    const { answers, missing, cause } = await this.#pool.callEach(async (rpc, abortSignal) => {
+      const block = await finalizedBlock(rpc, abortSignal);
+      this.#demandProgress(rpc, block.slot);
+      return block;
+    });
+    return { ...furthest(answers, cause), missing };
+  }
+
+  /** An endpoint that follows the ledger no more must not pass for the newest one while the others are slow or away. */
+  #demandProgress(rpc: Rpc, slot: bigint): void {
+    const nowMs = this.#nowMs();
+    const before = this.#progress.get(rpc);
+    if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
+    else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)
+      throw new EndpointError('The endpoint has stood still for too long.');
   }
 
   /** Signature of the newest successful transaction that named the collection's account, as a node knows it that has come to the slot; null when it knows none. */
@@ -196,13 +209,15 @@ export class LedgerClient {
   }
 
   async #rentOf(bytes: number): Promise<bigint> {
-    if (this.#rent?.bytes !== bytes) this.#rent = { bytes, lamports: await rentOf(this.#pool, bytes) };
+    const nowMs = this.#nowMs();
+    if (this.#rent?.bytes !== bytes || nowMs - this.#rent.atMs > RENT_KEEP_MS)
+      this.#rent = { bytes, lamports: await rentOf(this.#pool, bytes), atMs: nowMs };
     return this.#rent.lamports;
   }
 
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
     // The blockhash right before signing: from then on the transaction ages.
-    const lifetime = await blockhash(this.#pool, (await this.finalizedBlock()).height);
+    const lifetime = await blockhash(this.#pool, await this.finalizedBlock());
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),
       (empty) => setTransactionMessageFeePayerSigner(this.#signer, empty),
@@ -219,23 +234,20 @@ export class LedgerClient {
   }
 }
 
-function furthest<T extends { slot: bigint }>(answers: T[]): T {
+function furthest<T extends { slot: bigint }>(answers: T[], cause: unknown): T {
   const [first, ...others] = answers;
-  if (first === undefined) throw new LedgerUnreachableError('No ledger endpoint can be reached.');
+  if (first === undefined) throw unreachable(cause);
   return others.reduce((best, each) => (each.slot > best.slot ? each : best), first);
 }
 
-/** As an endpoint would that is behind. */
-function showsLess(account: AccountState, { created, confirmed }: Believed): boolean {
-  if (account.status === 'absent') return created || confirmed !== null;
-  return account.status === 'found' && (account.fields?.version ?? 0) < (confirmed?.version ?? 0);
+/** Whether an account is what is believed, or further. */
+function bearsOut(account: AccountState, { created, confirmed }: Believed): boolean {
+  if (account.status !== 'found') return account.status === 'absent' && !created && confirmed === null;
+  return (account.fields?.version ?? 0) >= (confirmed?.version ?? 0);
 }
 
-/** Of a failed preflight the cause says why, of a wrong request the ledger's own words. */
-function reasonOf({ cause, context, message }: SolanaError): string {
-  if (cause instanceof Error) return cause.message;
-  return '__serverMessage' in context ? String(context.__serverMessage) : message;
-}
+const unreachable = (cause: unknown): LedgerUnreachableError =>
+  new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
 
 interface AirdropRpc {
   requestAirdrop(

@@ -1,3 +1,4 @@
+import { feesAt } from './answers.ts';
 import type { RpcPool } from './rpc-pool.ts';
 
 const KEEP_MS = 10_000;
@@ -17,12 +18,8 @@ export class PriorityFee {
 
   async microLamports(): Promise<bigint> {
     if (!this.#known || this.#nowMs() - this.#known.atMs > KEEP_MS) {
-      const recent = await this.#pool.call((rpc, abortSignal) =>
-        rpc.getRecentPrioritizationFees().send({ abortSignal }),
-      );
-      const fees = recent
-        .map(({ prioritizationFee }) => prioritizationFee)
-        .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+      const recent = await this.#pool.call(feesAt);
+      const fees = recent.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
       const fee = fees[Math.floor(fees.length * 0.75)] ?? 0n;
       this.#known = { microLamports: fee < MAX_MICRO_LAMPORTS ? fee : MAX_MICRO_LAMPORTS, atMs: this.#nowMs() };
     }

@@ -64,8 +64,16 @@ export class RpcPool {
   readonly #closed = new AbortController();
   readonly #limiter: RateLimiter;
 
+  readonly #lateMs: number;
+
   /** `rate` is that of calls to all endpoints together; by default what suits them. */
-  constructor(endpoints: RpcEndpoints, nowMs: () => number, rate = endpoints.embedded ? EMBEDDED_RATE : RATE) {
+  constructor(
+    endpoints: RpcEndpoints,
+    nowMs: () => number,
+    rate = endpoints.embedded ? EMBEDDED_RATE : RATE,
+    lateMs = LATE_MS,
+  ) {
+    this.#lateMs = lateMs;
     this.#limiter = new RateLimiter(rate, nowMs);
     this.#endpoints = endpoints;
     this.#nowMs = nowMs;
@@ -96,23 +104,28 @@ export class RpcPool {
 
   /**
    * Makes one call to each endpoint, and waits for none much longer than for the first; those that failed of late are left out for a while. `missing` are the endpoints
-   * without an answer.
+   * without an answer, `cause` why one of them has none.
    */
-  async callEach<T>(send: Send<T>): Promise<{ answers: T[]; missing: number }> {
+  async callEach<T>(send: Send<T>): Promise<{ answers: T[]; missing: number; cause: unknown }> {
     const all = this.#all();
     const now = this.#nowMs();
     const ready = all.filter(({ pausedUntilMs }) => pausedUntilMs <= now);
     const answers: T[] = [];
+    let cause: unknown;
     const late = new AbortController();
     let timer: NodeJS.Timeout | undefined;
-    const asked = (ready.length > 0 ? ready : all).map(async (endpoint) => {
-      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) return;
-      answers.push(await this.#try(endpoint, (rpc, signal) => send(rpc, AbortSignal.any([signal, late.signal]))));
-      timer ??= setTimeout(() => late.abort(), LATE_MS);
-    });
-    await Promise.allSettled(asked);
+    const ask = async (endpoint: Endpoint): Promise<void> => {
+      try {
+        if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) return;
+        answers.push(await this.#try(endpoint, send, late.signal));
+        timer ??= setTimeout(() => late.abort(), this.#lateMs);
+      } catch (error) {
+        cause = error;
+      }
+    };
+    await Promise.all((ready.length > 0 ? ready : all).map(ask));
     clearTimeout(timer);
-    return { answers, missing: all.length - answers.length };
+    return { answers, missing: all.length - answers.length, cause };
   }
 
   /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
@@ -120,18 +133,18 @@ export class RpcPool {
     this.#closed.abort();
   }
 
-  /** Keeps account of whether the endpoint works. */
-  async #try<T>(endpoint: Endpoint, send: Send<T>): Promise<T> {
+  /** Keeps account of whether the endpoint works; to be late is no failure. */
+  async #try<T>(endpoint: Endpoint, send: Send<T>, late: AbortSignal | null = null): Promise<T> {
     const { failures } = endpoint;
     if (failures > 0) endpoint.probes += 1;
     try {
-      const answer = await this.#ask(endpoint, send);
+      const answer = await this.#ask(endpoint, send, late);
       endpoint.failures = 0;
       endpoint.pausedUntilMs = 0;
       return answer;
     } catch (error) {
       // Calls that were under way at the same time failed for one reason.
-      if (!isAnswer(error) && endpoint.failures === failures) {
+      if (!isAnswer(error) && !late?.aborted && endpoint.failures === failures) {
         endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
         endpoint.failures += 1;
       }
@@ -141,8 +154,10 @@ export class RpcPool {
     }
   }
 
-  async #ask<T>({ rpc }: Endpoint, send: Send<T>): Promise<T> {
-    const signal = AbortSignal.any([AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal]);
+  async #ask<T>({ rpc }: Endpoint, send: Send<T>, late: AbortSignal | null): Promise<T> {
+    // In one go: a signal that is made of one that was made of others is never given back.
+    const ends = [AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal];
+    const signal = AbortSignal.any(late ? [...ends, late] : ends);
     try {
       return await send(rpc, signal);
     } catch (error) {
