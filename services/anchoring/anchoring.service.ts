@@ -17,7 +17,7 @@ import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
 import { Lapsing } from './lapsing.ts';
 import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
-import { LedgerClient, NOTHING } from './ledger/ledger-client.ts';
+import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { type SealedAnchors, sealed, sealKeyOf } from './row-seal.ts';
 
@@ -54,7 +54,7 @@ export default function anchoringService(
   async function onChain(ledger: LedgerClient, collectionId: string): Promise<OnChain> {
     const address = await ledger.address(collectionId);
     const where = { address, explorerUrl: link('address', address) };
-    const believed = (await anchors.get(collectionId)) ?? NOTHING;
+    const believed = await anchors.get(collectionId);
     try {
       const { account } = await ledger.survey(collectionId, believed);
       if (account.status === 'absent') return { status: 'absent', reason: 'The account does not exist.', ...where };

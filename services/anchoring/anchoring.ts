@@ -18,7 +18,7 @@ import type { Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { Decisions } from './decisions.ts';
-import { type LedgerClient, NOTHING } from './ledger/ledger-client.ts';
+import type { LedgerClient } from './ledger/ledger-client.ts';
 import { Members } from './members.ts';
 import { Outbox, type OutboxContext, type OutboxStep } from './outbox.ts';
 import { Receipts } from './receipts.ts';
@@ -162,7 +162,7 @@ export class Anchoring {
   /** What the ledger shows of a collection now, for `resume`. Throws LedgerUnreachableError, the ledger's own errors, or StoreError. */
   async shown(collectionId: string): Promise<string> {
     const { ledger, store } = this.#options;
-    const believed = (await store.anchors.get(collectionId)) ?? NOTHING;
+    const believed = await store.anchors.get(collectionId);
     return shownBy((await ledger.survey(collectionId, believed)).account);
   }
 

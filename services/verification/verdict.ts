@@ -94,8 +94,11 @@ function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: Collecti
       `The ledger holds version ${chain.version}, older than version ${row.confirmed.version} confirmed before.`,
     );
   }
-  if (cut === null && isPutUpWith(chain, row, computed)) return waiting(computed, chain);
-  if (cut === null) return mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
+  if (cut === null) {
+    return isPutUpWith(chain, row, computed)
+      ? waiting(computed, chain)
+      : mismatch(`The ledger holds version ${chain.version}, which this service did not anchor.`);
+  }
   const anchored = collectionRoot(cut);
   if (!isSameRoot(anchored, chain)) {
     return mismatch(`The ledger holds another root for version ${chain.version} than the one this service recorded.`);

@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/web3.js';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { PriorityFee } from '../../services/anchoring/ledger/priority-fee.ts';
 import { LedgerUnreachableError, RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
+import { priorityFee } from '../../services/anchoring/ledger/signing-terms.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';
@@ -79,6 +79,6 @@ describe('what the ledger costs is believed up to a bound', () => {
     [[], 0n],
   ])('of fees of %j %d micro-lamports are paid', async (fees, paid) => {
     lie('getRecentPrioritizationFees', () => fees.map((prioritizationFee, slot) => ({ slot, prioritizationFee })));
-    expect(await new PriorityFee(poolOf(relay.url), nowMs).microLamports()).toBe(paid);
+    expect(await poolOf(relay.url).call(priorityFee)).toBe(paid);
   });
 });

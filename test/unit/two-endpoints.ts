@@ -11,7 +11,6 @@ import { LedgerRelay } from '../support/ledger-relay.ts';
 import { AnchoringFixture, rpc, SILENT } from './anchoring-fixture.ts';
 
 export const WAIT_MS = 30_000;
-const LONG_AGO = new Date(0).toISOString();
 const nowMs = () => SYSTEM_CLOCK.monotonicMs();
 
 export let fixture: AnchoringFixture;
@@ -33,6 +32,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   relay.intercept = null;
+  relay.rewrite = null;
   await fixture.stop();
 });
 afterAll(async () => {
@@ -62,11 +62,17 @@ export async function anchored(newest = cut): Promise<AnchorRow> {
   await anchoring.stop();
   return (await stored())!;
 }
-/** Puts the row back as somebody else left it, long ago. */
+/** Puts the row back as somebody else left it. */
 export async function putBack(older: AnchorRow): Promise<void> {
   const { revision, epoch } = (await stored())!;
-  const confirmed = older.confirmed && { ...older.confirmed, confirmedAt: LONG_AGO };
-  await fixture.store.anchors.put({ ...older, confirmed, revision: revision + 1, epoch: epoch + 1 });
+  await fixture.store.anchors.put({ ...older, revision: revision + 1, epoch: epoch + 1 });
+}
+
+/** The collection's account as it is now, to be answered later. */
+export async function shownNow(): Promise<() => Part> {
+  const slot = await height();
+  const value = await rawAccount();
+  return () => ({ result: { context: { slot }, value } });
 }
 
 type Params = [string[] & string, { minContextSlot?: number }?];
@@ -90,4 +96,10 @@ export function odd(
     if (part !== null) return JSON.stringify({ jsonrpc: '2.0', id: asked.id, ...part });
     return before?.(passing) ?? passing.forward();
   };
+}
+
+/** The sound endpoint does not answer a method as long as this says so. */
+export function away(method: string, isAway: () => boolean): void {
+  const error = { code: -32005, message: 'Too many requests' };
+  odd(method, ({ path }) => (path === '/sound' && isAway() ? { error } : null), true);
 }

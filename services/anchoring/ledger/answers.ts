@@ -2,13 +2,7 @@
  * What one endpoint is asked, and what counts as its answer: nothing that no node would say does, and another endpoint is asked then.
  * Every function throws EndpointError for such an answer, and what web3.js throws.
  */
-import {
-  type Address,
-  type Base64EncodedWireTransaction,
-  isAddress,
-  type Signature,
-  type SolanaError,
-} from '@solana/web3.js';
+import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
@@ -111,36 +105,15 @@ function reasonOf({ cause, context, message }: SolanaError): string {
   return '__serverMessage' in context ? String(context.__serverMessage) : message;
 }
 
-/** The newest confirmed blockhash, at a slot not before `atSlot`. */
-export async function blockhashAt(rpc: Rpc, abortSignal: AbortSignal, atSlot: bigint) {
-  const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
-  const slot = slotOf(answer, atSlot);
-  const { value } = answer;
-  demand(isObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
-  demand(typeof value.lastValidBlockHeight === 'bigint', 'how long its blockhash is valid');
-  return { slot, blockhash: value.blockhash, lastValidBlockHeight: value.lastValidBlockHeight };
+/** What a wallet holds, in lamports. */
+export async function balanceOf(rpc: Rpc, abortSignal: AbortSignal, address: Address): Promise<bigint> {
+  const { value } = await rpc.getBalance(address, { commitment: COMMITMENT }).send({ abortSignal });
+  demand(typeof value === 'bigint', 'what a wallet holds');
+  return value;
 }
 
-/** What an account of this size must hold for good, in lamports. */
-export async function rentAt(rpc: Rpc, abortSignal: AbortSignal, bytes: number): Promise<bigint> {
-  const rent = await rpc.getMinimumBalanceForRentExemption(BigInt(bytes)).send({ abortSignal });
-  demand(typeof rent === 'bigint', 'the rent of an account');
-  return rent;
-}
-
-/** What was paid in recent blocks to be taken first, in micro-lamports per compute unit. */
-export async function feesAt(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint[]> {
-  const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });
-  const what = 'what others paid';
-  demand(Array.isArray(recent), what);
-  return recent.map((each: unknown) => {
-    demand(isObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);
-    return each.prioritizationFee;
-  });
-}
-
-/** The slot of an answer. */
-function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
+/** The slot of an answer, `atSlot` or later. */
+export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
   const slot: unknown = isObject(answer) && isObject(answer.context) ? answer.context.slot : null;
   demand(typeof slot === 'bigint', 'what slot it has come to');
   if (slot < atSlot) throw new EndpointError(`The endpoint has not come to slot ${atSlot} yet.`);
@@ -165,9 +138,10 @@ function statusOf(found: unknown): TransactionStatus {
   return { status: 'failed', reason };
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
+export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function demand(isSaid: boolean, what: string): asserts isSaid {
+/** Throws EndpointError where the endpoint does not say what was asked. */
+export function demand(isSaid: boolean, what: string): asserts isSaid {
   if (!isSaid) throw new EndpointError(`The endpoint does not say ${what}.`);
 }

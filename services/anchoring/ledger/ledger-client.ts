@@ -18,7 +18,7 @@ import {
   type AccountState,
   type AccountView,
   accountAt,
-  COMMITMENT,
+  balanceOf,
   type FinalizedBlock,
   finalizedBlock,
   handTo,
@@ -33,10 +33,10 @@ import {
   updateInstructions,
 } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
-import { PriorityFee } from './priority-fee.ts';
+import { Kept } from './kept.ts';
 import { LedgerUnreachableError, type Rpc, type RpcPool } from './rpc-pool.ts';
 import { SignatureStatuses } from './signature-statuses.ts';
-import { blockhash, rentOf } from './signing-terms.ts';
+import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
 export interface SignedTransaction {
@@ -53,28 +53,31 @@ export interface Believed {
   confirmed: { version: number } | null;
 }
 
-/** What is believed of the account of a collection that has no row. */
-export const NOTHING: Believed = { created: false, confirmed: null };
+/** Of the account of a collection that has no row. */
+const NOTHING: Believed = { created: false, confirmed: null };
 
 /** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
 const FINALIZED_MAX_AGE_MS = 500;
 /** A block takes 0.4 s as a rule. */
 const STANDSTILL_MAX_MS = 30_000;
 /** What an account must hold changes with the ledger's software, if ever. */
-const RENT_KEEP_MS = 600_000;
+const RENT_MAX_AGE_MS = 600_000;
+const FEE_MAX_AGE_MS = 10_000;
 
 /** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
 export class LedgerClient {
   readonly authority: string;
   readonly #pool: RpcPool;
   readonly #signer: KeyPairSigner;
-  readonly #priorityFee: PriorityFee;
   readonly #statuses: SignatureStatuses;
   readonly #nowMs: () => number;
   /** Since when an endpoint shows the slot that it shows. */
   readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
-  #rent: { bytes: number; lamports: bigint; atMs: number } | null = null;
-  #finalized: { asked: ReturnType<LedgerClient['finalizedBlock']>; atMs: number } | null = null;
+  readonly #finalized: Kept<FinalizedBlock & { missing: number }>;
+  /** In lamports. */
+  readonly #rent: Kept<bigint>;
+  /** In micro-lamports per compute unit. */
+  readonly #fee: Kept<bigint>;
 
   constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
     this.#pool = pool;
@@ -82,7 +85,11 @@ export class LedgerClient {
     this.#statuses = new SignatureStatuses(pool);
     this.#signer = signer;
     this.authority = signer.address;
-    this.#priorityFee = new PriorityFee(pool, nowMs);
+    this.#finalized = new Kept(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, nowMs);
+    // Every collection's account has the same size; any address does to tell it.
+    const bytes = accountBytes(signer.address, signer.address);
+    this.#rent = new Kept(() => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)), RENT_MAX_AGE_MS, nowMs);
+    this.#fee = new Kept(() => pool.call(priorityFee), FEE_MAX_AGE_MS, nowMs);
   }
 
   /** Base58. Needs no connection. */
@@ -98,34 +105,33 @@ export class LedgerClient {
 
   /**
    * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError also where that one does not bear out what is believed, and another
-   * one does not answer, which may have come further.
+   * one does not answer, which may have come further. Null: nothing is believed.
    */
-  async survey(collectionId: string, believed: Believed): Promise<AccountView> {
+  async survey(collectionId: string, believed: Believed | null): Promise<AccountView> {
     const asked = await this.#asked(collectionId, 0n);
     const { answers, missing, cause } = await this.#pool.callEach((rpc, abortSignal) =>
       accountAt(rpc, abortSignal, asked),
     );
-    const view = furthest(answers, cause);
-    if (missing > 0 && !bearsOut(view.account, believed))
+    const view = furthest(answers);
+    if (missing > 0 && !bearsOut(view.account, believed ?? NOTHING))
       throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.', { cause });
     return view;
   }
 
   async signCreate(collectionId: string): Promise<SignedTransaction> {
     const mint = await this.#mint(collectionId);
-    const rent = await this.#rentOf(accountBytes(this.#signer.address, mint));
-    const fee = await this.#priorityFee.microLamports();
-    return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, fee));
+    const rent = await this.#rent.get();
+    return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, await this.#fee.get()));
   }
 
   async signUpdate(collectionId: string, fields: CollectionRoot): Promise<SignedTransaction> {
     const mint = await this.#mint(collectionId);
-    return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#priorityFee.microLamports()));
+    return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#fee.get()));
   }
 
   async signClose(collectionId: string): Promise<SignedTransaction> {
     const mint = await this.#mint(collectionId);
-    return this.#sign(closeInstructions(this.#signer, mint, await this.#priorityFee.microLamports()));
+    return this.#sign(closeInstructions(this.#signer, mint, await this.#fee.get()));
   }
 
   /**
@@ -133,10 +139,8 @@ export class LedgerClient {
    * still take them later, so that its status and the height decide.
    */
   async send(wire: string): Promise<string | null> {
-    const { answers, cause } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
-    const [first] = answers;
-    if (first === undefined) throw unreachable(cause);
-    return answers.includes(null) ? null : first;
+    const { answers } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
+    return answers.includes(null) ? null : answers[0];
   }
 
   /** As a node knows it that has come to the slot. */
@@ -149,24 +153,16 @@ export class LedgerClient {
    * one did. An endpoint that is behind, or follows the ledger no more, does not count as long as another one answers.
    */
   finalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
-    const nowMs = this.#nowMs();
-    if (this.#finalized === null || nowMs - this.#finalized.atMs > FINALIZED_MAX_AGE_MS) {
-      const finalized = { asked: this.#askFinalizedBlock(), atMs: nowMs };
-      this.#finalized = finalized;
-      finalized.asked.catch(() => {
-        if (this.#finalized === finalized) this.#finalized = null;
-      });
-    }
-    return this.#finalized.asked;
+    return this.#finalized.get();
   }
 
-  async #askFinalizedBlock() {
-    const { answers, missing, cause } = await this.#pool.callEach(async (rpc, abortSignal) => {
+  async #askFinalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
+    const { answers, missing } = await this.#pool.callEach(async (rpc, abortSignal) => {
       const block = await finalizedBlock(rpc, abortSignal);
       this.#demandProgress(rpc, block.slot);
       return block;
     });
-    return { ...furthest(answers, cause), missing };
+    return { ...furthest(answers), missing };
   }
 
   /** An endpoint that follows the ledger no more must not pass for the newest one while the others are slow or away. */
@@ -185,11 +181,8 @@ export class LedgerClient {
   }
 
   /** The authority's balance in lamports. */
-  async balance(): Promise<bigint> {
-    const { value } = await this.#pool.call((rpc, abortSignal) =>
-      rpc.getBalance(this.#signer.address, { commitment: COMMITMENT }).send({ abortSignal }),
-    );
-    return value;
+  balance(): Promise<bigint> {
+    return this.#pool.call((rpc, abortSignal) => balanceOf(rpc, abortSignal, this.#signer.address));
   }
 
   /** Only the embedded ledger and test clusters give money away. */
@@ -208,16 +201,10 @@ export class LedgerClient {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
-  async #rentOf(bytes: number): Promise<bigint> {
-    const nowMs = this.#nowMs();
-    if (this.#rent?.bytes !== bytes || nowMs - this.#rent.atMs > RENT_KEEP_MS)
-      this.#rent = { bytes, lamports: await rentOf(this.#pool, bytes), atMs: nowMs };
-    return this.#rent.lamports;
-  }
-
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {
     // The blockhash right before signing: from then on the transaction ages.
-    const lifetime = await blockhash(this.#pool, await this.finalizedBlock());
+    const finalized = await this.finalizedBlock();
+    const lifetime = await this.#pool.call((rpc, abortSignal) => blockhash(rpc, abortSignal, finalized));
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),
       (empty) => setTransactionMessageFeePayerSigner(this.#signer, empty),
@@ -234,20 +221,14 @@ export class LedgerClient {
   }
 }
 
-function furthest<T extends { slot: bigint }>(answers: T[], cause: unknown): T {
-  const [first, ...others] = answers;
-  if (first === undefined) throw unreachable(cause);
-  return others.reduce((best, each) => (each.slot > best.slot ? each : best), first);
-}
+const furthest = <T extends { slot: bigint }>(answers: [T, ...T[]]): T =>
+  answers.reduce((best, each) => (each.slot > best.slot ? each : best));
 
 /** Whether an account is what is believed, or further. */
 function bearsOut(account: AccountState, { created, confirmed }: Believed): boolean {
   if (account.status !== 'found') return account.status === 'absent' && !created && confirmed === null;
   return (account.fields?.version ?? 0) >= (confirmed?.version ?? 0);
 }
-
-const unreachable = (cause: unknown): LedgerUnreachableError =>
-  new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
 
 interface AirdropRpc {
   requestAirdrop(

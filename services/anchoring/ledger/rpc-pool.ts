@@ -28,11 +28,14 @@ export interface RpcEndpoints {
 /** No endpoint gave an answer; the message names no URL, because URLs carry API keys. */
 export class LedgerUnreachableError extends Error {
   override name = 'LedgerUnreachableError';
+
+  constructor(message = 'No ledger endpoint can be reached.', options?: ErrorOptions) {
+    super(message, options);
+  }
 }
 
 const CALL_TIMEOUT_MS = 5_000;
 const TURN_MAX_MS = 5_000;
-/** So much later than the first of several to answer the others may do so. */
 const LATE_MS = 2_000;
 /** What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for a while then. */
 const RATE: Rate = { perSecond: 100, burst: 100 };
@@ -63,10 +66,9 @@ export class RpcPool {
   readonly #nowMs: () => number;
   readonly #closed = new AbortController();
   readonly #limiter: RateLimiter;
-
   readonly #lateMs: number;
 
-  /** `rate` is that of calls to all endpoints together; by default what suits them. */
+  /** `rate` is that of calls to all endpoints together, by default what suits them; `lateMs` is how much later than the first of several to answer the others may do so. */
   constructor(
     endpoints: RpcEndpoints,
     nowMs: () => number,
@@ -99,14 +101,14 @@ export class RpcPool {
         else cause = error;
       }
     }
-    throw refusal ?? new LedgerUnreachableError('No ledger endpoint can be reached.', { cause });
+    throw refusal ?? new LedgerUnreachableError(undefined, { cause });
   }
 
   /**
    * Makes one call to each endpoint, and waits for none much longer than for the first; those that failed of late are left out for a while. `missing` are the endpoints
-   * without an answer, `cause` why one of them has none.
+   * without an answer, `cause` why one of them has none. Throws LedgerUnreachableError when none answers.
    */
-  async callEach<T>(send: Send<T>): Promise<{ answers: T[]; missing: number; cause: unknown }> {
+  async callEach<T>(send: Send<T>): Promise<{ answers: [T, ...T[]]; missing: number; cause: unknown }> {
     const all = this.#all();
     const now = this.#nowMs();
     const ready = all.filter(({ pausedUntilMs }) => pausedUntilMs <= now);
@@ -125,7 +127,9 @@ export class RpcPool {
     };
     await Promise.all((ready.length > 0 ? ready : all).map(ask));
     clearTimeout(timer);
-    return { answers, missing: all.length - answers.length, cause };
+    const [first, ...others] = answers;
+    if (first === undefined) throw new LedgerUnreachableError(undefined, { cause });
+    return { answers: [first, ...others], missing: all.length - answers.length, cause };
   }
 
   /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
@@ -134,7 +138,7 @@ export class RpcPool {
   }
 
   /** Keeps account of whether the endpoint works; to be late is no failure. */
-  async #try<T>(endpoint: Endpoint, send: Send<T>, late: AbortSignal | null = null): Promise<T> {
+  async #try<T>(endpoint: Endpoint, send: Send<T>, late = this.#closed.signal): Promise<T> {
     const { failures } = endpoint;
     if (failures > 0) endpoint.probes += 1;
     try {
@@ -144,7 +148,7 @@ export class RpcPool {
       return answer;
     } catch (error) {
       // Calls that were under way at the same time failed for one reason.
-      if (!isAnswer(error) && !late?.aborted && endpoint.failures === failures) {
+      if (!isAnswer(error) && !late.aborted && endpoint.failures === failures) {
         endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
         endpoint.failures += 1;
       }
@@ -154,10 +158,9 @@ export class RpcPool {
     }
   }
 
-  async #ask<T>({ rpc }: Endpoint, send: Send<T>, late: AbortSignal | null): Promise<T> {
+  async #ask<T>({ rpc }: Endpoint, send: Send<T>, late: AbortSignal): Promise<T> {
     // In one go: a signal that is made of one that was made of others is never given back.
-    const ends = [AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal];
-    const signal = AbortSignal.any(late ? [...ends, late] : ends);
+    const signal = AbortSignal.any([AbortSignal.timeout(CALL_TIMEOUT_MS), this.#closed.signal, late]);
     try {
       return await send(rpc, signal);
     } catch (error) {
