@@ -113,16 +113,23 @@ export class ShardCalls {
     const patienceMs = reads || waitMs === undefined ? timeoutMs || INTERNAL_LIMITS.actionTimeoutMs : waitMs;
     const deadlineMs = SYSTEM_CLOCK.monotonicMs() + patienceMs;
     let answeredBy = '';
-    const ask = (nodeID: string, leftMs: number): Promise<unknown> => {
+    const ask = (nodeID: string, leftMs: number, asked: ShardParams): Promise<unknown> => {
       answeredBy = nodeID;
-      const asked = waitMs === undefined ? params : { ...params, waitMs: Math.min(waitMs, leftMs) };
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
       return next(action, asked, { ...options, nodeID, timeout });
     };
+    const askHolder = (nodeID: string, leftMs: number): Promise<unknown> => {
+      // Asked as for a strong read: a node that is asked for a copy does not open the shard.
+      const strong = params.eventual ? { ...params, eventual: false } : params;
+      return ask(nodeID, leftMs, waitMs === undefined ? strong : { ...strong, waitMs: Math.min(waitMs, leftMs) });
+    };
     const key = shardKey(shard.collectionId, shard.index);
-    const result =
-      (params.eventual ? await this.#fromCopy(key, shard.replicas ?? 0, deadlineMs, ask) : null) ??
-      (await this.#router.call({ shard: key, deadlineMs, reads, ask }));
+    const replicas = shard.replicas ?? 0;
+    const copied =
+      params.eventual && replicas > 0
+        ? await this.#fromCopy(key, replicas, deadlineMs, (nodeID, leftMs) => ask(nodeID, leftMs, params))
+        : null;
+    const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, ask: askHolder }));
     const field = CONTINUED[action];
     return field === undefined ? result : named(result, field, answeredBy);
   }
