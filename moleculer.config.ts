@@ -4,10 +4,13 @@ import type { Logger } from 'pino';
 import type { Config } from './lib/config.ts';
 import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { nodeName } from './lib/process/node-home.ts';
+import { SYSTEM_CLOCK } from './lib/runtime.ts';
 import { VERSION } from './lib/version.ts';
 import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
+import { isRepeatable } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
+import { LostCalls } from './mixins/transport/lost-calls.ts';
 import { SettledRequests } from './mixins/transport/settled-requests.ts';
 import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
 
@@ -63,6 +66,8 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const logger = new QuietStartLogger(log);
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
+  const lostCalls = new LostCalls({ log, nowMs: () => SYSTEM_CLOCK.monotonicMs(), isRepeatable });
+  if (transporter !== null) middlewares?.push(lostCalls.middleware);
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

@@ -1,9 +1,9 @@
 /**
  * Makes calls again that no node took, so that none fails while nodes stop and start.
  *
- * Promises: a call that the asked node refused because it does not run the service any more, or for which no node is known at the moment, goes to another node as soon as
+ * Promises: a call that the asked node refused because it does not run the service any more, that never came there (transport/lost-calls.ts), or for which no node is known at the moment, goes to another node as soon as
  * there is one. Nothing was done of such a call, so it may be made again whatever it does.
- * How it fails: after a few seconds, or when the caller's time is over, with the error of the last attempt. What is about a shard has a router of its own.
+ * How it fails: a few seconds after it was first refused, or when the caller's time is over, with the error of the last attempt. What is about a shard has a router of its own.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,17 +29,22 @@ export const unservedCalls: Middleware = {
       const name = typeof action === 'string' ? action : action.action.name;
       if (options.nodeID !== undefined || name.startsWith('shards.') || name.startsWith('$'))
         return next(action, params, options);
-      const patienceMs = Math.min(PATIENCE_MS, options.timeout || PATIENCE_MS);
-      const untilMs = performance.now() + patienceMs;
+      const untilMs = performance.now() + (options.timeout || Number.POSITIVE_INFINITY);
+      let patientUntilMs: number | null = null;
       let target = action;
+      let asked = options;
       for (let pauseMs = PAUSE_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
         try {
-          return await next(target, params, options);
+          return await next(target, params, asked);
         } catch (error) {
-          if (!isUnserved(error, name) || performance.now() + pauseMs > untilMs) throw error;
+          const nowMs = performance.now();
+          // That it was lost on the way may come out long after it was sent.
+          patientUntilMs ??= nowMs + PATIENCE_MS;
+          if (!isUnserved(error, name) || nowMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
         }
         await delay(pauseMs);
         target = name;
+        if (options.timeout) asked = { ...options, timeout: Math.max(1, untilMs - performance.now()) };
       }
     };
   },

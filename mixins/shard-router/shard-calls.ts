@@ -17,6 +17,11 @@ import { type Loss, ShardRouter } from './shard-router.ts';
 
 /** Calls that change what a shard holds: not asked twice when it is unknown whether they were done. */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.accept']);
+/** Calls that are made again when it is unknown what became of them. */
+const REPEATED = new Set([
+  ...['shards.query', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.countNew', 'shards.prove'],
+  ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.release', 'shards.stats'],
+]);
 /** The field by which a call goes on where an earlier one began. */
 const CONTINUED: Record<string, 'session' | 'rest'> = {
   'shards.recompute': 'session',
@@ -31,6 +36,9 @@ const CONTINUED: Record<string, 'session' | 'rest'> = {
 const COPY_MAX_MS = 2_000;
 /** Broadcast by a shard node that found another one dead: `{ node }`. */
 export const NODE_DEAD = 'shards.nodeDead';
+
+/** Whether a call changes nothing and is made again by its caller, or by the router, when its answer is lost. */
+export const isRepeatable = (action: string): boolean => REPEATED.has(action);
 
 interface CallOptions {
   nodeID?: string;
@@ -168,8 +176,14 @@ export class ShardCalls {
     const name = params[field] as string;
     const slash = name.lastIndexOf('/');
     const nodeID = name.slice(0, slash);
-    const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
-    return named(answer, field, nodeID);
+    try {
+      const answer = await next(action, { ...params, [field]: name.slice(slash + 1) }, { ...options, nodeID });
+      return named(answer, field, nodeID);
+    } catch (error) {
+      // A page that was lost is not kept any more: what was read of the shard is read anew.
+      if (action === 'shards.next' && lossOf(error) !== 'none') return null;
+      throw error;
+    }
   }
 
   /** Every node forgets the collection before its data go. */

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 export class TcpRelay {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  #isHolding = false;
   /** Sees what clients send, as it comes; `connection` counts the connections. */
   onSent: ((bytes: Buffer, connection: number) => void) | null = null;
   #connections = 0;
@@ -21,6 +22,7 @@ export class TcpRelay {
         [inner, outer],
       ] as const) {
         this.#sockets.add(one);
+        if (this.#isHolding) one.pause();
         one.on('error', () => other.destroy());
         one.on('close', () => {
           this.#sockets.delete(one);
@@ -43,9 +45,25 @@ export class TcpRelay {
     return `${address}:${port}`;
   }
 
+  /** Nothing passes any more, and nobody is told, until `release`. */
+  hold(): void {
+    this.#isHolding = true;
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  release(): void {
+    this.#isHolding = false;
+    for (const socket of this.#sockets) socket.resume();
+  }
+
+  /** Ends every connection, with all that was on its way. */
+  drop(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
   async stop(): Promise<void> {
     this.#server.close();
-    for (const socket of this.#sockets) socket.destroy();
+    this.drop();
     await once(this.#server, 'close');
   }
 }

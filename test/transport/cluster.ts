@@ -1,11 +1,12 @@
 import { hash, randomUUID } from 'node:crypto';
-import { type Context, Errors, ServiceBroker } from 'moleculer';
+import { type Context, Errors, type Middleware, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import type { Config } from '../../lib/config.ts';
 import { invalidArgument, ProvecError } from '../../lib/errors.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from '../../mixins/transport/transport-limits.ts';
+import type { Packet } from '../../mixins/transport/undelivered.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import { until } from '../support/until.ts';
 
@@ -26,6 +27,9 @@ export interface TestNode {
   metric(name: string): Promise<number>;
   stop(): Promise<void>;
 }
+
+/** `send` puts the packet on the wire; what is not sent is lost, and its sender does not know. */
+export type OnSend = (packet: Packet, send: () => Promise<void>) => Promise<void>;
 
 export const FAILURES: Record<string, () => unknown> = {
   provec: () =>
@@ -70,6 +74,14 @@ function nodeService(id: string, node: { runs: string[]; held: (() => void)[] })
   };
 }
 
+type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
+
+const wire =
+  (onSend: OnSend) =>
+  (next: Send): Send =>
+  async (topic, data, meta) =>
+    onSend(meta.packet, () => next(topic, data, meta));
+
 /** Nodes of one namespace of their own, to be stopped together. */
 export class Cluster {
   readonly nodes: TestNode[] = [];
@@ -81,7 +93,8 @@ export class Cluster {
     this.namespace = namespace;
   }
 
-  async start(id: string, limits: Partial<TransportLimits> = {}): Promise<TestNode> {
+  /** `onSend` sees each packet as it goes out, and hands it on, or not. */
+  async start(id: string, limits: Partial<TransportLimits> = {}, onSend: OnSend | null = null): Promise<TestNode> {
     const redis = this.#means.kind === 'redis' ? this.#means.url : null;
     const config: Pick<Config, 'nodeId' | 'transporter' | 'redisUrl' | 'dataDir'> = {
       nodeId: id,
@@ -93,16 +106,18 @@ export class Cluster {
     const held: (() => void)[] = [];
     const log: string[] = [];
     const metrics = new Metrics();
-    const broker = new ServiceBroker(
-      brokerOptions({
-        config,
-        log: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
-        metrics,
-        namespace: this.namespace,
-        limits: { ...TRANSPORT_LIMITS, ...limits },
-        tcpUrls: this.nodes.map((node) => `127.0.0.1:${node.port}/${node.id}`).join(','),
-      }),
-    );
+    const options = brokerOptions({
+      config,
+      log: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
+      metrics,
+      namespace: this.namespace,
+      limits: { ...TRANSPORT_LIMITS, ...limits },
+      tcpUrls: this.nodes.map((node) => `127.0.0.1:${node.port}/${node.id}`).join(','),
+    });
+    // The first is next to the wire.
+    if (onSend)
+      options.middlewares?.unshift({ name: 'OnSend', transporterSend: wire(onSend) } as unknown as Middleware);
+    const broker = new ServiceBroker(options);
     broker.createService(nodeService(id, { runs, held }));
     const node: TestNode = {
       id,

@@ -1,0 +1,207 @@
+/**
+ * Finds out what became of calls whose request or answer was lost between two nodes that count each
+ * other as connected.
+ *
+ * Redis hands a message to a connection and forgets it. A node that loses its connection, and has
+ * another one before the others miss its heartbeats (6 s), loses what was in the first, and nobody
+ * hears of it: the caller would wait until its own time is over. So a caller that has waited for a
+ * second asks the other node, once a second, for everything that it waits for there. The other node
+ * leaves alone what still runs, sends again what it has answered, and names what never came.
+ *
+ * Promises: a call that never came fails with an error that lets any node be asked instead, and
+ * does not run should it come later. An answer that was lost comes again, unless it is large, or of
+ * a call that may be made twice. Then, and when another process runs at the node by now, the call
+ * fails with an error that leaves its outcome open. Nothing runs twice because of it.
+ * How it fails: while the other node does not answer, calls wait, until it counts as gone.
+ */
+import { Errors, type Middleware, type ServiceBroker, type ServiceSchema, type Transit } from 'moleculer';
+import type { Logger } from 'pino';
+import { ReceivedCalls } from './received-calls.ts';
+import type { Packet } from './undelivered.ts';
+
+const ASK_AFTER_MS = 1_000;
+const LOOK_EVERY_MS = 500;
+const ASK_TIMEOUT_MS = 1_000;
+/** Calls that one node is asked for at once: those that wait longest. */
+const ASKED_MAX = 1_000;
+const REQUEST = 'REQ';
+const ANSWER = 'RES';
+const SERVICE = '$calls';
+const ASK = `${SERVICE}.statusOf`;
+
+type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
+type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
+
+interface AwaitedCall {
+  id: string;
+  action: string;
+  ageMs: number;
+}
+
+/** Of the calls that a node was asked for; of those that it does not name the answer is still to come. */
+interface CallStatuses {
+  /** The process that answers. */
+  instanceId: string;
+  /** Never came, and never run. */
+  lost: string[];
+  /** Did not come, or came and were answered; there is no answer any more. */
+  unknown: string[];
+}
+
+/** A request that was handed to the transporter. */
+interface SentCall {
+  node: string;
+  /** The process that ran there. */
+  instanceId: string | undefined;
+  begunMs: number;
+  /** Null while it is being sent. */
+  sentMs: number | null;
+}
+
+/** `pendingRequests` has the action itself, though Moleculer's types say that it has its name. */
+type PendingCall = { action: { name: string }; nodeID: string; reject(error: Error): void };
+
+export interface LostCallsOptions {
+  log: Logger;
+  nowMs(): number;
+  /** Whether an action changes nothing, and whoever learns that the outcome of a call is open makes it again. */
+  isRepeatable(action: string): boolean;
+}
+
+export class LostCalls {
+  readonly #log: Logger;
+  readonly #nowMs: () => number;
+  readonly #received: ReceivedCalls;
+  readonly #sent = new Map<string, SentCall>();
+  /** Nodes that have a question to answer. */
+  readonly #asked = new Set<string>();
+  #broker: ServiceBroker | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LostCallsOptions) {
+    this.#log = options.log;
+    this.#nowMs = options.nowMs;
+    this.#received = new ReceivedCalls(options);
+  }
+
+  readonly #service: ServiceSchema = {
+    name: SERVICE,
+    actions: {
+      statusOf: {
+        params: { calls: { type: 'array', items: 'object' } },
+        handler: ({ params }: { params: { calls: AwaitedCall[] } }): CallStatuses => this.#statusOf(params.calls),
+      },
+    },
+  };
+
+  readonly middleware: Middleware = {
+    name: 'LostCalls',
+    created: (broker: ServiceBroker) => {
+      this.#broker = broker;
+      broker.createService(this.#service);
+    },
+    started: () => {
+      this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    },
+    stopped: () => clearInterval(this.#timer),
+    transporterSend: (next: Send): Send => {
+      return (topic, data, meta) => {
+        const { type, payload, target } = meta.packet;
+        if (type === REQUEST && target !== undefined && payload.action !== ASK)
+          return this.#watched(payload.id, target, () => next(topic, data, meta));
+        if (type === ANSWER) this.#received.answer(payload.id, data, (copy) => next(topic, copy, meta));
+        return next(topic, data, meta);
+      };
+    },
+    transitMessageHandler: (next: Handle): Handle => {
+      return (cmd, packet) => (cmd === REQUEST ? this.#run(packet, () => next(cmd, packet)) : next(cmd, packet));
+    },
+  } as unknown as Middleware;
+
+  async #watched(id: string, node: string, send: () => Promise<void>): Promise<void> {
+    const known = this.#broker!.registry.nodes.get(node) as { instanceID: string | null } | undefined;
+    const sent: SentCall = { node, instanceId: known?.instanceID ?? undefined, begunMs: this.#nowMs(), sentMs: null };
+    this.#sent.set(id, sent);
+    await send();
+    sent.sentMs = this.#nowMs();
+  }
+
+  async #run({ payload: { id, action } }: Packet, handle: () => Promise<unknown>): Promise<unknown> {
+    if (!this.#received.arrived(id, action)) return false;
+    try {
+      return await handle();
+    } finally {
+      this.#received.ended(id);
+    }
+  }
+
+  #statusOf(calls: AwaitedCall[]): CallStatuses {
+    const statuses: CallStatuses = { instanceId: this.#broker!.instanceID, lost: [], unknown: [] };
+    for (const { id, action, ageMs } of calls) {
+      const status = this.#received.status(id, action, ageMs);
+      if (status === 'running') continue;
+      const sendAgain = this.#received.answerOf(id);
+      // Where it is lost again it is asked for again.
+      if (sendAgain !== null) sendAgain().catch(() => undefined);
+      else statuses[status === 'lost' ? 'lost' : 'unknown'].push(id);
+    }
+    return statuses;
+  }
+
+  /** Asks for what has waited long enough. */
+  #look(): void {
+    const { pendingRequests } = this.#transit;
+    const dueMs = this.#nowMs() - ASK_AFTER_MS;
+    const due = new Map<string, string[]>();
+    for (const [id, { node, sentMs }] of this.#sent) {
+      if (!pendingRequests.has(id)) this.#sent.delete(id);
+      else if (sentMs !== null && sentMs <= dueMs && !this.#asked.has(node)) {
+        const ids = due.get(node) ?? [];
+        if (ids.length < ASKED_MAX) ids.push(id);
+        due.set(node, ids);
+      }
+    }
+    for (const [node, ids] of due) void this.#ask(node, ids);
+  }
+
+  async #ask(node: string, ids: string[]): Promise<void> {
+    const nowMs = this.#nowMs();
+    const calls = ids.flatMap((id): AwaitedCall[] => {
+      const [pending, sent] = [this.#pending(id), this.#sent.get(id)];
+      return pending && sent ? [{ id, action: pending.action.name, ageMs: nowMs - sent.begunMs }] : [];
+    });
+    this.#asked.add(node);
+    try {
+      const options = { nodeID: node, timeout: ASK_TIMEOUT_MS };
+      const { instanceId, lost, unknown } = await this.#broker!.call<CallStatuses, object>(ASK, { calls }, options);
+      const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
+      for (const id of lost) this.#fail(id, isSame(id));
+      for (const id of unknown) this.#fail(id, false);
+      for (const id of ids) if (!isSame(id)) this.#fail(id, false);
+      if (lost.length + unknown.length > 0)
+        this.#log.warn({ node, lost: lost.length, unknown: unknown.length }, 'calls to a node were lost on the way');
+    } catch {
+      // It is asked again, until it counts as gone.
+    } finally {
+      this.#asked.delete(node);
+    }
+  }
+
+  /** `isUnsent`: nothing was or will be done of it. */
+  #fail(id: string, isUnsent: boolean): void {
+    const pending = this.#pending(id);
+    if (!pending) return;
+    this.#sent.delete(id);
+    this.#transit.removePendingRequest(id);
+    const about = { action: pending.action.name, nodeID: pending.nodeID };
+    pending.reject(isUnsent ? new Errors.ServiceNotAvailableError(about) : new Errors.RequestRejectedError(about));
+  }
+
+  #pending(id: string): PendingCall | undefined {
+    return this.#transit.pendingRequests.get(id) as PendingCall | undefined;
+  }
+
+  get #transit(): Transit {
+    return this.#broker!.transit!;
+  }
+}
