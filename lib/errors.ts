@@ -36,6 +36,10 @@ export const ERROR_TABLE = {
     status: 503,
     when: 'A shard is opening or moving, the store is out of reach, or the service is overloaded or stopping.',
   },
+  SHARD_UNAVAILABLE: {
+    status: 503,
+    when: 'A shard of the collection has no holder, is being opened, or is held by a node that does not answer; the others answer.',
+  },
   OUT_OF_CAPACITY: { status: 507, when: 'The memory or disk guard refused an upsert; reads and deletes still work.' },
 } as const satisfies Record<string, { status: number; when: string }>;
 
@@ -53,6 +57,8 @@ export interface ErrorExtras {
   retryAfterSeconds?: number;
   /** Methods for the Allow header of METHOD_NOT_ALLOWED. */
   allow?: string[];
+  /** Indexes of the shards that SHARD_UNAVAILABLE is about. */
+  shards?: number[];
   cause?: unknown;
 }
 
@@ -63,6 +69,7 @@ export class ProvecError extends Error {
   readonly details: ErrorDetail[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly allow: string[] | undefined;
+  readonly shards: number[] | undefined;
 
   constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
     super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
@@ -72,6 +79,7 @@ export class ProvecError extends Error {
     this.details = extras.details;
     this.retryAfterSeconds = extras.retryAfterSeconds;
     this.allow = extras.allow;
+    this.shards = extras.shards;
   }
 }
 

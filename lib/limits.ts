@@ -42,6 +42,8 @@ export const INTERNAL_LIMITS = Object.freeze({
   waitingMaxRequests: 4_096,
   waitingPerAccountMaxRequests: 1_024,
   waitMaxMs: 10_000,
+  /** Requests of one account that wait at a gateway for shards that are away. */
+  awayPerAccountMaxRequests: 1_024,
   /** Writes hold their seat while they wait for the ledger; what they take of memory is bounded by their bodies. */
   writeSeats: 1_024,
   verifySeats: 32,

@@ -137,6 +137,11 @@ export interface CollectionsActions {
     params: Named & { ids: string[]; consistency?: Consistency };
     result: FetchedRecord[];
   };
+  /**
+   * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one away for longer than `meta.shardWaitMs` milliseconds throw
+   * SHARD_UNAVAILABLE with its index, before anything was done: whoever holds something for a request sets it, waits here without, and calls again.
+   */
+  'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string }; result: RecordProof };
   'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
   /** Drops every collection of an account, for its deletion. */

@@ -139,23 +139,30 @@ export interface ShardStats {
   hasLease: boolean;
 }
 
+interface Opening {
+  /** A shard that takes longer to open opens by itself, and the call fails with SHARD_UNAVAILABLE, before anything was done; default: it is waited for. */
+  openMaxMs?: number;
+}
+
 export interface ShardsActions {
   /**
    * A write whose turn has not come after `waitMs` is refused (UNAVAILABLE); once its turn has come it is answered only when its outcome is
    * known, however long that takes. ProvecError, and StoreError of another kind than 'unknown', say that nothing of it is or will be
    * committed; any other error leaves that open.
    */
-  'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number }; result: WriteAck };
-  'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number }; result: WriteAck };
+  'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
+  'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
   /** `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more, and has at least one item where there is one. */
   'shards.query': {
-    params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean };
+    params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<ShardMatch>;
   };
   'shards.fetch': {
-    params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean };
+    params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<FetchedRecord>;
   };
+  /** Resolves when the shard is open. */
+  'shards.ready': { params: { shard: ShardSpec }; result: null };
   /** The next page; null when nobody asked for it for half a minute, or the shard was closed or moved: then one has to start over. */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };

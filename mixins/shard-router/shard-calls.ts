@@ -8,12 +8,15 @@ import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 
 import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { isShardAway, shardAway } from '../../lib/shard/shard-away.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
+import { CALL_STATUSES } from '../transport/lost-calls.ts';
 import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
+import { NodeSilent, SilentNodes } from './silent-nodes.ts';
 
 /** Calls that change what a shard holds: not asked twice when it is unknown whether they were done. */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.accept']);
@@ -43,6 +46,8 @@ export const isRepeatable = (action: string): boolean => REPEATED.has(action);
 interface CallOptions {
   nodeID?: string;
   timeout?: number;
+  /** How long a shard may be away before the caller is told, with SHARD_UNAVAILABLE; default: as long as the call may take. */
+  awayMaxMs?: number;
   [name: string]: unknown;
 }
 /** Moleculer's web gateway hands over the action itself in place of its name. */
@@ -55,6 +60,7 @@ interface ShardParams {
 
 export class ShardCalls {
   readonly #router: ShardRouter;
+  readonly #silent: SilentNodes;
   #broker: ServiceBroker | null = null;
 
   constructor(owners: Pick<OwnerStore, 'get'>) {
@@ -64,6 +70,11 @@ export class ShardCalls {
       lossOf,
       clock: SYSTEM_CLOCK,
       timers: SYSTEM_TIMERS,
+    });
+    this.#silent = new SilentNodes({
+      timers: SYSTEM_TIMERS,
+      answers: (node, maxMs) => this.#answers(node, maxMs),
+      isThere: (node) => this.nodes().includes(node),
     });
   }
 
@@ -81,6 +92,7 @@ export class ShardCalls {
     created: (broker: ServiceBroker) => {
       this.#broker = broker;
     },
+    stopped: () => this.#silent.stop(),
     call: (next: Call): Call => {
       return (action, params, options = {}) => {
         if (typeof action !== 'string' || !action.startsWith('shards.') || options.nodeID !== undefined)
@@ -120,11 +132,13 @@ export class ShardCalls {
     const timeoutMs = options.timeout ?? INTERNAL_LIMITS.actionTimeoutMs;
     const patienceMs = reads || waitMs === undefined ? timeoutMs || INTERNAL_LIMITS.actionTimeoutMs : waitMs;
     const deadlineMs = SYSTEM_CLOCK.monotonicMs() + patienceMs;
+    const { awayMaxMs } = options;
     let answeredBy = '';
     const ask = (nodeID: string, leftMs: number, asked: ShardParams): Promise<unknown> => {
       answeredBy = nodeID;
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
-      return next(action, asked, { ...options, nodeID, timeout });
+      const answer = (): Promise<unknown> => next(action, asked, { ...options, nodeID, timeout });
+      return awayMaxMs === undefined ? answer() : this.#unlessSilent(shard, nodeID, reads, answer);
     };
     const askHolder = (nodeID: string, leftMs: number): Promise<unknown> => {
       // Asked as for a strong read: a node that is asked for a copy does not open the shard.
@@ -137,9 +151,35 @@ export class ShardCalls {
       params.eventual && replicas > 0
         ? await this.#fromCopy(key, replicas, deadlineMs, (nodeID, leftMs) => ask(nodeID, leftMs, params))
         : null;
-    const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, ask: askHolder }));
+    const result = copied ?? (await this.#router.call({ shard: key, deadlineMs, reads, awayMaxMs, ask: askHolder }));
     const field = CONTINUED[action];
     return field === undefined ? result : named(result, field, answeredBy);
+  }
+
+  /** Throws SHARD_UNAVAILABLE where the node does not answer anybody: before it is asked, or, of a read, while it is. */
+  async #unlessSilent<T>(shard: ShardSpec, node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
+    if (this.#silent.isSilent(node)) throw shardAway(shard.index, 'is held by a node that does not answer');
+    const answer = ask();
+    if (node === this.#broker!.nodeID) return answer;
+    const heard = this.#silent.unlessSilent(node, answer);
+    try {
+      return await heard;
+    } catch (error) {
+      if (!(error instanceof NodeSilent)) throw error;
+      // What became of a write only its answer tells.
+      if (!reads) return answer;
+      answer.catch(() => undefined);
+      throw shardAway(shard.index, 'is held by a node that does not answer');
+    }
+  }
+
+  async #answers(node: string, maxMs: number): Promise<boolean> {
+    try {
+      await this.#broker!.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs });
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** What a copy answers; null where none does in time. Throws what a copy says is wrong with the request. */
@@ -160,7 +200,7 @@ export class ShardCalls {
       try {
         return await ask(node, Math.min(shareMs, COPY_MAX_MS));
       } catch (error) {
-        if (!(error instanceof ShardMoved) && lossOf(error) === 'none') throw error;
+        if (!(error instanceof ShardMoved) && !isShardAway(error) && lossOf(error) === 'none') throw error;
       }
     }
     return null;

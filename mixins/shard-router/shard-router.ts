@@ -4,17 +4,17 @@
  * Promises: what only reads is asked again, elsewhere or later, for as long as its caller has time, whatever happens to the node that was asked. A write is asked again
  * only when it is certain that nothing of it was done: one whose node was lost meanwhile may have been committed, and done twice it could overwrite what somebody else
  * wrote in between; its caller learns that the outcome is unknown.
- * How it fails: when the time is over, UNAVAILABLE; a final error of the shard as it is.
+ * How it fails: when the time is over, SHARD_UNAVAILABLE with what kept the shard away; a final error of the shard as it is.
  *
  * Where a shard is is remembered, and is a hint: a node that does not hold it says who does. Without a hint the owners' table tells; without an owner that is alive it is
  * the shard's preferred node, which claims it when asked: the first in the order by memory of those that do not leave, as every other node finds it, too.
  */
 import { LRUCache } from 'lru-cache';
 import { backoffMs } from '../../lib/backoff.ts';
-import { ProvecError } from '../../lib/errors.ts';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import type { ShardKey } from '../../lib/shard/shard-key.ts';
+import { type AwayReason, shardAway } from '../../lib/shard/shard-away.ts';
+import { parseShardKey, type ShardKey } from '../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import type { Timers } from '../../lib/timers.ts';
@@ -43,6 +43,8 @@ export interface ShardRequest<T> {
   deadlineMs: number;
   /** It changes nothing. */
   reads: boolean;
+  /** How long the shard may be away before the caller is told; default: until the deadline. */
+  awayMaxMs?: number;
   ask(node: string, leftMs: number): Promise<T>;
 }
 
@@ -62,10 +64,11 @@ export class ShardRouter {
     return this.#placement;
   }
 
-  async call<T>({ shard, deadlineMs, reads, ask }: ShardRequest<T>): Promise<T> {
+  async call<T>({ shard, deadlineMs, reads, awayMaxMs, ask }: ShardRequest<T>): Promise<T> {
     const { clock, lossOf } = this.#options;
     const refused = new Set<string>();
-    let reason: unknown = null;
+    const awayUntilMs = Math.min(deadlineMs, clock.monotonicMs() + (awayMaxMs ?? Number.POSITIVE_INFINITY));
+    let why: AwayReason = 'has no holder yet';
     let hops = 0;
     for (let failures = 0; ; ) {
       const node = await this.#target(shard, refused);
@@ -77,29 +80,26 @@ export class ShardRouter {
           this.#routes.set(shard, node);
           return result;
         } catch (error) {
-          reason = error;
           if (error instanceof ShardMoved) {
+            why = 'has no holder yet';
             this.#follow(shard, node, error.node, refused);
             if (error.node !== null && error.node !== node && ++hops < HOPS_MAX) continue;
           } else {
             const loss = lossOf(error);
             if (loss === 'none' || (loss === 'unknown' && !reads)) throw error;
+            why = 'is held by a node that does not answer';
             this.#routes.delete(shard);
             refused.add(node);
           }
         }
       }
       hops = 0;
-      await this.#pause(Math.min(backoffMs(failures++, PAUSE), deadlineMs - clock.monotonicMs()));
+      const pauseMs = backoffMs(failures++, PAUSE);
+      const nowMs = clock.monotonicMs();
+      if (nowMs + pauseMs > awayUntilMs && awayUntilMs < deadlineMs) break;
+      await this.#pause(Math.min(pauseMs, deadlineMs - nowMs));
     }
-    throw new ProvecError(
-      'UNAVAILABLE',
-      'The node that holds this part of the collection is out of reach; try again.',
-      {
-        retryAfterSeconds: 1,
-        cause: reason,
-      },
-    );
+    throw shardAway(parseShardKey(shard).index, why);
   }
 
   #follow(shard: ShardKey, asked: string, holder: string | null, refused: Set<string>): void {

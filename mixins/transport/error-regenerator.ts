@@ -18,6 +18,7 @@ interface CarriedError {
   details?: unknown;
   retryAfterSeconds?: unknown;
   allow?: unknown;
+  shards?: unknown;
 }
 
 type Thrown = Record<string, unknown> & { name: string; message: string };
@@ -61,8 +62,8 @@ export class ErrorRegenerator extends Errors.Regenerator {
     const nodeID = typeof thrown.nodeID === 'string' ? thrown.nodeID : this.#nodeID();
     if (thrown instanceof ProvecError) {
       if (thrown.cause !== undefined) this.#log.warn({ err: thrown }, 'an action failed for another node');
-      const { code, details, retryAfterSeconds, allow } = thrown;
-      return { name, message, nodeID, code, details, retryAfterSeconds, allow };
+      const { code, details, retryAfterSeconds, allow, shards } = thrown;
+      return { name, message, nodeID, code, details, retryAfterSeconds, allow, shards };
     }
     if (thrown instanceof StoreError) {
       this.#log.warn({ err: thrown }, 'an action failed for another node');
@@ -83,11 +84,12 @@ export class ErrorRegenerator extends Errors.Regenerator {
   }
 }
 
-function restoreProvecError({ message, code, details, retryAfterSeconds, allow }: CarriedError): ProvecError {
+function restoreProvecError({ message, code, details, retryAfterSeconds, allow, shards }: CarriedError): ProvecError {
   const extras: ErrorExtras = {};
   if (Array.isArray(details)) extras.details = details as ErrorDetail[];
   if (typeof retryAfterSeconds === 'number') extras.retryAfterSeconds = retryAfterSeconds;
   if (Array.isArray(allow)) extras.allow = allow as string[];
+  if (Array.isArray(shards)) extras.shards = shards as number[];
   // A node of another version may know a code that this one does not.
   const known = Object.hasOwn(ERROR_TABLE, String(code)) ? (code as ErrorCode) : 'INTERNAL';
   return new ProvecError(known, message, extras);

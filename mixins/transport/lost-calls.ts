@@ -27,7 +27,8 @@ const ASKED_MAX = 1_000;
 const REQUEST = 'REQ';
 const ANSWER = 'RES';
 const SERVICE = '$calls';
-const ASK = `${SERVICE}.statusOf`;
+/** Every node that others can call answers it, whatever else it does. */
+export const CALL_STATUSES = `${SERVICE}.statusOf`;
 
 type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
@@ -107,7 +108,7 @@ export class LostCalls {
     transporterSend: (next: Send): Send => {
       return (topic, data, meta) => {
         const { type, payload, target } = meta.packet;
-        if (type === REQUEST && target !== undefined && payload.action !== ASK)
+        if (type === REQUEST && target !== undefined && payload.action !== CALL_STATUSES)
           return this.#watched(payload.id, target, () => next(topic, data, meta));
         if (type === ANSWER) this.#received.answer(payload.id, data, (copy) => next(topic, copy, meta));
         return next(topic, data, meta);
@@ -173,7 +174,11 @@ export class LostCalls {
     this.#asked.add(node);
     try {
       const options = { nodeID: node, timeout: ASK_TIMEOUT_MS };
-      const { instanceId, lost, unknown } = await this.#broker!.call<CallStatuses, object>(ASK, { calls }, options);
+      const { instanceId, lost, unknown } = await this.#broker!.call<CallStatuses, object>(
+        CALL_STATUSES,
+        { calls },
+        options,
+      );
       const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
       for (const id of lost) this.#fail(id, isSame(id));
       for (const id of unknown) this.#fail(id, false);

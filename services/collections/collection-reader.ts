@@ -3,15 +3,16 @@ import type { CollectionQuery, QueryResult } from '../../lib/actions/collections
 import type { FetchedRecord } from '../../lib/actions/shards.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { withoutWaiting } from '../../lib/shard/shard-away.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type CheckedQuery, readQuery } from './query-request.ts';
-import { PARTIAL_WAIT_MS, type ShardReader } from './shard-reader.ts';
+import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';
 import { shardIndexOf, splitIds } from './shard-routing.ts';
 
 /**
  * The nearest records of all shards, best first. Counts as one query of the plan; one that fails is given back through `background`,
- * which outlives the request. Throws as `readQuery` does, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ * which outlives the request. `awayMaxMs`: as for ShardReader. Throws as `readQuery` does, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
  */
 export async function queryCollection(
   caller: Caller,
@@ -20,21 +21,24 @@ export async function queryCollection(
   row: CollectionRow,
   request: CollectionQuery,
   limits: Limits,
+  awayMaxMs?: number,
 ): Promise<QueryResult> {
   const { options, like, isEventual, allowPartial } = readQuery(row, request, limits);
   const { accountId } = row;
   const { month } = await call(caller, 'metering.takeQuery', { accountId });
   try {
-    const vector = await vectorOf(caller, row, like, isEventual, allowPartial ? { timeout: PARTIAL_WAIT_MS } : {});
+    const patience = allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
+    const vector = await vectorOf(caller, row, like, isEventual, patience);
     const query = { ...options, vector };
     return await shards.query(caller, shardSpecs(row), query, {
       eventual: isEventual,
       partial: allowPartial,
       account: accountId,
+      awayMaxMs,
     });
   } catch (error) {
     await call(background, 'metering.giveBackQuery', { accountId, month }).catch(() => undefined);
-    throw error;
+    throw allowPartial ? withoutWaiting(error) : error;
   }
 }
 
@@ -43,11 +47,12 @@ async function vectorOf(
   row: CollectionRow,
   like: CheckedQuery['like'],
   eventual: boolean,
-  options: { timeout?: number },
+  options: { timeout?: number; awayMaxMs?: number | undefined },
 ): Promise<Float32Array> {
   if ('vector' in like) return like.vector;
   const shard = shardSpec(row, shardIndexOf(like.id, row.shards));
-  const { items } = await call(caller, 'shards.fetch', { shard, ids: [like.id], pageMaxBytes: 1, eventual }, options);
+  const params = { shard, ids: [like.id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
+  const { items } = await call(caller, 'shards.fetch', params, options);
   const [record] = items;
   if (!record) throw notFound('RECORD_NOT_FOUND');
   return record.values;
@@ -59,9 +64,9 @@ export async function fetchRecords(
   shards: ShardReader,
   row: CollectionRow,
   ids: string[],
-  eventual = false,
+  terms: Omit<ReadTerms, 'account'> = {},
 ): Promise<FetchedRecord[]> {
   const parts = [...splitIds(ids, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
-  const byId = await shards.fetch(caller, parts, { eventual, account: row.accountId });
+  const byId = await shards.fetch(caller, parts, { ...terms, account: row.accountId });
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

@@ -40,6 +40,11 @@ const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
 const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
 
+interface Patience {
+  waitMs: number;
+  awayMaxMs: number | undefined;
+}
+
 /** One write, from the shards' acknowledgements on. */
 interface Committed<Part> {
   parts: Map<number, Part>;
@@ -77,9 +82,10 @@ export class CollectionWriter {
     };
     // Room is held only until the commit: the wait for the anchor keeps nobody else waiting.
     const committed = await withinQuota(caller, this.#room(caller, row.accountId), metered, () =>
-      this.#commit(caller, row, parts, time, (shard, part, waitMs) =>
-        call(caller, 'shards.upsert', { shard, batch: part, waitMs }, NO_TIMEOUT),
-      ),
+      this.#commit(caller, row, parts, time, (shard, part, { waitMs, awayMaxMs }) => {
+        const params = { shard, batch: part, waitMs, openMaxMs: awayMaxMs };
+        return call(caller, 'shards.upsert', params, { ...NO_TIMEOUT, awayMaxMs });
+      }),
     );
     const upsertedCount = committed.acks.reduce((sum, ack) => sum + ack.upserted, 0);
     return { upsertedCount, ...(await this.#result(caller, row, committed, time)) };
@@ -88,9 +94,10 @@ export class CollectionWriter {
   /** Deletes cost nothing: a full account can always make room. */
   async delete(caller: Caller, row: CollectionRow, ids: string[], time: WriteTime): Promise<DeleteResult> {
     const parts = splitIds(ids, row.shards);
-    const committed = await this.#commit(caller, row, parts, time, (shard, part, waitMs) =>
-      call(caller, 'shards.delete', { shard, ids: part, waitMs }, NO_TIMEOUT),
-    );
+    const committed = await this.#commit(caller, row, parts, time, (shard, part, { waitMs, awayMaxMs }) => {
+      const params = { shard, ids: part, waitMs, openMaxMs: awayMaxMs };
+      return call(caller, 'shards.delete', params, { ...NO_TIMEOUT, awayMaxMs });
+    });
     const deletedCount = committed.acks.reduce((sum, ack) => sum + ack.deleted, 0);
     return { deleted: true, deletedCount, ...(await this.#result(caller, row, committed, time)) };
   }
@@ -101,15 +108,17 @@ export class CollectionWriter {
     row: CollectionRow,
     parts: Map<number, Part>,
     time: WriteTime,
-    send: (shard: ShardSpec, part: Part, waitMs: number) => Promise<WriteAck>,
+    send: (shard: ShardSpec, part: Part, patience: Patience) => Promise<WriteAck>,
   ): Promise<Committed<Part>> {
     const waitMs = time.leftToCommitMs;
-    const sent = [...parts].map(([index, part]) => send(shardSpec(row, index), part, waitMs));
+    // Sent again as a whole, what other shards had committed would be written, and counted, twice.
+    const awayMaxMs = parts.size === 1 ? time.awayMaxMs : undefined;
+    const sent = [...parts].map(([index, part]) => send(shardSpec(row, index), part, { waitMs, awayMaxMs }));
     const others = this.#headsOfOthers(caller, row, parts, waitMs);
     const outcomes = await Promise.allSettled(sent);
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     if (reasons.length > 0) {
-      void this.#anchorWhatStands(caller, row);
+      if (parts.size > 1 || !isRefusal(reasons[0])) void this.#anchorWhatStands(caller, row);
       throw reasons.find((reason) => !isRefusal(reason)) ?? reasons[0];
     }
     time.committed();

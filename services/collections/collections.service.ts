@@ -8,9 +8,12 @@ import { isShared } from '../../lib/process/node-home.ts';
 import { decodeId } from '../../lib/records/ids.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import { withCollection } from '../../lib/shard/shard-away.ts';
+import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { anchorsPage } from './anchors-page.ts';
+import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
 import { fetchRecords, queryCollection } from './collection-reader.ts';
@@ -34,6 +37,12 @@ function outliving(ctx: Context<object, object>): Caller {
   };
 }
 
+/** How long a caller that holds something for its request has it wait for a shard that is away. */
+function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
+  const { shardWaitMs } = meta as { shardWaitMs?: unknown };
+  return typeof shardWaitMs === 'number' ? shardWaitMs : undefined;
+}
+
 /** The catalog of collections, and the router that spreads operations over their shards. */
 export default function collectionsService({ config, store, clock, log }: Runtime): ServiceSchema {
   const { limits } = config;
@@ -43,6 +52,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
   const reader = new ShardReader((error) => log.error({ err: error }, 'a shard is left out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let removal: Removal;
+  let awaited: AwaitedShards;
 
   /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
   function write<T>(
@@ -50,8 +60,15 @@ export default function collectionsService({ config, store, clock, log }: Runtim
     operation: (caller: Caller, row: CollectionRow, time: WriteTime) => Promise<T>,
   ): Promise<T> {
     const { accountId, name } = ctx.params;
-    const time = new WriteTime(clock, ctx.options.timeout || timeoutMs);
-    return time.answer(catalog.use(accountId, name, (row) => operation(outliving(ctx), row, time)));
+    const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
+    return time.answer(use(accountId, name, (row) => operation(outliving(ctx), row, time)));
+  }
+
+  /** As the catalog's; a shard that is away is told of with the collection's name. */
+  function use<T>(accountId: string, name: string, work: (row: CollectionRow) => Promise<T>): Promise<T> {
+    return catalog.use(accountId, name, work).catch((error: unknown) => {
+      throw withCollection(error, name);
+    });
   }
 
   return {
@@ -115,14 +132,30 @@ export default function collectionsService({ config, store, clock, log }: Runtim
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
         const { accountId, name, ...request } = ctx.params;
-        return catalog.use(accountId, name, (row) => queryCollection(ctx, this.broker, reader, row, request, limits));
+        return use(accountId, name, (row) =>
+          queryCollection(ctx, this.broker, reader, row, request, limits, awayMaxMsOf(ctx)),
+        );
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
         const { accountId, name } = ctx.params;
-        return catalog.use(accountId, name, async (row) => {
+        return use(accountId, name, async (row) => {
           const { ids, consistency } = requests.fetch.decode(ctx.params);
-          return fetchRecords(ctx, reader, row, ids, consistency === 'eventual');
+          return fetchRecords(ctx, reader, row, ids, {
+            eventual: consistency === 'eventual',
+            awayMaxMs: awayMaxMsOf(ctx),
+          });
+        });
+      },
+
+      whenReady(ctx: Params<'collections.whenReady'>): Result<'collections.whenReady'> {
+        const { accountId, name, shards } = ctx.params;
+        return use(accountId, name, async (row) => {
+          const wanted = shards.filter((index) => index < row.shards);
+          await Promise.all(
+            wanted.map((index) => awaited.ready(shardSpec(row, index), ctx.options.timeout || undefined)),
+          );
+          return null;
         });
       },
 
@@ -155,6 +188,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
     },
 
     created() {
+      awaited = new AwaitedShards(this.broker);
       removal = new Removal(this.broker, store.catalog, log, (id) => catalog.idle(id));
     },
 

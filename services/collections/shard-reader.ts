@@ -4,6 +4,7 @@
  * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however long answers are and however many
  * are on their way, a turn takes in no more than a few pages; of many shards' values and metadata hardly more cross than are told;
  * and what all answers together hold of memory is bounded while they are gathered.
+ * `awayMaxMs` of a read: how long a shard may be away, or opening, before the caller is told with SHARD_UNAVAILABLE, so that it need not wait with what it holds meanwhile.
  * How it fails: a shard that was closed or moved has forgotten what was read of it, and all begins anew; after a few times that is
  * UNAVAILABLE. An answer that may be partial begins anew without the shard that was lost on the way.
  */
@@ -13,6 +14,7 @@ import type { FetchedRecord, Page, QueryOptions, ShardMatch, ShardSpec } from '.
 import { answerBudget, recordBytes } from '../../lib/answer-size.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
+import { isShardAway } from '../../lib/shard/shard-away.ts';
 import { Lanes } from './lanes.ts';
 import { mergeMatches } from './merge-matches.ts';
 
@@ -32,6 +34,14 @@ type Gathered = readonly (FetchedRecord | ShardMatch)[];
 
 /** Ids by the shard they belong to. */
 export type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
+
+export interface ReadTerms {
+  /** Whether copies will do. */
+  eventual?: boolean;
+  account?: string;
+  /** Default: a shard that is away is waited for. */
+  awayMaxMs?: number | undefined;
+}
 
 /** The shard does not keep what was read of it any more. */
 class Forgotten extends Error {
@@ -58,14 +68,15 @@ export class ShardReader {
   fetch(
     caller: Caller,
     parts: IdsByShard,
-    { eventual = false, account = '' } = {},
+    { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
   ): Promise<Map<string, FetchedRecord>> {
     return this.#gather(account, async (gathered) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
       const found = new Map<string, FetchedRecord>();
       const rests: Rest<FetchedRecord>[] = [];
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
-        const page = await call(caller, 'shards.fetch', { shard, ids, pageMaxBytes, eventual });
+        const params = { shard, ids, pageMaxBytes, eventual, openMaxMs: awayMaxMs };
+        const page = await call(caller, 'shards.fetch', params, { awayMaxMs });
         const rest = new Rest<FetchedRecord>(this.#lanes, caller, shard, page.rest);
         rests.push(rest);
         for (let { items } = page; items.length > 0; items = await rest.more()) {
@@ -87,7 +98,7 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     query: QueryOptions,
-    { eventual = false, partial = false, account = '' } = {},
+    { eventual = false, partial = false, account = '', awayMaxMs }: ReadTerms & { partial?: boolean } = {},
   ): Promise<QueryResult> {
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
@@ -95,9 +106,11 @@ export class ShardReader {
       const reached = shards.filter((shard) => !lost.has(shard));
       const pageMaxBytes = firstPageMaxBytes(shards.length);
       const rests: Rest<ShardMatch>[] = [];
-      const options = partial ? { timeout: PARTIAL_WAIT_MS } : {};
+      const options = partial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
+      const openMaxMs = partial ? undefined : awayMaxMs;
       const ask = async (shard: ShardSpec) => {
-        const { items, rest } = await call(caller, 'shards.query', { shard, query, pageMaxBytes, eventual }, options);
+        const params = { shard, query, pageMaxBytes, eventual, openMaxMs };
+        const { items, rest } = await call(caller, 'shards.query', params, options);
         const left = new Rest<ShardMatch>(this.#lanes, caller, shard, rest, options);
         rests.push(left);
         const more = async (): Promise<ShardMatch[]> => {
@@ -150,7 +163,8 @@ export class ShardReader {
     try {
       return await answer;
     } catch (error) {
-      if (error instanceof Forgotten || (isProvecError(error) && error.code !== 'UNAVAILABLE')) throw error;
+      const isFinal = isProvecError(error) && error.code !== 'UNAVAILABLE' && !isShardAway(error);
+      if (error instanceof Forgotten || isFinal) throw error;
       if (!isProvecError(error) && !(error instanceof Error && error.name === 'RequestTimeoutError'))
         this.#onFault(error);
       return null;
@@ -158,15 +172,20 @@ export class ShardReader {
   }
 }
 
+interface CallOptions {
+  timeout?: number;
+  awayMaxMs?: number | undefined;
+}
+
 /** What is left of one shard's answer. */
 class Rest<T extends ShardMatch | FetchedRecord> {
   readonly #lanes: Lanes;
   readonly #caller: Caller;
   readonly #shard: ShardSpec;
-  readonly #options: { timeout?: number };
+  readonly #options: CallOptions;
   #rest: string | null;
 
-  constructor(lanes: Lanes, caller: Caller, shard: ShardSpec, rest: string | null, options: { timeout?: number } = {}) {
+  constructor(lanes: Lanes, caller: Caller, shard: ShardSpec, rest: string | null, options: CallOptions = {}) {
     this.#lanes = lanes;
     this.#caller = caller;
     this.#shard = shard;
@@ -179,7 +198,7 @@ class Rest<T extends ShardMatch | FetchedRecord> {
     const rest = this.#rest;
     if (rest === null) return [];
     const params = { shard: this.#shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
-    const page = await this.#lanes.run(() => call(this.#caller, 'shards.next', params, this.#options));
+    const page = await this.#lanes.run(() => call(this.#caller, 'shards.next', params, { ...this.#options }));
     if (page === null) throw new Forgotten();
     this.#rest = page.rest;
     return (page as Page<T>).items;

@@ -18,10 +18,13 @@ export class WriteTime {
   readonly #clock: Clock;
   readonly #commitUntilMs: number;
   readonly #answerUntilMs: number;
+  /** How long a shard may be away before the caller is told; undefined: as long as there is time. */
+  readonly awayMaxMs: number | undefined;
   #isCommitted = false;
 
-  constructor(clock: Clock, timeoutMs: number) {
+  constructor(clock: Clock, timeoutMs: number, awayMaxMs?: number) {
     this.#clock = clock;
+    this.awayMaxMs = awayMaxMs;
     const nowMs = clock.monotonicMs();
     this.#answerUntilMs = nowMs + timeoutMs - Math.min(ANSWER_MAX_MS, timeoutMs / 2);
     this.#commitUntilMs = Math.min(this.#answerUntilMs, nowMs + INTERNAL_LIMITS.actionTimeoutMs);

@@ -7,7 +7,7 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { isCollectionName } from '../../lib/collection-name.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
+import { INTERNAL_LIMITS, type Limits } from '../../lib/limits.ts';
 import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { batchBytes } from '../../lib/records/batch.ts';
 import type { RequestName } from '../../lib/requests/requests.ts';
@@ -18,6 +18,7 @@ import { readBody } from './bodies/body-reader.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import { ClientGoneError } from './client-gone.ts';
 import type { Exchange } from './exchange.ts';
+import type { Waiter } from './overload/away-lines.ts';
 import type { Visitor } from './overload/fair-queue.ts';
 import type { OverloadMetrics } from './overload/overload-metrics.ts';
 import type { Queues } from './overload/queues.ts';
@@ -38,6 +39,7 @@ export interface AdmissionParts {
   queues: Queues;
   metrics: OverloadMetrics;
   arrivalsMax: number;
+  monotonicMs(): number;
   /** Of the calendar. */
   nowMs(): number;
   /** Told how long a body took from when its turn had come until it was checked, waiting for a thread included. */
@@ -65,7 +67,7 @@ export class Admission {
    * client, or ClientGoneError; the caller then ends the exchange.
    */
   async admit(caller: Caller, exchange: Exchange, route: Route, target: string): Promise<Admitted> {
-    const { answers, limits, queues } = this.#parts;
+    const { answers, limits, monotonicMs, queues } = this.#parts;
     const accountId = await this.#arrive(route, () => this.#identify(caller, exchange, route));
     if (route.path.includes('{name}') && !isCollectionName(target, limits)) {
       // A name that no collection can have: the same answer as for one that none has.
@@ -81,7 +83,9 @@ export class Admission {
     const bytes = await readBody(exchange, limits.bodyMaxBytes, this.#parts.budget);
     if (exchange.res.destroyed) throw new ClientGoneError();
     const visitor = visitorOf(exchange, chosen, shape);
-    exchange.seat = await queues.enter(chosen.queue, visitor);
+    exchange.deadlineMs = monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
+    exchange.enter = () => queues.enter(chosen.queue, visitor);
+    exchange.seat = await exchange.enter();
     // Fields where there should be no body are refused, too: they say that something else was meant.
     const kind = route.body ?? (bytes.byteLength > 0 ? 'none' : null);
     const body = kind === null ? null : await this.#decode(exchange, kind, bytes, shape, visitor);
@@ -144,6 +148,20 @@ export class Admission {
       onParsed((performance.now() - startedMs) / 1000);
     }
   }
+}
+
+/** A request that may have to wait for a shard of a collection. */
+export function waiterOf(exchange: Exchange, collection: string): Waiter {
+  return {
+    account: exchange.accountId,
+    collection,
+    deadlineMs: exchange.deadlineMs,
+    whenGone: (leave) => exchange.whenGone(leave),
+    leave: () => exchange.seat?.release(),
+    async enter() {
+      exchange.seat = await exchange.enter!();
+    },
+  };
 }
 
 /** A query is a search in every shard of its collection. */

@@ -31,6 +31,10 @@ export class Exchange {
   body: MemoryHold | null = null;
   /** The place among the requests that are under way, until the action has ended. */
   seat: Seat | null = null;
+  /** Waits for a place; null until it is known among which requests. */
+  enter: (() => Promise<Seat>) | null = null;
+  /** When the request has waited long enough, on the gateway's clock; known once it has come whole. */
+  deadlineMs = 0;
   /** The memory that the answer may take, from before it is fetched until it is sent. */
   hold: MemoryHold | null = null;
 

@@ -11,13 +11,14 @@ import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { ServiceGauges } from '../../mixins/metrics-gauges.ts';
-import { Admission } from './admission.ts';
+import { Admission, waiterOf } from './admission.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { Edge } from './edge.ts';
 import type { Exchange } from './exchange.ts';
 import { HttpServer, type HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { Operations, type Readiness } from './operations.ts';
+import { AwayLines, SHARD_WAIT_MS } from './overload/away-lines.ts';
 import { OverloadMetrics } from './overload/overload-metrics.ts';
 import { type QueueChanges, Queues } from './overload/queues.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -102,6 +103,12 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     queues.enter('parse', visitor),
   );
   const rateLimit = new RateLimit(config.rateLimitPerSecond);
+  const away = new AwayLines({
+    caller: { call: (...args) => router!.call(...args) },
+    timers: SYSTEM_TIMERS,
+    nowMs: () => clock.monotonicMs(),
+    observer: overload.observerOf('away'),
+  });
   const admission = new Admission({
     limits: config.limits,
     adminToken: config.adminToken,
@@ -110,6 +117,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     budget,
     answers,
     queues,
+    monotonicMs: () => clock.monotonicMs(),
     metrics: overload,
     arrivalsMax: bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests,
     nowMs: () => clock.wallMs(),
@@ -174,6 +182,17 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     }
   }
 
+  /** The request's action; where a shard is away it is called again once that is back. */
+  function callOf(exchange: Exchange, req: RoutedRequest, callOptions: object): Promise<unknown> {
+    const action = (options: object): Promise<unknown> => req.$ctx!.call(req.$endpoint, req.$params, options);
+    if (exchange.route?.mayBeAway !== true) return action({ ...callOptions });
+    const { name, allowPartial } = req.$params as { name: string; allowPartial?: boolean };
+    const needsAll = exchange.route.queue === 'query' && allowPartial !== true;
+    return away.run(waiterOf(exchange, name), needsAll, (leftMs) =>
+      action({ ...callOptions, meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
+    );
+  }
+
   function answered(req: IncomingMessage, data: unknown): void {
     const exchange = edge.of(req);
     const { route } = exchange;
@@ -222,7 +241,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       callAction: async ({ callOptions }: CalledRoute, _action: string, req: RoutedRequest) => {
         const exchange = edge.of(req);
         try {
-          const answer = await req.$ctx!.call(req.$endpoint, req.$params, { ...callOptions });
+          const answer = await callOf(exchange, req, callOptions ?? {});
           exchange.actionEnded();
           answered(req, answer);
         } catch (error) {
@@ -247,10 +266,14 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       };
     },
     async stopped() {
-      const refuseWaiting = setTimeout(() => queues.close(), bounds.drainWaitMaxMs ?? DRAIN_WAIT_MAX_MS);
+      const refuse = (): void => {
+        queues.close();
+        away.close();
+      };
+      const refuseWaiting = setTimeout(refuse, bounds.drainWaitMaxMs ?? DRAIN_WAIT_MAX_MS);
       await server.close(DRAIN_MAX_MS);
       clearTimeout(refuseWaiting);
-      queues.close();
+      refuse();
       await bodies.close();
     },
   };

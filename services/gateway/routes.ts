@@ -39,6 +39,8 @@ export interface Route {
   query: readonly string[];
   /** Where it waits for its turn. */
   queue: QueueName;
+  /** Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again once it is back. */
+  mayBeAway: boolean;
   /** Of the answer. */
   status: 200 | 201;
   /** Null: the action's own. */
@@ -64,6 +66,7 @@ interface Definition<N extends ActionName, K extends RequestName | null> {
   query?: readonly string[];
   /** Default: `other`. */
   queue?: QueueName;
+  mayBeAway?: true;
   status?: 201;
   timeoutMs?: number;
   params(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }): Actions[N]['params'];
@@ -80,6 +83,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(defini
     body: null,
     query: [],
     queue: 'other',
+    mayBeAway: false,
     status: 200,
     timeoutMs: null,
     expectedBytes: () => 0,
@@ -116,6 +120,7 @@ const VECTOR_ROUTES = [
     method: 'POST',
     path: '/collections/{name}/query',
     action: 'collections.query',
+    mayBeAway: true,
     queue: 'query',
     access: 'read',
     body: 'query',
@@ -128,6 +133,7 @@ const VECTOR_ROUTES = [
     method: 'POST',
     path: '/collections/{name}/upsert',
     action: 'collections.upsert',
+    mayBeAway: true,
     queue: 'write',
     access: 'write',
     body: 'upsert',
@@ -138,6 +144,7 @@ const VECTOR_ROUTES = [
     method: 'POST',
     path: '/collections/{name}/fetch',
     action: 'collections.fetch',
+    mayBeAway: true,
     access: 'read',
     body: 'fetch',
     params: (input) => ({ ...named(input), ...input.body }),
@@ -149,6 +156,7 @@ const VECTOR_ROUTES = [
     method: 'POST',
     path: '/collections/{name}/delete',
     action: 'collections.delete',
+    mayBeAway: true,
     queue: 'unshared',
     access: 'write',
     body: 'delete',

@@ -229,7 +229,7 @@ export class Recomputation {
         const key = actor.worker === session.worker ? actor.key : null;
         return session.worker.request('recomputeCompare', { session: session.id, key, limit: DIFFERENCES_MAX });
       },
-      session.worker,
+      { on: session.worker },
     );
   }
 

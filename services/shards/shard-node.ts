@@ -30,6 +30,7 @@ import { CapacityGuard } from './residency/capacity-guard.ts';
 import { OpenList } from './residency/open-list.ts';
 import { Residency } from './residency/residency.ts';
 import type { ShardWorker } from './worker/pool.ts';
+import type { ShardActor } from './writing/shard-actor.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
@@ -38,6 +39,18 @@ interface Readable {
   key: ShardKey;
   worker: ShardWorker;
 }
+
+/** How a shard is read. */
+interface Reading {
+  /** Of the first page, in bytes; default: without bound. */
+  pageMaxBytes?: number;
+  /** Whether a copy will do. */
+  eventual?: boolean;
+  /** How long its opening may take; default: as long as it takes. */
+  openMaxMs?: number;
+}
+
+const COPY_WILL_DO: Reading = { eventual: true };
 
 /** All shards of one node: what the shards service answers with. */
 export class ShardNode {
@@ -171,19 +184,31 @@ export class ShardNode {
     return this.#residency.pool.workers.map(({ placed }) => placed);
   }
 
-  /** `waitMs`: how long the write may wait for its turn, the opening of the shard included. */
-  upsert(shard: ShardSpec, batch: RecordBatch, waitMs = Number.POSITIVE_INFINITY): Promise<WriteAck> {
+  /** `waitMs`: how long the write may wait for its turn, the opening of the shard included; `openMaxMs`: how long that opening may take. */
+  upsert(
+    shard: ShardSpec,
+    batch: RecordBatch,
+    waitMs = Number.POSITIVE_INFINITY,
+    openMaxMs?: number,
+  ): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    // Only once it is open does the shard count against the memory limit.
-    return this.#residency.use(shard, async (actor) => {
+    const write = async (actor: ShardActor): Promise<WriteAck> => {
+      // Only once it is open does the shard count against the memory limit.
       await this.#admit(batch.vectors.byteLength + batchBytes(batch));
       return actor.write({ kind: 'upsert', batch }, deadlineMs);
-    });
+    };
+    return this.#residency.use(shard, write, { openMaxMs });
   }
 
-  delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY): Promise<WriteAck> {
+  delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY, openMaxMs?: number): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    return this.#residency.use(shard, (actor) => actor.write({ kind: 'delete', ids }, deadlineMs));
+    const write = (actor: ShardActor): Promise<WriteAck> => actor.write({ kind: 'delete', ids }, deadlineMs);
+    return this.#residency.use(shard, write, { openMaxMs });
+  }
+
+  /** Has the shard open: here, or, as it throws ShardMoved, elsewhere. */
+  ready(shard: ShardSpec): Promise<void> {
+    return this.#residency.use(shard, async () => undefined);
   }
 
   /** Keeps a copy of a shard that another node holds, at `seq`. */
@@ -192,27 +217,25 @@ export class ShardNode {
   }
 
   /** Reads what is held here, or, when that is enough, a copy. */
-  #read<T>(shard: ShardSpec, eventual: boolean, work: (open: Readable) => Promise<T>): Promise<T> {
-    if (eventual && this.#cluster && !this.#residency.peek(shard)) return this.#cluster.readCopy(shard, work);
-    return this.#residency.read(shard, work);
+  #read<T>(shard: ShardSpec, how: Reading, work: (open: Readable) => Promise<T>): Promise<T> {
+    if (how.eventual && this.#cluster && !this.#residency.peek(shard)) return this.#cluster.readCopy(shard, work);
+    return this.#residency.read(shard, work, how.openMaxMs);
   }
 
   query(
     shard: ShardSpec,
     query: QueryOptions,
-    pageMaxBytes = Number.POSITIVE_INFINITY,
-    eventual = false,
+    { pageMaxBytes = Number.POSITIVE_INFINITY, ...how }: Reading = {},
   ): Promise<Page<ShardMatch>> {
-    return this.#read(shard, eventual, ({ key, worker }) => worker.request('query', { key, query, pageMaxBytes }));
+    return this.#read(shard, how, ({ key, worker }) => worker.request('query', { key, query, pageMaxBytes }));
   }
 
   fetch(
     shard: ShardSpec,
     ids: string[],
-    pageMaxBytes = Number.POSITIVE_INFINITY,
-    eventual = false,
+    { pageMaxBytes = Number.POSITIVE_INFINITY, ...how }: Reading = {},
   ): Promise<Page<FetchedRecord>> {
-    return this.#read(shard, eventual, ({ key, worker }) => worker.request('fetch', { key, ids, pageMaxBytes }));
+    return this.#read(shard, how, ({ key, worker }) => worker.request('fetch', { key, ids, pageMaxBytes }));
   }
 
   /** The next page of what was queried or fetched; null when it is not kept any more. */
@@ -220,7 +243,9 @@ export class ShardNode {
     // A shard that is not open, nor copied, has forgotten what was read of it.
     if (!this.#residency.peek(shard) && !this.#cluster) return null;
     try {
-      return await this.#read(shard, true, ({ key, worker }) => worker.request('next', { key, rest, pageMaxBytes }));
+      return await this.#read(shard, COPY_WILL_DO, ({ key, worker }) =>
+        worker.request('next', { key, rest, pageMaxBytes }),
+      );
     } catch (error) {
       if (error instanceof ShardMoved) return null;
       throw error;
@@ -230,7 +255,7 @@ export class ShardNode {
   /** What is left of an answer will not be asked for. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
     if (!this.#residency.peek(shard) && !this.#cluster) return;
-    await this.#read(shard, true, ({ key, worker }) => worker.request('leave', { key, rest }));
+    await this.#read(shard, COPY_WILL_DO, ({ key, worker }) => worker.request('leave', { key, rest }));
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {

@@ -42,29 +42,30 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
   const eventual = { type: 'boolean', optional: true } as const;
   const waitMs = { type: 'number', min: 0 } as const;
   const pageMaxBytes = { type: 'number', min: 1 } as const;
+  const openMaxMs = { type: 'number', min: 0, optional: true } as const;
   return {
     name: 'shards',
 
     actions: {
       upsert: {
-        params: { shard, batch: { type: 'object' }, waitMs },
+        params: { shard, batch: { type: 'object' }, waitMs, openMaxMs },
         handler: ({ params }: Params<'shards.upsert'>): Result<'shards.upsert'> =>
-          node.upsert(params.shard, params.batch, params.waitMs),
+          node.upsert(params.shard, params.batch, params.waitMs, params.openMaxMs),
       },
       delete: {
-        params: { shard, ids, waitMs },
+        params: { shard, ids, waitMs, openMaxMs },
         handler: ({ params }: Params<'shards.delete'>): Result<'shards.delete'> =>
-          node.delete(params.shard, params.ids, params.waitMs),
+          node.delete(params.shard, params.ids, params.waitMs, params.openMaxMs),
       },
       query: {
-        params: { shard, query: { type: 'object' }, pageMaxBytes, eventual },
+        params: { shard, query: { type: 'object' }, pageMaxBytes, eventual, openMaxMs },
         handler: ({ params }: Params<'shards.query'>): Result<'shards.query'> =>
-          node.query(params.shard, params.query, params.pageMaxBytes, params.eventual),
+          node.query(params.shard, params.query, params),
       },
       fetch: {
-        params: { shard, ids, pageMaxBytes, eventual },
+        params: { shard, ids, pageMaxBytes, eventual, openMaxMs },
         handler: ({ params }: Params<'shards.fetch'>): Result<'shards.fetch'> =>
-          node.fetch(params.shard, params.ids, params.pageMaxBytes, params.eventual),
+          node.fetch(params.shard, params.ids, params),
       },
       next: {
         params: { shard, rest: 'string', pageMaxBytes },
@@ -75,6 +76,13 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
         params: { shard, rest: 'string' },
         async handler({ params }: Params<'shards.leave'>): Result<'shards.leave'> {
           await node.leave(params.shard, params.rest);
+          return null;
+        },
+      },
+      ready: {
+        params: { shard },
+        async handler({ params }: Params<'shards.ready'>): Result<'shards.ready'> {
+          await node.ready(params.shard);
           return null;
         },
       },

@@ -102,7 +102,7 @@ test('while a holder stands still a query waits for it, and a partial one answer
     expect(idsOf(partial!.body)).toEqual([...elsewhere].sort());
     expect(few!.body.matches).toEqual(partial!.body.matches.slice(0, 5));
     expect(idsOf(like!.body)).toEqual(idsOf(partial!.body));
-    expect(unlike).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
+    expect(unlike).toMatchObject({ status: 503, body: { code: 'SHARD_UNAVAILABLE' } });
     expect(unlike!.headers.get('retry-after')).toBe('1');
     const { error, afterMs } = await refused;
     expect(afterMs).toBeGreaterThan(SHORT_MS - 100);

@@ -188,7 +188,7 @@ describe('followers', () => {
     await write(0, 2);
     const name = await follower();
     const spec = cluster.specs[0]!;
-    const copy = await cluster.nodes.get(name)!.query(spec, QUERY, 1e9, true);
+    const copy = await cluster.nodes.get(name)!.query(spec, QUERY, { eventual: true });
     expect(copy.items).toHaveLength(20);
     expect(copy.items.every(({ metadata }) => metadata === '{"value":2}')).toBe(true);
     await expect(cluster.nodes.get(name)!.query(spec, QUERY)).rejects.toBeInstanceOf(ShardMoved);
@@ -225,7 +225,7 @@ describe('followers', () => {
     await until('the difference is noticed', () => cluster.nodes.get(name)!.stats().mismatches > 0);
     spoiled = '';
     expect(await follower()).toBe(name);
-    const copy = await cluster.nodes.get(name)!.query(cluster.specs[0]!, QUERY, 1e9, true);
+    const copy = await cluster.nodes.get(name)!.query(cluster.specs[0]!, QUERY, { eventual: true });
     expect(copy.items.every(({ metadata }) => metadata === '{"value":2}')).toBe(true);
   });
 });

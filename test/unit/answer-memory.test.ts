@@ -27,8 +27,8 @@ const caller = {
     asked.push(action);
     const { shard, ids, query, rest, pageMaxBytes } = params;
     if (action === 'shards.leave') return fixture.node.leave(shard, rest);
-    if (action === 'shards.query') return fixture.node.query(shard, query, pageMaxBytes);
-    if (action === 'shards.fetch') return fixture.node.fetch(shard, ids, pageMaxBytes);
+    if (action === 'shards.query') return fixture.node.query(shard, query, { pageMaxBytes });
+    if (action === 'shards.fetch') return fixture.node.fetch(shard, ids, { pageMaxBytes });
     await pagesHeld?.();
     return fixture.node.next(shard, rest, pageMaxBytes);
   },

@@ -218,3 +218,42 @@ test('a log of which entries are missing is read as far as it goes, is a contrad
     { reason: 'The log ends at 1, but its head says 4.' },
   ]);
 });
+
+test('an opening that takes longer than its caller waits goes on by itself', async () => {
+  let open: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let isHeld = false;
+  const heldBack = (store: Store): Store => ({
+    ...store,
+    catalog: {
+      ...store.catalog,
+      async getCollection(id) {
+        if (isHeld) await held;
+        return store.catalog.getCollection(id);
+      },
+    },
+  });
+  fixture = await shardFixture({}, heldBack);
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.crash();
+  isHeld = true;
+  const impatient = [
+    fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 }),
+    fixture.node.query(specOf(1), query(), { openMaxMs: 20 }),
+    fixture.node.upsert(specOf(1), batchOf(['b']), 60_000, 20),
+    fixture.node.delete(specOf(1), ['a'], 60_000, 20),
+  ];
+  for (const { reason } of (await Promise.allSettled(impatient)) as PromiseRejectedResult[])
+    expect(reason).toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      message: 'Shard 0 of the collection is being opened; try again.',
+      shards: [0],
+    });
+  const ready = fixture.node.ready(specOf(1));
+  open();
+  await ready;
+  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 0 });
+  expect(items.map(({ id }) => id)).toEqual(['a']);
+});

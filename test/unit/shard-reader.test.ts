@@ -54,8 +54,8 @@ async function startShards(of: number) {
       };
       const { node } = fixture;
       let page: Page<ShardMatch | FetchedRecord> | null = null;
-      if (action === 'shards.query') page = await node.query(shard, query, pageMaxBytes);
-      else if (action === 'shards.fetch') page = await node.fetch(shard, ids, pageMaxBytes);
+      if (action === 'shards.query') page = await node.query(shard, query, { pageMaxBytes });
+      else if (action === 'shards.fetch') page = await node.fetch(shard, ids, { pageMaxBytes });
       else if (action === 'shards.next') page = await node.next(shard, rest, pageMaxBytes);
       else if (action === 'shards.leave') void node.leave(shard, rest);
       else throw new Error(`Nobody asks for ${action}.`);
@@ -251,7 +251,7 @@ test('an answer of 100 MB from a shard that is written to does not hold the even
         pageMaxBytes: number;
       };
       return action === 'shards.query'
-        ? fixture.node.query(shard, query, pageMaxBytes)
+        ? fixture.node.query(shard, query, { pageMaxBytes })
         : fixture.node.next(shard, rest, pageMaxBytes);
     },
   };

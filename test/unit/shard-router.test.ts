@@ -34,11 +34,12 @@ function routerOver(answer: (node: string, nth: number) => unknown, holder: stri
     clock: { monotonicMs: () => time.nowMs },
     timers: time,
   });
-  const call = (reads: boolean, patienceMs = 60_000): Promise<unknown> => {
+  const call = (reads: boolean, patienceMs = 60_000, awayMaxMs?: number): Promise<unknown> => {
     const result = router.call({
       shard: SHARD,
       deadlineMs: time.nowMs + patienceMs,
       reads,
+      awayMaxMs,
       async ask(node) {
         asked.push(node);
         const given = answer(node, asked.length);
@@ -123,20 +124,44 @@ test('an error of the shard is the answer', async () => {
   expect(asked).toEqual(['a']);
 });
 
-test('when nobody holds it in time the answer is UNAVAILABLE, and asking became rare', async () => {
+test('when nobody holds it in time the answer is SHARD_UNAVAILABLE, and asking became rare', async () => {
   const { call, asked, time } = routerOver(() => new ShardMoved(null), 'a');
   const result = call(true, 10_000);
   await settled(time);
-  await expect(result).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
+  await expect(result).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    message: 'Shard 0 of the collection has no holder yet; try again.',
+    retryAfterSeconds: 1,
+  });
   expect(asked.length).toBeGreaterThan(10);
   expect(asked.length).toBeLessThan(40);
 });
+
+test.each([true, false])(
+  'a caller that does not want to wait is told soon what keeps the shard away (reads: %s)',
+  async (reads) => {
+    const without = routerOver(() => new ShardMoved(null), 'a');
+    const result = without.call(reads, 60_000, 300);
+    await without.time.run(300);
+    await expect(result).rejects.toMatchObject({ message: expect.stringContaining('has no holder yet'), shards: [0] });
+    const lost = routerOver(() => new Lost('unsent'), 'a');
+    const again = lost.call(reads, 60_000, 300);
+    await lost.time.run(300);
+    await expect(again).rejects.toMatchObject({
+      message: expect.stringContaining('is held by a node that does not answer'),
+    });
+    const back = routerOver((_, nth) => (nth < 3 ? new ShardMoved(null) : 'ok'), 'a');
+    const found = back.call(reads, 60_000, 300);
+    await back.time.run(300);
+    expect(await found).toBe('ok');
+  },
+);
 
 test('two nodes that send callers to each other are asked seldom', async () => {
   const { call, asked, time } = routerOver((node) => new ShardMoved(node === 'a' ? 'b' : 'a'), 'a');
   const result = call(true, 10_000);
   await settled(time);
-  await expect(result).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(result).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
   expect(asked.length).toBeLessThan(140);
 });
 

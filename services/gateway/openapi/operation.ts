@@ -76,6 +76,7 @@ export function operationOf(route: Route, words: RouteText): Schema {
     ...(route.access === 'read' ? [] : WRITING),
     ...(route.body === null ? [] : WITH_BODY),
     ...(route.path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
+    ...(route.mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
     ...words.errors,
   ];
   const parameters = [...pathParameters(route), ...(words.parameters ?? [])];

@@ -94,7 +94,7 @@ export function verificationTexts(limits: Limits): readonly RouteText[] {
       tag: TAG,
       parameters: [idParameter(false)],
       response: { oneOf: [ref('VerifyResult'), PROOF] },
-      errors: [],
+      errors: ['SHARD_UNAVAILABLE'],
     },
     {
       route: 'GET /collections/{name}/proof',
@@ -103,7 +103,7 @@ export function verificationTexts(limits: Limits): readonly RouteText[] {
       tag: TAG,
       parameters: [idParameter(true)],
       response: PROOF,
-      errors: [],
+      errors: ['SHARD_UNAVAILABLE'],
     },
     {
       route: 'GET /collections/{name}/anchors',

@@ -24,6 +24,7 @@ import { OwnHeads } from './own-heads.ts';
 import type { ResidencyOptions, Resident } from './resident.ts';
 import { ResidentMemory } from './resident-memory.ts';
 import { assertThere, type OpenedShard, openShard, sizeInMemory } from './shard-opening.ts';
+import { opened, type Use } from './use.ts';
 
 const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
 
@@ -114,7 +115,7 @@ export class Residency {
 
   /** What the shard was in memory at `seq`; null where it cannot say. One opened before that root was confirmed opens anew, and passes it. Throws what openings throw. */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
-    const ask = () => this.#with(spec, undefined, async ({ heads }) => heads!.at(seq));
+    const ask = () => this.#with(spec, {}, async ({ heads }) => heads!.at(seq));
     const known = await ask();
     if (known === null) await this.letGo(shardKey(spec.collectionId, spec.index), false);
     return known ?? ask();
@@ -126,13 +127,13 @@ export class Residency {
   }
 
   /** Runs `work` on the open shard, opening it first where needed; it is not closed meanwhile. A lost worker becomes UNAVAILABLE. */
-  use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, on?: ShardWorker): Promise<T> {
-    return this.#with(spec, on, ({ actor }) => work(actor!));
+  use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
+    return this.#with(spec, how, ({ actor }) => work(actor!));
   }
 
   /** As `use`, for what only reads: nothing is told that was read when the node no longer held the shard. */
-  read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>): Promise<T> {
-    return this.#with(spec, undefined, async (resident) => {
+  read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, openMaxMs?: number): Promise<T> {
+    return this.#with(spec, { openMaxMs }, async (resident) => {
       try {
         const result = await work(resident.actor!);
         this.#assertHeld(resident);
@@ -150,9 +151,9 @@ export class Residency {
     for (const { actor } of [...this.#residents.values()]) if (actor) this.#broken(actor, 'the lease is over');
   }
 
-  async #with<T>(spec: ShardSpec, on: ShardWorker | undefined, work: (open: Resident) => Promise<T>): Promise<T> {
+  async #with<T>(spec: ShardSpec, how: Use, work: (open: Resident) => Promise<T>): Promise<T> {
     try {
-      const resident = await this.#acquire(spec, on);
+      const resident = await this.#acquire(spec, how);
       try {
         this.#assertHeld(resident);
         return await work(resident);
@@ -236,18 +237,18 @@ export class Residency {
     await this.pool.terminate();
   }
 
-  async #acquire(spec: ShardSpec, on: ShardWorker | undefined): Promise<Resident> {
+  async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
     const key = shardKey(spec.collectionId, spec.index);
     for (;;) {
       if (this.#stopping) throw new ShardUnsettled('The service is stopping.');
-      const resident = this.#residents.get(key) ?? this.#open(spec, key, on);
+      const resident = this.#residents.get(key) ?? this.#open(spec, key, how.on);
       if (resident.closing) {
         await resident.closing;
         continue;
       }
       resident.uses++;
       try {
-        await resident.opening;
+        if (!resident.actor) await opened(resident.opening, how, spec);
         return resident;
       } catch (error) {
         resident.uses--;
@@ -309,12 +310,9 @@ export class Residency {
     const { spec } = resident;
     const { head } = opened;
     const holds = (): boolean => claims.holds(claim);
-    const { epoch } = claim;
     const barrier = opened.isCutShort ? logCutShort() : null;
-    const events = this.#events;
-    const keepsWrites = claims.isShared;
-    const terms = { spec, worker, head, epoch, holds, barrier, keepsWrites };
-    const actor = new ShardActor({ ...terms, log: store.log, clock, events, writes });
+    const terms = { spec, worker, head, epoch: claim.epoch, holds, barrier, keepsWrites: claims.isShared };
+    const actor = new ShardActor({ ...terms, log: store.log, clock, events: this.#events, writes });
     resident.actor = actor;
     resident.heads = new OwnHeads(opened.anchored, opened.passed);
     checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);

@@ -1,0 +1,91 @@
+/**
+ * Which nodes do not answer although they count as connected: one that stands still, or is cut off
+ * for less than its heartbeats allow.
+ *
+ * Promises: a node is found silent when somebody has waited for it for `AFTER_MS` and it does not
+ * answer a question of its own within `ANSWER_MAX_MS`, and is silent no more as soon as it answers
+ * one, or counts as gone. A node that works on something for long, but answers questions, is not.
+ */
+import type { Timers } from '../../lib/timers.ts';
+
+const AFTER_MS = 500;
+const ANSWER_MAX_MS = 500;
+
+export interface SilentNodesOptions {
+  timers: Timers;
+  /** Whether the node answers within `maxMs`. */
+  answers(node: string, maxMs: number): Promise<boolean>;
+  /** Whether it counts as connected. */
+  isThere(node: string): boolean;
+}
+
+/** Thrown in place of the answer of a node that fell silent. */
+export class NodeSilent extends Error {
+  override name = 'NodeSilent';
+}
+
+export class SilentNodes {
+  readonly #options: SilentNodesOptions;
+  /** With what ends the next question to it. */
+  readonly #silent = new Map<string, () => void>();
+  readonly #asking = new Map<string, Promise<boolean>>();
+  #isStopped = false;
+
+  constructor(options: SilentNodesOptions) {
+    this.#options = options;
+  }
+
+  /** Asks no node any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const cancel of this.#silent.values()) cancel();
+    this.#silent.clear();
+  }
+
+  isSilent(node: string): boolean {
+    return this.#silent.has(node);
+  }
+
+  /** What `answer` gives; rejects with NodeSilent where the node falls silent before. The answer is not waited for then. */
+  unlessSilent<T>(node: string, answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let cancel = (): void => undefined;
+      let isOver = false;
+      const look = (): void => {
+        cancel = this.#options.timers.after(AFTER_MS, async () => {
+          if (!(await this.#answers(node)) && !isOver) reject(new NodeSilent(node));
+          else if (!isOver) look();
+        });
+      };
+      look();
+      const end = (settle: () => void): void => {
+        isOver = true;
+        cancel();
+        settle();
+      };
+      answer.then(
+        (result) => end(() => resolve(result)),
+        (error: unknown) => end(() => reject(error as Error)),
+      );
+    });
+  }
+
+  /** All that wait for a node share one question. */
+  #answers(node: string): Promise<boolean> {
+    const asked = this.#asking.get(node);
+    if (asked) return asked;
+    const asking = this.#options.answers(node, ANSWER_MAX_MS).then((answers) => {
+      this.#asking.delete(node);
+      this.#silent.get(node)?.();
+      if (answers || this.#isStopped || !this.#options.isThere(node)) this.#silent.delete(node);
+      else
+        this.#silent.set(
+          node,
+          this.#options.timers.after(AFTER_MS, () => void this.#answers(node)),
+        );
+      return answers;
+    });
+    this.#asking.set(node, asking);
+    return asking;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Where requests wait for a shard that is away, each collection in a line of its own, and hold
+ * nothing but their place.
+ *
+ * Promises: a request that meets a shard for which nobody can answer gives its seat to others,
+ * waits until the shard is back, and then takes its turn as any other does. A query of a collection
+ * for which others wait joins them without an attempt of its own. All that wait for one shard ask
+ * for it once.
+ * How it fails: with the SHARD_UNAVAILABLE that it met, when its time is over, when
+ * `perAccountMax` requests of its account wait already, or when the service stops.
+ */
+import { type Caller, call } from '../../../lib/actions/call.ts';
+import type { ProvecError } from '../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { isShardAway } from '../../../lib/shard/shard-away.ts';
+import type { Timers } from '../../../lib/timers.ts';
+import { ClientGoneError } from '../client-gone.ts';
+import type { QueueObserver } from './fair-queue.ts';
+
+/** What a shard may take to answer for itself before its caller waits here. */
+export const SHARD_WAIT_MS = 300;
+/** Less is not worth another attempt. */
+const ATTEMPT_MIN_MS = 100;
+
+/** A request, as long as it may wait. */
+export interface Waiter {
+  account: string;
+  collection: string;
+  /** On the lines' clock. */
+  deadlineMs: number;
+  whenGone(leave: () => void): () => void;
+  /** Gives the seat to others. */
+  leave(): void;
+  /** Takes a turn for a seat. Rejects with UNAVAILABLE. */
+  enter(): Promise<void>;
+}
+
+export interface AwayLinesParts {
+  caller: Caller;
+  timers: Timers;
+  nowMs(): number;
+  observer: Pick<QueueObserver, 'waiting' | 'refused'>;
+  /** Default: that of `INTERNAL_LIMITS`. */
+  perAccountMax?: number;
+}
+
+interface Line {
+  /** The request that began it. */
+  error: ProvecError;
+  ready: Promise<unknown>;
+}
+
+export class AwayLines {
+  readonly #parts: AwayLinesParts;
+  /** By account and collection, then by the shards that are waited for. */
+  readonly #lines = new Map<string, Map<string, Line>>();
+  readonly #waiting = new Map<string, number>();
+  readonly #refusals = new Set<(error: Error | null) => void>();
+  #closed = false;
+
+  constructor(parts: AwayLinesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * What `attempt` gives, made again whenever a shard that was away is back. `needsAll`: the request
+   * needs every shard of its collection. `leftMs`: null at first, then what is left of its time.
+   * Rejects as `attempt` does, or with ClientGoneError.
+   */
+  async run<T>(waiter: Waiter, needsAll: boolean, attempt: (leftMs: number | null) => Promise<T>): Promise<T> {
+    let leftMs: number | null = null;
+    for (let line = needsAll ? this.#anyLine(waiter) : null; ; line = null) {
+      try {
+        if (line === null) return await attempt(leftMs);
+      } catch (error) {
+        if (!isShardAway(error) || !error.shards?.length) throw error;
+        line = this.#lineOf(waiter, error, error.shards);
+      }
+      waiter.leave();
+      await this.#wait(waiter, line!);
+      await waiter.enter();
+      leftMs = this.#left(waiter);
+    }
+  }
+
+  /** Refuses all that wait, and whoever still comes. */
+  close(): void {
+    this.#closed = true;
+    for (const refuse of [...this.#refusals]) refuse(null);
+  }
+
+  #left({ deadlineMs }: Waiter): number {
+    return deadlineMs - this.#parts.nowMs();
+  }
+
+  #anyLine({ account, collection }: Waiter): Line | null {
+    for (const line of this.#lines.get(`${account}/${collection}`)?.values() ?? []) return line;
+    return null;
+  }
+
+  #lineOf(waiter: Waiter, error: ProvecError, shards: number[]): Line {
+    const { account, collection } = waiter;
+    const key = `${account}/${collection}`;
+    const lines = this.#lines.get(key) ?? new Map<string, Line>();
+    const known = lines.get(shards.join());
+    if (known) return known;
+    const params = { accountId: account, name: collection, shards };
+    const options = { timeout: Math.max(1, this.#left(waiter)) };
+    const line = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
+    this.#lines.set(key, lines.set(shards.join(), line));
+    const forget = (): void => {
+      lines.delete(shards.join());
+      if (lines.size === 0) this.#lines.delete(key);
+    };
+    line.ready.then(forget, forget);
+    return line;
+  }
+
+  async #wait(waiter: Waiter, { error, ready }: Line): Promise<void> {
+    const { timers, observer, perAccountMax = INTERNAL_LIMITS.awayPerAccountMaxRequests } = this.#parts;
+    const leftMs = this.#left(waiter);
+    const isFull = (this.#waiting.get(waiter.account) ?? 0) >= perAccountMax;
+    if (isFull) observer.refused('account full');
+    if (this.#closed || isFull || leftMs < ATTEMPT_MIN_MS) throw error;
+    this.#count(waiter.account, 1);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const end = (reason: Error | null): void => {
+          cancel();
+          stopWatching();
+          this.#refusals.delete(end);
+          reject(reason ?? error);
+        };
+        this.#refusals.add(end);
+        const cancel = timers.after(leftMs, () => end(null));
+        const stopWatching = waiter.whenGone(() => end(new ClientGoneError()));
+        ready.then(
+          () => {
+            cancel();
+            stopWatching();
+            this.#refusals.delete(end);
+            resolve();
+          },
+          () => end(null),
+        );
+      });
+    } finally {
+      this.#count(waiter.account, -1);
+    }
+  }
+
+  #count(account: string, change: number): void {
+    const waiting = (this.#waiting.get(account) ?? 0) + change;
+    if (waiting === 0) this.#waiting.delete(account);
+    else this.#waiting.set(account, waiting);
+    this.#parts.observer.waiting([...this.#waiting.values()].reduce((sum, count) => sum + count, 0));
+  }
+}
