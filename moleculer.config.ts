@@ -10,6 +10,7 @@ import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
 import { isRepeatable } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
+import { hearing } from './mixins/transport/hearing.ts';
 import { LostCalls } from './mixins/transport/lost-calls.ts';
 import { SettledRequests } from './mixins/transport/settled-requests.ts';
 import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
@@ -66,8 +67,9 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const logger = new QuietStartLogger(log);
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
-  const lostCalls = new LostCalls({ log, nowMs: () => SYSTEM_CLOCK.monotonicMs(), isRepeatable });
-  if (transporter !== null) middlewares?.push(lostCalls.middleware);
+  const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
+  if (transporter !== null)
+    middlewares?.push(hearing(nowMs), new LostCalls({ log, nowMs, isRepeatable }).middleware);
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

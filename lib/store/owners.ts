@@ -45,6 +45,8 @@ export interface LeaseUse {
   /** Worker threads that are busy, averaged over minutes. */
   load: number;
   workers: number;
+  /** For how long it had heard nothing of any other node when it said so, in milliseconds. */
+  silenceMs?: number;
 }
 
 export interface LeaseStore {

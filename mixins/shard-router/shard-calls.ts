@@ -138,7 +138,11 @@ export class ShardCalls {
       answeredBy = nodeID;
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
       const answer = (): Promise<unknown> => next(action, asked, { ...options, nodeID, timeout });
-      return awayMaxMs === undefined ? answer() : this.#unlessSilent(shard, nodeID, reads, answer);
+      if (!reads && awayMaxMs === undefined) return answer();
+      return this.#unlessSilent(nodeID, reads, answer).catch((error: unknown) => {
+        const isImpatient = error instanceof NodeSilent && awayMaxMs !== undefined;
+        throw isImpatient ? shardAway(shard.index, 'is held by a node that does not answer') : error;
+      });
     };
     const askHolder = (nodeID: string, leftMs: number): Promise<unknown> => {
       // Asked as for a strong read: a node that is asked for a copy does not open the shard.
@@ -156,20 +160,17 @@ export class ShardCalls {
     return field === undefined ? result : named(result, field, answeredBy);
   }
 
-  /** Throws SHARD_UNAVAILABLE where the node does not answer anybody: before it is asked, or, of a read, while it is. */
-  async #unlessSilent<T>(shard: ShardSpec, node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
-    if (this.#silent.isSilent(node)) throw shardAway(shard.index, 'is held by a node that does not answer');
+  /** Throws NodeSilent where the node does not answer anybody: before it is asked, or, of a read, while it is. */
+  async #unlessSilent<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
+    if (this.#silent.isSilent(node)) throw new NodeSilent(node);
     const answer = ask();
     if (node === this.#broker!.nodeID) return answer;
-    const heard = this.#silent.unlessSilent(node, answer);
     try {
-      return await heard;
+      return await this.#silent.unlessSilent(node, answer);
     } catch (error) {
-      if (!(error instanceof NodeSilent)) throw error;
       // What became of a write only its answer tells.
-      if (!reads) return answer;
-      answer.catch(() => undefined);
-      throw shardAway(shard.index, 'is held by a node that does not answer');
+      if (!(error instanceof NodeSilent) || reads) throw error;
+      return answer;
     }
   }
 
@@ -249,6 +250,7 @@ function isAboutShard(params: unknown): params is ShardParams {
 }
 
 function lossOf(error: unknown): Loss {
+  if (error instanceof NodeSilent) return 'unknown';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
   switch (error.name) {
     case 'ServiceNotFoundError':

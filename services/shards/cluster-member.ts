@@ -33,6 +33,8 @@ export interface Peers {
   process: ProcessIdentity;
   /** Has `node` open a shard that was given back. */
   adopt(node: string, shard: ShardSpec): Promise<void>;
+  /** For how long nothing was heard of any of them, in milliseconds. */
+  silenceMs(): number;
   /** Whether calls can reach `node` now. */
   isThere(node: string): boolean;
   /** Asks whether `node` takes a shard. */
@@ -78,6 +80,7 @@ export class ClusterMember {
       use: () => this.#use(),
       onLost: () => this.#residency.loseAll(),
       onDead: peers.onDead,
+      silenceMs: () => peers.silenceMs(),
     });
   }
 

@@ -2,9 +2,10 @@ import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../lib/actions/call.ts';
 import type { ShardsActions } from '../../lib/actions/shards.ts';
 import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
-import type { Runtime } from '../../lib/runtime.ts';
+import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
+import { silenceMs } from '../../mixins/transport/hearing.ts';
 import type { Peers } from './cluster-member.ts';
 import { ShardNode } from './shard-node.ts';
 
@@ -20,6 +21,7 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
   return {
     node: broker.nodeID,
     process,
+    silenceMs: () => silenceMs(broker, SYSTEM_CLOCK.monotonicMs()),
     async adopt(nodeID, shard) {
       await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: ADOPT_TIMEOUT_MS });
     },

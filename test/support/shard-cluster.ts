@@ -110,6 +110,7 @@ export async function shardCluster(
       const peers = {
         node: name,
         process: await identityOf(child),
+        silenceMs: () => 0,
         adopt: async (to: string, shard: ShardSpec) => up(to).adopt(shard),
         isThere: (to: string) => members.get(to)?.isUp ?? false,
         offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => up(to).offered(arrival),

@@ -23,11 +23,16 @@ export interface Fault {
   needsServers: boolean;
   /** Nodes that it strikes; default: the victim. */
   strikesAll?: boolean;
+  /** How long a shard that it strikes may be away, where the fault lasts longer than that. */
+  awayMaxMs?: number;
   /** Whether no request may fail. */
   isGraceful?: boolean;
   /** Resolves when the fault is over: its end. */
   run(stage: Stage): Promise<void>;
 }
+
+/** Until a node that does not answer has lost what it holds, and others have opened it. */
+const TAKEN_OVER_MAX_MS = 15_000;
 
 const on = (name: string, needsServers: boolean, run: Fault['run'], more: Partial<Fault> = {}): Fault => ({
   name,
@@ -51,7 +56,7 @@ export const FAULTS: readonly Fault[] = [
     { strikesAll: true },
   ),
   on('a node stands still for 4 s', false, ({ victim }) => halted(victim, 4_000)),
-  on('a node stands still for 20 s', false, ({ victim }) => halted(victim, 20_000)),
+  on('a node stands still for 20 s', false, ({ victim }) => halted(victim, 20_000), { awayMaxMs: TAKEN_OVER_MAX_MS }),
   on(
     'a node is drained, stopped and started again',
     false,
@@ -71,7 +76,9 @@ export const FAULTS: readonly Fault[] = [
     wires!.redis.drop();
     wires!.redis.release();
   }),
-  on('a node is cut off from Redis for 30 s', true, ({ wires }) => held([wires!.redis], 30_000)),
+  on('a node is cut off from Redis for 30 s', true, ({ wires }) => held([wires!.redis], 30_000), {
+    awayMaxMs: TAKEN_OVER_MAX_MS,
+  }),
   on(
     'Redis stands still for 4 s',
     true,

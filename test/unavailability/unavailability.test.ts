@@ -151,6 +151,7 @@ describe('every shard answers again within 10 s of the end of a fault', () => {
       process.stderr.write(`${rows.at(-1)}\n`);
       for (const [failure, count] of result.failures) process.stderr.write(`  ${count} x ${failure}\n`);
       expect(result.backMs).toBeLessThan(BACK_MAX_MS);
+      if (fault.awayMaxMs !== undefined) expect(Math.max(...result.struckMs)).toBeLessThan(fault.awayMaxMs);
       expect(result.longestRequestMs).toBeLessThan(REQUEST_MAX_MS);
       if (fault.isGraceful) expect([...result.failures]).toEqual([]);
     },

@@ -24,6 +24,10 @@ class Nodes {
   readonly leases = new Map<string, LeaseRow>();
   readonly owners = new Map<string, OwnerRow>();
   readonly cut = new Set<string>();
+  /** When what carries calls last brought each node something of another, with heartbeats that come now and then. */
+  readonly heardMs = new Map<string, number>();
+  /** Nodes that calls do not reach. */
+  readonly unheard = new Set<string>();
   readonly dead: { at: number; by: string; node: string }[] = [];
   readonly members = new Map<string, Membership>();
   isDown = false;
@@ -44,6 +48,7 @@ class Nodes {
       log: LOG,
       use: () => ({ bytes: 0, memoryLimitBytes: node === 'large' ? 4 : 1, load: 0, workers: 1 }),
       onLost: () => undefined,
+      silenceMs: () => this.time.nowMs - (this.heardMs.get(node) ?? this.time.nowMs),
       onDead: (dead) => this.dead.push({ at: this.time.nowMs, by: node, node: dead }),
     });
     this.members.set(node, member);
@@ -51,6 +56,15 @@ class Nodes {
     await this.time.run(this.time.nowMs + 200);
     await started;
     return member;
+  }
+
+  /** Lets every node hear of the others from now on, each in its own time, unless it is among `unheard`. */
+  heartbeats(): void {
+    const beat = (node: string): void => {
+      if (!this.unheard.has(node)) this.heardMs.set(node, this.time.nowMs);
+      this.time.after(1_700, () => beat(node));
+    };
+    for (const [at, node] of [...this.members.keys()].entries()) this.time.after(at * 300, () => beat(node));
   }
 
   async over<T>(work: Promise<T>, forMs = 2_000): Promise<T> {
@@ -311,4 +325,54 @@ test('a node that leaves knows by then who came a moment ago', async () => {
   await started;
   await nodes.over(first.drain(), 50);
   expect(first.takers()).toEqual(['b']);
+});
+
+/** Three nodes that hear of each other; the first holds a shard. */
+async function hearing() {
+  const nodes = new Nodes();
+  const [a, b] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
+  await nodes.start('c', elsewhere());
+  nodes.heartbeats();
+  await nodes.over(a!.ownership.acquire(SHARD));
+  await nodes.time.run(nodes.time.nowMs + 20_000);
+  expect(a!.hasLease).toBe(true);
+  return { nodes, a: a!, b: b! };
+}
+
+test('a node that calls do not reach gives up what it holds within ten seconds, and has a lease again once they do', async () => {
+  const { nodes, a, b } = await hearing();
+  nodes.unheard.add('a');
+  const cutMs = nodes.time.nowMs;
+  await nodes.time.run(cutMs + 5_000);
+  expect(a.hasLease).toBe(true);
+  await nodes.time.run(cutMs + 9_000);
+  expect(a.hasLease).toBe(false);
+  const claim = await nodes.over(b.ownership.acquire(SHARD), 1_000);
+  expect(claim.epoch).toBe(2);
+  await nodes.time.run(nodes.time.nowMs + 30_000);
+  expect(a.hasLease).toBe(false);
+  nodes.unheard.delete('a');
+  await nodes.time.run(nodes.time.nowMs + 4_000);
+  expect(a.hasLease).toBe(true);
+});
+
+test('what carries calls is away for all: nobody gives up anything', async () => {
+  const { nodes, a } = await hearing();
+  for (const node of nodes.members.keys()) nodes.unheard.add(node);
+  for (let second = 0; second < 60; second++) {
+    await nodes.time.run(nodes.time.nowMs + 1_000);
+    for (const [, member] of nodes.members) expect(member.hasLease).toBe(true);
+  }
+  nodes.unheard.clear();
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  for (const [, member] of nodes.members) expect(member.hasLease).toBe(true);
+  expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 1, holder: { node: a.node } });
+});
+
+test('the only node keeps its lease though it hears nobody', async () => {
+  const nodes = new Nodes();
+  const only = await nodes.start('a', elsewhere());
+  nodes.heardMs.set('a', nodes.time.nowMs);
+  await nodes.time.run(nodes.time.nowMs + 60_000);
+  expect(only.hasLease).toBe(true);
 });

@@ -4,7 +4,8 @@
  * Promises: `isValid` is true only while the last renewal that is known to have succeeded was *sent* less than the lease time ago on this node's own monotonic
  * clock. Others wait longer than that before they call the lease dead, so nobody else serves a shard while `isValid` is true here. A lease that has run out or was
  * ended by somebody else never becomes valid again: `onLost` is called once, whatever was held under it must be dropped, and a new incarnation begins.
- * How it fails: when the store cannot be reached the lease runs out, and the node serves nothing until it is back.
+ * How it fails: when the store cannot be reached the lease runs out, and the node serves nothing until it is back. While calls cannot reach the node it has no lease, so
+ * that others serve what it held.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/runtime.ts';
@@ -22,6 +23,8 @@ export interface LeaseKeeperOptions {
   onLost(incarnation: string): void;
   /** What the node says of itself at the beginning and with each renewal; default: nothing. */
   use?(): LeaseUse;
+  /** Whether calls cannot reach this node though others reach each other: it holds nothing then. Default: it is not. */
+  isCutOff?(): boolean;
   /** Default: a random UUID. */
   newIncarnation?(): string;
 }
@@ -133,13 +136,14 @@ export class LeaseKeeper {
 
   async #turn(): Promise<void> {
     const incarnation = this.#incarnation;
-    if (incarnation !== null && !this.isValid(incarnation)) this.#lose(incarnation);
+    const isCutOff = this.#options.isCutOff?.() ?? false;
+    if (incarnation !== null && (isCutOff || !this.isValid(incarnation))) this.#lose(incarnation);
     // The next turn must not wait for a store that does not answer: the lease has to be given up in time.
     this.#schedule(RENEW_AGAIN_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();
-      else if (!this.#beginning) await this.#begin();
-      this.#schedule(RENEW_EVERY_MS);
+      else if (!this.#beginning && !isCutOff) await this.#begin();
+      this.#schedule(this.#incarnation === null ? RENEW_AGAIN_MS : RENEW_EVERY_MS);
     } catch {
       this.#schedule(RENEW_AGAIN_MS);
     }

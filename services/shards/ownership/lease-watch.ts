@@ -124,6 +124,12 @@ export class LeaseWatch {
     return this.#sightings().flatMap((sighting) => (this.#isDead(sighting) ? [] : [sighting.row]));
   }
 
+  /** Leases whose beat was seen to change, and how long ago that was, in milliseconds. */
+  sightings(): { row: LeaseRow; ageMs: number }[] {
+    const nowMs = this.clock.monotonicMs();
+    return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: nowMs - sinceMs }));
+  }
+
   /** Leases that are dead and may still be in the store. */
   dead(): { row: LeaseRow; gone: boolean }[] {
     const left = [...this.#left.values()].map((row) => ({ row, gone: true }));

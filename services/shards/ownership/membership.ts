@@ -14,6 +14,7 @@ import type { LeaseRow, LeaseUse } from '../../../lib/store/owners.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
+import { HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
 import { LeaseObserver } from './lease-observer.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { Ownership } from './ownership.ts';
@@ -32,6 +33,8 @@ export interface MembershipOptions {
   onLost(): void;
   /** Another node was found dead. */
   onDead(node: string): void;
+  /** For how long this node has heard nothing of any other, in milliseconds. Default: not at all. */
+  silenceMs?(): number;
 }
 
 export class Membership {
@@ -54,7 +57,13 @@ export class Membership {
       timers,
       node,
       process,
-      use,
+      use: () => ({ ...use(), silenceMs: this.#silenceMs() }),
+      isCutOff: () => {
+        const isCutOff = this.#isCutOff();
+        if (isCutOff && this.#keeper.holder !== null)
+          log.warn('this node hears no other, though others do; it gives up its shards');
+        return isCutOff;
+      },
       onLost: () => {
         log.warn('the lease of this node is over; its shards are let go');
         this.ownership.forgetAll();
@@ -132,6 +141,21 @@ export class Membership {
   abandon(): void {
     this.#observer.stop();
     this.#keeper.abandon();
+  }
+
+  #silenceMs(): number {
+    return Math.round(this.#options.silenceMs?.() ?? 0);
+  }
+
+  /** Nobody has been heard for long, and somebody else heard something since. */
+  #isCutOff(): boolean {
+    const silenceMs = this.#silenceMs();
+    if (silenceMs < SILENCE_MAX_MS) return false;
+    const isLater = (otherMs: number | undefined, ageMs: number): boolean =>
+      otherMs !== undefined && otherMs + ageMs + HEARD_LATER_MS <= silenceMs;
+    return this.#watch
+      .sightings()
+      .some(({ row, ageMs }) => row.node !== this.node && isLater(row.use?.silenceMs, ageMs));
   }
 
   #found({ node }: LeaseRow): void {

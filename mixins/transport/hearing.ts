@@ -1,0 +1,29 @@
+import type { Middleware, ServiceBroker } from 'moleculer';
+
+type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promise<unknown>;
+
+/** When a broker last heard from another one, on the monotonic clock. */
+const heardMs = new WeakMap<ServiceBroker, number>();
+
+/** Notes when packets of other nodes come. Each sends one every other second, so that a node that hears nothing for long is cut off, or alone. */
+export function hearing(nowMs: () => number): Middleware {
+  let own: ServiceBroker | null = null;
+  return {
+    name: 'Hearing',
+    created: (broker: ServiceBroker) => {
+      own = broker;
+      heardMs.set(broker, nowMs());
+    },
+    transitMessageHandler: (next: Handle): Handle => {
+      return (cmd, packet) => {
+        if (own !== null && packet.payload?.sender !== own.nodeID) heardMs.set(own, nowMs());
+        return next(cmd, packet);
+      };
+    },
+  } as unknown as Middleware;
+}
+
+/** For how long the broker has heard nothing of any other node, in milliseconds; 0 where it has no transporter. */
+export function silenceMs(broker: ServiceBroker, nowMs: number): number {
+  return nowMs - (heardMs.get(broker) ?? nowMs);
+}
