@@ -180,11 +180,12 @@ export class LostCalls {
         options,
       );
       const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
-      for (const id of lost) this.#fail(id, isSame(id));
-      for (const id of unknown) this.#fail(id, false);
-      for (const id of ids) if (!isSame(id)) this.#fail(id, false);
-      if (lost.length + unknown.length > 0)
-        this.#log.warn({ node, lost: lost.length, unknown: unknown.length }, 'calls to a node were lost on the way');
+      const unsent = lost.filter(isSame);
+      const gone = new Set(unknown);
+      const open = ids.filter((id) => gone.has(id) || !isSame(id));
+      // Of many the answer came before this one: they are not there to fail.
+      const counts = { lost: this.#fail(unsent, true), unknown: this.#fail(open, false) };
+      if (counts.lost + counts.unknown > 0) this.#log.warn({ node, ...counts }, 'calls to a node were lost on the way');
     } catch {
       // It is asked again, until it counts as gone.
     } finally {
@@ -192,14 +193,19 @@ export class LostCalls {
     }
   }
 
-  /** `isUnsent`: nothing was or will be done of it. */
-  #fail(id: string, isUnsent: boolean): void {
-    const pending = this.#pending(id);
-    if (!pending) return;
-    this.#sent.delete(id);
-    this.#transit.removePendingRequest(id);
-    const about = { action: pending.action.name, nodeID: pending.nodeID };
-    pending.reject(isUnsent ? new Errors.ServiceNotAvailableError(about) : new Errors.RequestRejectedError(about));
+  /** `areUnsent`: nothing was or will be done of them. Gives how many there were that still waited. */
+  #fail(ids: readonly string[], areUnsent: boolean): number {
+    let failed = 0;
+    for (const id of ids) {
+      const pending = this.#pending(id);
+      if (!pending) continue;
+      failed++;
+      this.#sent.delete(id);
+      this.#transit.removePendingRequest(id);
+      const about = { action: pending.action.name, nodeID: pending.nodeID };
+      pending.reject(areUnsent ? new Errors.ServiceNotAvailableError(about) : new Errors.RequestRejectedError(about));
+    }
+    return failed;
   }
 
   #pending(id: string): PendingCall | undefined {
