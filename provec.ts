@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import type { LedgerInfo } from './lib/actions/anchoring.ts';
 import { call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
+import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
@@ -39,8 +40,11 @@ import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
 import verification from './services/verification/verification.service.ts';
 
+const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;
 /** How long it may take until every node has heard that another one serves nothing any more. */
 const LEAVE_MS = 2_000;
+/** Of the time for a stop, what is kept for what comes after the shards: that, and closing the connections. */
+const AFTER_SHARDS_MS = LEAVE_MS + 2_000;
 
 /** Requests of clients need all but what operators use. */
 const NEEDED_BY_GATEWAYS = SERVICE_NAMES.filter((name) => name !== 'cluster');
@@ -69,8 +73,10 @@ export interface Provec {
   readonly ledger: LedgerInfo | null;
   readonly broker: Broker;
   readonly store: Store;
-  /** Ends requests in flight, then everything else. Idempotent; never rejects. */
-  stop(): Promise<void>;
+  /** Ends requests in flight, then everything else; `forMs` is what there is of time for it. Idempotent; never rejects. */
+  stop(forMs?: number): Promise<void>;
+  /** What a stop waits for, in sentences. */
+  waiting(): string[];
 }
 
 /** Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the operator. */
@@ -78,10 +84,13 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
   const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
   const started: (() => Promise<unknown>)[] = [];
   let stopping: Promise<void> | null = null;
-  const stop = (): Promise<void> => {
+  let stopEndMs = 0;
+  const stop = (forMs = STOP_MAX_MS): Promise<void> => {
+    if (stopping === null) stopEndMs = clock.monotonicMs() + forMs;
     stopping ??= stopAll(started, log);
     return stopping;
   };
+  let waiting = (): string[] => [];
   const metrics = new Metrics();
   let running: { broker: ServiceBroker; store: Store } | null = null;
   const readiness = async (): Promise<Readiness> =>
@@ -149,6 +158,10 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     for (const name of SERVICE_NAMES.filter((name) => services.includes(name)).reverse()) {
       const service = broker.createService(factories[name]());
       started.push(() => broker.destroyService(service));
+      if (name !== 'shards') continue;
+      waiting = () => service.waiting();
+      // Before Moleculer waits for the requests in flight: while the others ask for shards there always are some.
+      if (shardCalls) started.push(() => service.leave(Math.max(0, stopEndMs - AFTER_SHARDS_MS - clock.monotonicMs())));
     }
     await broker.start();
     // Before the key is made: nothing may fail between that and telling it.
@@ -161,7 +174,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const url = services.includes('gateway') ? await listen(broker) : null;
     if (isKeyUntold) started.pop();
     running = { broker, store };
-    return { url, healthUrl, bootstrapSecret, devLedger, ledger, broker, store, stop };
+    return { url, healthUrl, bootstrapSecret, devLedger, ledger, broker, store, stop, waiting: () => waiting() };
   } catch (error) {
     await stop();
     throw error;

@@ -19,8 +19,7 @@ import { secretHash } from './services/keys/secret.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_MISUSED = 2;
-/** Room to say so before an orchestrator's SIGKILL. */
-const STOP_MARGIN_MS = 1_000;
+const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;
 
 interface Arguments {
   services: readonly ServiceName[];
@@ -90,14 +89,16 @@ class Shutdown {
   async #stop(code: number): Promise<void> {
     this.#begun = true;
     process.exitCode = code;
+    const endMs = performance.now() + STOP_MAX_MS;
+    let provec: Provec | null = null;
     setTimeout(() => {
-      this.#log.fatal('did not stop in time');
+      this.#log.fatal({ waiting: provec?.waiting() ?? ['the start has not ended'] }, 'did not stop in time');
       process.exit(EXIT_REFUSED);
-    }, INTERNAL_LIMITS.shutdownMaxMs - STOP_MARGIN_MS).unref();
-    const provec = await this.#provec.catch(() => null);
+    }, STOP_MAX_MS).unref();
+    provec = await this.#provec.catch(() => null);
     // A start that failed meanwhile is told, and ended, by whoever awaits it.
     if (provec === null) return;
-    await provec.stop();
+    await provec.stop(endMs - performance.now());
     this.#log.info('stopped');
     process.exit();
   }

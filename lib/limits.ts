@@ -61,6 +61,8 @@ export const INTERNAL_LIMITS = Object.freeze({
   requestBodyTimeoutMs: 60_000,
   actionTimeoutMs: 60_000,
   shutdownMaxMs: 30_000,
+  /** Room in that to say why it takes longer, before an orchestrator's SIGKILL. */
+  shutdownMarginMs: 1_000,
   shardQueueMaxRequests: 4_096,
   shardQueueMaxBytes: 512 * 1024 * 1024,
   /** Of all writes that wait or run on a node; a quarter of its memory limit where that is less. */

@@ -14,6 +14,7 @@ import type { Store } from '../../lib/store/port.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { type Follower, Followers } from './copies/followers.ts';
 import { Replicas } from './copies/replicas.ts';
+import { Drain } from './drain.ts';
 import { HandOver } from './hand-over.ts';
 import { Membership } from './ownership/membership.ts';
 import type { Arrival, Refusal } from './rebalancing/arrival.ts';
@@ -21,9 +22,12 @@ import { Rebalancer } from './rebalancing/rebalancer.ts';
 import { CLOSE_ABOVE, CLOSE_UNTIL } from './residency/capacity-guard.ts';
 import type { Residency } from './residency/residency.ts';
 import type { ShardWorker } from './worker/pool.ts';
+import type { ShardActor } from './writing/shard-actor.ts';
 
-/** Of the time for a stop, what a node that leaves may use to give its shards away. */
+/** For giving shards away, when an operator asks for it. */
 const DRAIN_MAX_MS = 20_000;
+/** Of the time for leaving, what is kept for releasing what could not be given away: so much, or half of it where that is less. */
+const RELEASE_MS = 5_000;
 const TIDY_EVERY_MS = 10_000;
 
 /** The other nodes on the same store. */
@@ -31,8 +35,8 @@ export interface Peers {
   /** Name of this node. */
   node: string;
   process: ProcessIdentity;
-  /** Has `node` open a shard that was given back. */
-  adopt(node: string, shard: ShardSpec): Promise<void>;
+  /** Has `node` open a shard that was given back, within `maxMs` where it is given. */
+  adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
   /** For how long nothing was heard of any of them, in milliseconds. */
   silenceMs(): number;
   /** Whether calls can reach `node` now. */
@@ -55,6 +59,8 @@ export interface ClusterMemberOptions {
   memoryLimitBytes: number;
   /** Bytes that shards, copies and writes that wait hold. */
   usedBytes(): number;
+  /** Whether another node opens the shard within a moment from what is stored of it. */
+  opensAtOnce(actor: ShardActor): boolean;
 }
 
 export class ClusterMember {
@@ -65,6 +71,7 @@ export class ClusterMember {
   #followers!: Followers;
   #rebalancer!: Rebalancer;
   #handOver!: HandOver;
+  #drain!: Drain;
   #isLeaving = false;
   #cancelTidy: () => void = () => {};
 
@@ -109,7 +116,7 @@ export class ClusterMember {
 
   /** Before anything else: the shards that are held under `claims`. */
   attach(residency: Residency): void {
-    const { store, clock, log, peers, memoryLimitBytes, usedBytes } = this.#options;
+    const { store, clock, log, peers, memoryLimitBytes, usedBytes, opensAtOnce } = this.#options;
     const { node, adopt, follow, offer, isThere } = peers;
     const timers = SYSTEM_TIMERS;
     const membership = this.#membership;
@@ -133,9 +140,17 @@ export class ClusterMember {
       residency,
       membership,
       catalog: store.catalog,
-      followersOf: (key) => this.followersOf(key).flatMap((follower) => (follower.seq === null ? [] : [follower.node])),
       adopt,
       following: { follow, clock, timers },
+      log,
+    });
+    this.#drain = new Drain({
+      handOver: this.#handOver,
+      residency,
+      membership,
+      followersOf: (key) => this.followersOf(key).flatMap((follower) => (follower.seq === null ? [] : [follower.node])),
+      isQuick: opensAtOnce,
+      clock,
       log,
     });
     this.#rebalancer = new Rebalancer({
@@ -171,12 +186,25 @@ export class ClusterMember {
     this.#rebalancer.start();
   }
 
-  /** Gives every shard away; the node takes none from then on. Never rejects. */
-  async drain(): Promise<void> {
+  /** Gives every shard away, as far as there is time; the node takes none from then on, and goes on serving what is left. Never rejects. */
+  async drain(forMs = DRAIN_MAX_MS): Promise<void> {
     this.#isLeaving = true;
     this.#rebalancer.stop();
     this.#options.peers.onDraining();
-    await this.#handOver.drain(AbortSignal.timeout(DRAIN_MAX_MS), DRAIN_MAX_MS);
+    await this.#drain.giveAll(AbortSignal.timeout(forMs), forMs);
+  }
+
+  /** Gives every shard away, and releases what is left when most of the time is over. Never rejects. */
+  async leave(forMs: number): Promise<void> {
+    const { clock } = this.#options;
+    const endMs = clock.monotonicMs() + forMs;
+    await this.drain(Math.round(forMs - Math.min(RELEASE_MS, forMs / 2)));
+    await this.#drain.releaseAll(AbortSignal.timeout(Math.max(0, Math.round(endMs - clock.monotonicMs()))));
+  }
+
+  /** What a stop waits for, a sentence for each shard. */
+  waiting(): string[] {
+    return this.#drain.waiting();
   }
 
   /** Ends what goes on by itself; the shards themselves are closed after it. */

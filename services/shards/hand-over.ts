@@ -1,10 +1,10 @@
 /**
- * Gives shards to other nodes, in good order.
+ * Gives one shard to another node, in good order.
  *
  * Promises: a shard goes on serving while it is saved and while the node that is to have it opens a copy and brings it up to a moment ago; then it is let out of memory
  * with nothing in flight, left to that node, and the node is asked to open it, which is to read the last entries of the log. Callers that come meanwhile are sent there
- * and wait for that: no request fails because of a hand-over. One shard moves at a time, and two while the node leaves. A shard that is held and not in memory is
- * left to the other node and nothing more: whoever wants it opens it there.
+ * and wait for that: no request fails because of a hand-over. A shard that opens within a moment is neither saved nor copied first. A shard that is held and not in
+ * memory is left to the other node and nothing more: whoever wants it opens it there.
  * How it fails: a copy that is not there in time is not waited for; the other node opens the shard from its checkpoint then, and callers wait for that. When the other
  * node does not take the shard, whoever is asked next claims it, this node included; nothing is lost at any step, since nothing of a shard but time lies outside of
  * the store.
@@ -12,7 +12,7 @@
 import type { Logger } from 'pino';
 import type { ReplicaState, ShardSpec } from '../../lib/actions/shards.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import { parseShardKey, type ShardKey } from '../../lib/shard/shard-key.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { Catalog } from '../../lib/store/catalog.ts';
 import type { Holder } from '../../lib/store/owners.ts';
@@ -20,16 +20,9 @@ import type { Timers } from '../../lib/timers.ts';
 import type { Membership } from './ownership/membership.ts';
 import type { Residency } from './residency/residency.ts';
 
-const DRAIN_LANES = 2;
-const RELEASE_LANES = 8;
-/** How long a copy may take to come close, and how long while the node leaves. */
+/** How long a copy may take to come close. */
 const FOLLOW_MAX_MS = 30_000;
-const DRAIN_FOLLOW_MAX_MS = 5_000;
-/** Of the time that is left when the node leaves, what may go into waiting for copies. */
-const DRAIN_FOLLOW_SHARE = 0.5;
 const TELL_EVERY_MS = 50;
-/** Nodes that are tried for one shard while the node leaves. */
-const HEIRS_MAX = 3;
 
 /** What it takes to have another node follow a shard before it gets it. */
 export interface Following {
@@ -40,16 +33,29 @@ export interface Following {
 }
 
 export interface HandOverOptions {
-  residency: Residency;
-  membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'live' | 'drain'>;
+  residency: Pick<Residency, 'peek' | 'save' | 'letGo'>;
+  membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
-  /** Nodes that follow a shard, and have it in memory. */
-  followersOf?(shard: ShardKey): string[];
-  /** Has another node open a shard that this one gave back. */
-  adopt(node: string, shard: ShardSpec): Promise<void>;
+  /** Has another node open a shard that this one gave back; rejects when that takes longer than `maxMs`, where it is given. */
+  adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
   /** Absent: shards are handed over without a copy. */
   following?: Following;
   log: Logger;
+}
+
+/** How one shard is given away by a node that leaves. */
+export interface GivingTerms {
+  /** The shard opens within a moment: it needs neither a checkpoint nor a copy. */
+  isQuick: boolean;
+  saves: boolean;
+  /** How long its copy may take to come close. */
+  followMs: number;
+  /** How long the other node may take to open it. */
+  adoptMs: number;
+  /** No step begins after it. */
+  signal: AbortSignal;
+  /** Told what is waited for, as the end of a sentence. */
+  waitsFor(what: string): void;
 }
 
 export class HandOver {
@@ -60,9 +66,9 @@ export class HandOver {
     this.#options = options;
   }
 
-  /** Moves a shard that this node holds; resolves when the other node has it open. Throws what its opening there throws. */
+  /** Moves a shard that this node holds, after those that move already; resolves when the other node has it open. Throws what its opening there throws. */
   move(key: ShardKey, to: string): Promise<void> {
-    const moved = this.#last.then(() => this.#move(key, to, FOLLOW_MAX_MS));
+    const moved = this.#last.then(() => this.#move(key, to));
     this.#last = moved.catch(() => undefined);
     return moved;
   }
@@ -72,47 +78,38 @@ export class HandOver {
     await this.#options.membership.ownership.releaseResting(key, this.#heirAt(to));
   }
 
-  /** Gives away everything that is held here, until it is done or `signal` says, after about `forMs`, that there is no more time. Never rejects. */
-  async drain(signal: AbortSignal, forMs = Number.POSITIVE_INFINITY): Promise<void> {
-    const { membership, residency, log } = this.#options;
-    try {
-      await membership.drain();
-    } catch (error) {
-      // This node takes nothing from here on, whether they know it or not.
-      log.warn({ err: error }, 'the others could not be told that this node leaves');
+  /** What it takes to open a shard; null where its collection is no more. Throws StoreError. */
+  async specOf(key: ShardKey): Promise<ShardSpec | null> {
+    const { collectionId, index } = parseShardKey(key);
+    const row = await this.#options.catalog.getCollection(collectionId);
+    return row && shardSpec(row, index);
+  }
+
+  /** Gives a shard that this node holds to another one; resolves when that has it open, or somebody else took it. Throws what its opening there throws. */
+  async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
+    const { residency, membership, adopt } = this.#options;
+    const { ownership } = membership;
+    const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
+    const key = shardKey(spec.collectionId, spec.index);
+    if (!isQuick) {
+      waitsFor('its checkpoint');
+      if (saves) await this.#save(key);
+      signal.throwIfAborted();
+      waitsFor(`a copy at ${to}`);
+      await this.#isFollowed(spec, to, followMs);
     }
-    await this.#releaseAll(signal);
-    const keys = residency.keys();
-    const followMs = Math.min(
-      DRAIN_FOLLOW_MAX_MS,
-      (forMs * DRAIN_FOLLOW_SHARE * DRAIN_LANES) / Math.max(1, keys.length),
-    );
-    await inLanes(DRAIN_LANES, keys, signal, async (key) => {
-      const tried: string[] = [];
-      for (let to = this.#heir(key, tried); to !== null && !signal.aborted; to = this.#heir(key, tried)) {
-        const error = await unlessAborted(failureOf(this.#move(key, to, followMs)), signal);
-        if (error === null || tried.push(to) === HEIRS_MAX) return;
-        log.warn({ err: error, shard: key, to }, 'a shard was not taken over');
-      }
-    });
-    // What was closed meanwhile to make room.
-    await this.#releaseAll(signal);
-  }
-
-  /** Nobody waits for what rests: anybody may have it. */
-  async #releaseAll(signal: AbortSignal): Promise<void> {
-    const { ownership } = this.#options.membership;
-    const keys = ownership.resting().map(({ shard }) => shard);
-    await inLanes(RELEASE_LANES, keys, signal, (key) => ownership.releaseResting(key).catch(() => undefined));
-  }
-
-  /** Who should have the shard of those that take any and did not fail to. */
-  #heir(key: ShardKey, tried: readonly string[]): string | null {
-    const { membership, followersOf } = this.#options;
-    const { placement } = membership;
-    const others = new Set(placement.nodes.map(({ node }) => node));
-    for (const node of [membership.node, ...tried]) others.delete(node);
-    return followersOf?.(key).find((node) => others.has(node)) ?? placement.firstOf(key, others, () => true);
+    signal.throwIfAborted();
+    ownership.leave(key, to);
+    try {
+      waitsFor('the end of its writes');
+      await residency.letGo(key, false);
+      waitsFor('the store, which is to leave it to another node');
+      if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
+      waitsFor(`${to}, which is to open it`);
+      await adopt(to, spec, adoptMs);
+    } finally {
+      ownership.stay(key);
+    }
   }
 
   #heirAt(to: string): Holder | undefined {
@@ -120,18 +117,14 @@ export class HandOver {
     return heir && { node: to, incarnation: heir.incarnation };
   }
 
-  async #move(key: ShardKey, to: string, followMs: number): Promise<void> {
-    const { residency, membership, catalog, adopt, log } = this.#options;
+  async #move(key: ShardKey, to: string): Promise<void> {
+    const { residency, membership, adopt } = this.#options;
     const { ownership } = membership;
-    const { collectionId, index } = parseShardKey(key);
-    const row = await catalog.getCollection(collectionId);
-    if (row === null) return;
-    const spec = shardSpec(row, index);
+    const spec = await this.specOf(key);
+    if (spec === null) return;
     if (to === membership.node) return adopt(to, spec);
-    await residency
-      .save(key)
-      .catch((error: unknown) => log.warn({ err: error }, 'a shard leaves without a checkpoint'));
-    const isFollowed = await this.#isFollowed(spec, to, followMs);
+    await this.#save(key);
+    const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
     ownership.leave(key, to);
     try {
       // A copy that is close needs no checkpoint, and callers need not wait until one is written.
@@ -141,6 +134,13 @@ export class HandOver {
     } finally {
       ownership.stay(key);
     }
+  }
+
+  async #save(key: ShardKey): Promise<void> {
+    const { residency, log } = this.#options;
+    await residency
+      .save(key)
+      .catch((error: unknown) => log.warn({ err: error }, 'a shard leaves without a checkpoint'));
   }
 
   /**
@@ -166,37 +166,4 @@ export class HandOver {
     }
     return false;
   }
-}
-
-function failureOf(work: Promise<void>): Promise<unknown> {
-  return work.then(
-    () => null,
-    (error: unknown) => error,
-  );
-}
-
-/** What `work` gives, or null once there is no more time: it goes on by itself then. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
-  return new Promise((resolve) => {
-    const end = (): void => resolve(null);
-    if (signal.aborted) end();
-    signal.addEventListener('abort', end, { once: true });
-    void work.then((result) => {
-      signal.removeEventListener('abort', end);
-      resolve(result);
-    });
-  });
-}
-
-/** Does `work` for each of `keys`, so many at once, until `signal` says stop. */
-async function inLanes(
-  lanes: number,
-  keys: ShardKey[],
-  signal: AbortSignal,
-  work: (key: ShardKey) => Promise<void>,
-): Promise<void> {
-  const lane = async (): Promise<void> => {
-    for (let key = keys.shift(); key !== undefined && !signal.aborted; key = keys.shift()) await work(key);
-  };
-  await Promise.all(Array.from({ length: lanes }, lane));
 }

@@ -34,6 +34,8 @@ import type { ShardActor } from './writing/shard-actor.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
+/** Where nobody says how much there is. */
+const STOP_MS = 25_000;
 /** A shard in memory, held here or followed. */
 interface Readable {
   key: ShardKey;
@@ -67,6 +69,7 @@ export class ShardNode {
   #cluster: ClusterMember | null = null;
   #reopening = 0;
   #stopping = false;
+  #stopped: Promise<void> | null = null;
 
   /** `halt` is told when stored bytes of a collection contradict their recorded root; without `peers` this is the only process on the store. */
   constructor(
@@ -96,6 +99,7 @@ export class ShardNode {
         peers,
         memoryLimitBytes: this.#guard.memoryBytes,
         usedBytes: () => this.#memoryBytes + this.#residency.queuedBytes,
+        opensAtOnce: (actor) => this.#checkpointer.opensAtOnce(actor),
       });
     }
     this.#residency = new Residency({
@@ -139,16 +143,15 @@ export class ShardNode {
     for (let lane = 0; lane < REOPEN_CONCURRENCY; lane++) void next();
   }
 
-  async stop(): Promise<void> {
-    this.#stopping = true;
-    this.recomputation.stop();
-    await this.#openList?.flush();
-    this.#openList?.end();
-    await this.#cluster?.drain();
-    await this.#cluster?.stopFollowing();
-    await this.#residency.stop();
-    await this.#materialiser.stop();
-    await this.#cluster?.stop();
+  /** Gives away or saves what it holds. `forMs`: what there is of time for that; whatever still has to end then is waited for. */
+  stop(forMs = STOP_MS): Promise<void> {
+    this.#stopped ??= this.#stop(forMs);
+    return this.#stopped;
+  }
+
+  /** What a stop waits for, a sentence for each shard. */
+  waiting(): string[] {
+    return this.#cluster?.waiting() ?? this.#residency.keys().map((key) => `${key} is being closed`);
   }
 
   /** Ends at once and saves nothing, as a kill of the process would; for tests of exactly that. */
@@ -367,6 +370,20 @@ export class ShardNode {
       copiedBytes: this.#cluster?.bytesOfCopies() ?? 0,
       mismatches: this.#cluster?.mismatches ?? 0,
     };
+  }
+
+  async #stop(forMs: number): Promise<void> {
+    this.#stopping = true;
+    this.recomputation.stop();
+    await this.#openList?.flush();
+    this.#openList?.end();
+    await this.#cluster?.leave(forMs);
+    // A copy that is being made ends with its worker.
+    const followed = this.#cluster?.stopFollowing();
+    await this.#residency.stop(!this.#cluster);
+    await followed;
+    await this.#materialiser.stop();
+    await this.#cluster?.stop();
   }
 
   async #admit(incomingBytes: number): Promise<void> {

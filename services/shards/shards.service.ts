@@ -22,8 +22,8 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
     node: broker.nodeID,
     process,
     silenceMs: () => silenceMs(broker, SYSTEM_CLOCK.monotonicMs()),
-    async adopt(nodeID, shard) {
-      await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: ADOPT_TIMEOUT_MS });
+    async adopt(nodeID, shard, maxMs = ADOPT_TIMEOUT_MS) {
+      await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: Math.round(maxMs) });
     },
     // Told to a node that has gone away every call would be a warning.
     isThere: (nodeID) =>
@@ -201,6 +201,17 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
       };
       node = new ShardNode(runtime, halt, isShared ? peersOf(broker, await ownIdentity()) : null);
       await node.start();
+    },
+
+    methods: {
+      /** Gives away or saves every shard, within `forMs`; the service answers nothing any more but where its shards are. */
+      async leave(forMs: number): Promise<void> {
+        await node?.stop(forMs);
+      },
+      /** What that waits for, a sentence for each shard. */
+      waiting(): string[] {
+        return node?.waiting() ?? [];
+      },
     },
 
     async stopped() {

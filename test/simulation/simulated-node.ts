@@ -7,6 +7,7 @@ import type { LogEntry } from '../../lib/store/log.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { type Follower, Followers } from '../../services/shards/copies/followers.ts';
 import type { Replicas } from '../../services/shards/copies/replicas.ts';
+import { Drain } from '../../services/shards/drain.ts';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
 import { HandOver } from '../../services/shards/hand-over.ts';
 import type { Claim } from '../../services/shards/ownership/claims.ts';
@@ -23,6 +24,7 @@ const LOG = pino({ level: 'silent' });
 const WRITE_WAIT_MS = 5_000;
 const START_AGAIN_MS = 500;
 const DRAIN_MAX_MS = 20_000;
+const RELEASE_MAX_MS = 5_000;
 const TIDY_EVERY_MS = 10_000;
 
 export interface NodeOptions {
@@ -77,9 +79,11 @@ export class SimulatedNode {
   readonly #materialiser: Materialiser;
   readonly #residency: Residency;
   readonly #handOver: HandOver;
+  readonly #drain: Drain;
   readonly #replicas: Replicas;
   readonly #followers: Followers;
   #cancelTidy: () => void = () => {};
+  #drained = 0;
   #worker: InlineWorker;
 
   constructor(options: NodeOptions) {
@@ -124,9 +128,18 @@ export class SimulatedNode {
       residency: this.#residency,
       membership: this.#membership as unknown as Membership,
       catalog: store.catalog,
-      followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
       adopt,
       following: { follow, clock: time, timers: time },
+      log: LOG,
+    });
+    this.#drain = new Drain({
+      handOver: this.#handOver,
+      residency: this.#residency,
+      membership: this.#membership as unknown as Membership,
+      followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
+      // All are small here: every other one goes as large ones do.
+      isQuick: () => this.#drained++ % 2 === 0,
+      clock: time,
       log: LOG,
     });
     this.#replicas = new parts.Copies({
@@ -282,13 +295,12 @@ export class SimulatedNode {
 
   /** Gives everything away and ends. */
   async leave(): Promise<void> {
-    const end = new AbortController();
-    this.time.after(DRAIN_MAX_MS, () => end.abort());
-    await this.#handOver.drain(end.signal, DRAIN_MAX_MS);
+    await this.#drain.giveAll(this.#abortedAfter(DRAIN_MAX_MS), DRAIN_MAX_MS);
+    await this.#drain.releaseAll(this.#abortedAfter(RELEASE_MAX_MS));
     this.#cancelTidy();
     this.#followers.stop();
     await this.#replicas.stop();
-    await this.#residency.stop();
+    await this.#residency.stop(false);
     await this.#materialiser.stop();
     await this.#membership.stop();
     this.hasLeft = true;
@@ -299,6 +311,12 @@ export class SimulatedNode {
     const former = this.#worker;
     this.#worker = this.#newWorker();
     former.end();
+  }
+
+  #abortedAfter(ms: number): AbortSignal {
+    const end = new AbortController();
+    this.time.after(ms, () => end.abort());
+    return end.signal;
   }
 
   #tidy(): void {

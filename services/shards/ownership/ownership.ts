@@ -123,14 +123,24 @@ export class Ownership implements Claims {
     await this.release(claim, to);
   }
 
-  /** Gives a shard back that is held here and of which nothing is in memory or on its way there, whether it left in good order or not. */
-  async giveBack(shard: ShardKey, to?: Holder): Promise<void> {
-    if (this.#resting.has(shard)) return this.releaseResting(shard, to);
+  /**
+   * Gives a shard back that is held here, or was left to somebody who has yet to claim it, and of which nothing is in memory or on its way there, whether it left in good
+   * order or not. False where somebody else has it.
+   */
+  async giveBack(shard: ShardKey, to?: Holder): Promise<boolean> {
+    if (this.#resting.has(shard)) {
+      await this.releaseResting(shard, to);
+      return true;
+    }
     const { keeper, owners } = this.#options;
     const row = await owners.get(shard);
-    if (!row?.holder || row.holder.incarnation !== keeper.holder?.incarnation) return;
+    const own = keeper.holder?.incarnation;
+    if (!row || own === undefined) return false;
+    // A claim would have raised the epoch, and one that comes at the same time decides by it.
+    if (row.holder?.incarnation !== own && row.epoch !== this.#given.get(shard)) return false;
     if (to) this.#given.set(shard, row.epoch);
     await this.release(row, to);
+    return true;
   }
 
   /** The collection is no more, and nothing of it in memory. */

@@ -30,6 +30,9 @@ const TAIL_MAX_BYTES = 64 * 2 ** 20;
 /** Past this a checkpoint is taken although the index is still being built. */
 const TAIL_URGENT_BYTES = 4 * TAIL_MAX_BYTES;
 const SMALL_TAIL_MAX_BYTES = 4 * 2 ** 20;
+/** What is read and replayed within a moment. */
+const MOMENT_MAX_BYTES = 2 ** 20;
+const MOMENT_MAX_TAIL_BYTES = 2 ** 18;
 const PAUSE = { minMs: 1_000, maxMs: 300_000 };
 
 /** One shard from its opening to its closing. */
@@ -109,6 +112,12 @@ export class Checkpointer {
     const tail = opening.tailBytes;
     if (size.records < CHECKPOINT_MIN_RECORDS) return tail > SMALL_TAIL_MAX_BYTES;
     return tail > TAIL_URGENT_BYTES || (tail > TAIL_MAX_BYTES && size.unindexed === 0);
+  }
+
+  /** Whether opening the shard again would take a moment only: it is small, and so is what it would replay. */
+  opensAtOnce({ key, size }: ShardActor): boolean {
+    const tail = this.#openings.get(key)?.tailBytes ?? Number.POSITIVE_INFINITY;
+    return size.records < CHECKPOINT_MIN_RECORDS && size.bytes <= MOMENT_MAX_BYTES && tail <= MOMENT_MAX_TAIL_BYTES;
   }
 
   /** Checkpoints if that pays, and trims the log, pause or none; calls that overlap share one run. Throws StoreError or WorkerLost. */

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../lib/runtime.ts';
 import { ShardUnsettled, unavailable } from '../shard-failure.ts';
 
-const OPENINGS_AT_ONCE = 8;
+/** Shards on their way into one node's memory. */
+export const OPENINGS_AT_ONCE = 8;
 const OVERDRAFT_AFTER_MS = 2_000;
 const REFUSE_AFTER_MS = 20_000;
 

@@ -223,11 +223,11 @@ export class Residency {
     await Promise.all(own.map((resident) => this.#close(resident, false)));
   }
 
-  /** Ends what was accepted, checkpoints, closes all; shards that cannot be saved open from their log next time. */
-  async stop(): Promise<void> {
+  /** Ends what was accepted, checkpoints unless `save` is false, closes all; shards that are not saved open from their log next time. */
+  async stop(save = true): Promise<void> {
     this.#stopping = true;
     this.#gate.close();
-    await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, true)));
+    await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
     await this.pool.terminate();
   }
 

@@ -163,6 +163,12 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     await this.#running;
   }
 
+  /** As `close`, and refuses the writes whose turn has not come: where other nodes can hold the shard their callers send them there. */
+  hurry(): void {
+    this.#closed = true;
+    this.#queue.refuse(new ShardUnsettled('The shard is closing; try again.'));
+  }
+
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
       const group = this.#queue.take();
