@@ -75,22 +75,28 @@ export interface Provec {
   readonly store: Store;
   /** Ends requests in flight, then everything else; `forMs` is what there is of time for it. Idempotent; never rejects. */
   stop(forMs?: number): Promise<void>;
-  /** What a stop waits for, in sentences. */
+  /** What a stop waits for: the part that is to end, and each shard with what that waits for. */
   waiting(): string[];
 }
+
+/** What was started, by name, and how it stops. */
+type StartedPart = readonly [name: string, stop: () => Promise<unknown>];
 
 /** Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the operator. */
 export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
   const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
-  const started: (() => Promise<unknown>)[] = [];
+  const started: StartedPart[] = [];
   let stopping: Promise<void> | null = null;
   let stopEndMs = 0;
   const stop = (forMs = STOP_MAX_MS): Promise<void> => {
     if (stopping === null) stopEndMs = clock.monotonicMs() + forMs;
-    stopping ??= stopAll(started, log);
+    stopping ??= stopAll(started, log, (name) => {
+      part = name;
+    });
     return stopping;
   };
-  let waiting = (): string[] => [];
+  let part = 'the start';
+  let shardsWaiting = (): string[] => [];
   const metrics = new Metrics();
   let running: { broker: ServiceBroker; store: Store } | null = null;
   const readiness = async (): Promise<Readiness> =>
@@ -118,15 +124,15 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
   };
   try {
     const health = config.healthPort === null ? null : healthServer();
-    if (health) started.push(() => health.close());
+    if (health) started.push(['the health port', () => health.close()]);
     const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
     const home = await takeHome(config);
-    started.push(() => home.release());
+    started.push(['the data directory', () => home.release()]);
     const store = await openStore(config, home.folder, overrides.storeMaxPages);
-    started.push(() => store.close());
+    started.push(['the store', () => store.close()]);
     const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
     const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
-    if (devLedger) started.push(() => devLedger.stop());
+    if (devLedger) started.push(['the ledger', () => devLedger.stop()]);
 
     const runtime: Runtime = { config, store, clock, log };
     const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
@@ -134,11 +140,12 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     if (shardCalls) options.middlewares?.push(shardCalls.middleware, unservedCalls);
     if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
-    started.push(async () => {
+    const leave = async (): Promise<void> => {
       // The others have to hear first that this node serves nothing any more; what they still ask for is refused, and goes elsewhere.
       if (shardCalls) await delay(LEAVE_MS);
       await broker.stop();
-    });
+    };
+    started.push(['the connections to other nodes', leave]);
     if (shardCalls) broker.createService(shardCalls.service);
     const factories: Record<ServiceName, () => ServiceSchema> = {
       gateway: () =>
@@ -157,11 +164,12 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     };
     for (const name of SERVICE_NAMES.filter((name) => services.includes(name)).reverse()) {
       const service = broker.createService(factories[name]());
-      started.push(() => broker.destroyService(service));
+      started.push([`the service ${name}`, () => broker.destroyService(service)]);
       if (name !== 'shards') continue;
-      waiting = () => service.waiting();
+      shardsWaiting = () => service.waiting();
       // Before Moleculer waits for the requests in flight: while the others ask for shards there always are some.
-      if (shardCalls) started.push(() => service.leave(Math.max(0, stopEndMs - AFTER_SHARDS_MS - clock.monotonicMs())));
+      const forMs = (): number => Math.max(0, stopEndMs - AFTER_SHARDS_MS - clock.monotonicMs());
+      if (shardCalls) started.push(['the shards', () => service.leave(forMs())]);
     }
     await broker.start();
     // Before the key is made: nothing may fail between that and telling it.
@@ -170,11 +178,21 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const bootstrapSecret = services.includes('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
     // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the key.
     const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
-    if (isKeyUntold) started.push(() => forgetFirstKey(runtime));
+    if (isKeyUntold) started.push(['the first key', () => forgetFirstKey(runtime)]);
     const url = services.includes('gateway') ? await listen(broker) : null;
     if (isKeyUntold) started.pop();
     running = { broker, store };
-    return { url, healthUrl, bootstrapSecret, devLedger, ledger, broker, store, stop, waiting: () => waiting() };
+    return {
+      url,
+      healthUrl,
+      bootstrapSecret,
+      devLedger,
+      ledger,
+      broker,
+      store,
+      stop,
+      waiting: () => [part, ...shardsWaiting()],
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -186,9 +204,13 @@ async function listen(broker: Broker): Promise<string> {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-async function stopAll(started: (() => Promise<unknown>)[], log: Logger): Promise<void> {
-  for (let stopOne = started.pop(); stopOne; stopOne = started.pop()) {
-    await stopOne().catch((error: unknown) => log.error({ err: error }, 'a part of the service did not stop cleanly'));
+async function stopAll(started: StartedPart[], log: Logger, onPart: (name: string) => void): Promise<void> {
+  for (let part = started.pop(); part; part = started.pop()) {
+    const [name, stop] = part;
+    onPart(name);
+    await stop().catch((error: unknown) =>
+      log.error({ err: error, part: name }, 'a part of the service did not stop cleanly'),
+    );
   }
 }
 

@@ -28,9 +28,9 @@ const RELEASE_LANES = 16;
 const FOLLOW_MAX_MS = 5_000;
 /** Of the time that there is, what may go into waiting for copies. */
 const FOLLOW_SHARE = 0.5;
-/** Of the time that is left, what a node may take to open one shard before the next one is asked. */
-const ADOPT_SHARE = 0.25;
-const ADOPT_MIN_MS = 1_000;
+/** What a node may take to claim a shard before the next one is asked: so much, or this part of the time that is left where that is less. */
+const CLAIM_MAX_MS = 5_000;
+const CLAIM_SHARE = 0.25;
 /** A checkpoint is not begun that would not be written in the time that is left. */
 const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** Nodes that are tried for one shard. */
@@ -142,8 +142,10 @@ export class Drain {
       (actor?.size.bytes ?? 0) / SAVED_BYTES_PER_SECOND < (endMs - clock.monotonicMs()) / 1_000;
     const give = async (to: string): Promise<void> => {
       const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
-      const adoptMs = Math.max(ADOPT_MIN_MS, (endMs - clock.monotonicMs()) * ADOPT_SHARE);
-      if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
+      const adoptMs = Math.max(1, endMs - clock.monotonicMs());
+      const claimMs = Math.min(CLAIM_MAX_MS, adoptMs * CLAIM_SHARE);
+      if (spec)
+        await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, claimMs, signal, waitsFor });
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
       const error = await unlessAborted(failureOf(give(to)), signal);

@@ -16,7 +16,7 @@ import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-ke
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { Catalog } from '../../lib/store/catalog.ts';
 import type { Holder } from '../../lib/store/owners.ts';
-import type { Timers } from '../../lib/timers.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../lib/timers.ts';
 import type { Membership } from './ownership/membership.ts';
 import type { Residency } from './residency/residency.ts';
 
@@ -50,8 +50,9 @@ export interface GivingTerms {
   saves: boolean;
   /** How long its copy may take to come close. */
   followMs: number;
-  /** How long the other node may take to open it. */
+  /** How long the other node may take to open it, and to claim it before that. */
   adoptMs: number;
+  claimMs: number;
   /** No step begins after it. */
   signal: AbortSignal;
   /** Told what is waited for, as the end of a sentence. */
@@ -87,9 +88,9 @@ export class HandOver {
 
   /** Gives a shard that this node holds to another one; resolves when that has it open, or somebody else took it. Throws what its opening there throws. */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
-    const { residency, membership, adopt } = this.#options;
+    const { residency, membership } = this.#options;
     const { ownership } = membership;
-    const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
+    const { isQuick, saves, followMs, signal, waitsFor } = terms;
     const key = shardKey(spec.collectionId, spec.index);
     if (!isQuick) {
       waitsFor('its checkpoint');
@@ -106,9 +107,28 @@ export class HandOver {
       waitsFor('the store, which is to leave it to another node');
       if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
-      await adopt(to, spec, adoptMs);
+      await this.#isOpened(spec, to, terms);
     } finally {
       ownership.stay(key);
+    }
+  }
+
+  /** Resolves when the other node has the shard open; throws what it says, or that it has not even claimed it after a while. */
+  async #isOpened(spec: ShardSpec, to: string, { adoptMs, claimMs }: GivingTerms): Promise<void> {
+    const { adopt, membership, following } = this.#options;
+    const key = shardKey(spec.collectionId, spec.index);
+    let cancel = (): void => undefined;
+    const isUnclaimed = new Promise<never>((_, reject) => {
+      const look = async (): Promise<void> => {
+        const isUntaken = await membership.ownership.isUntaken(key).catch(() => false);
+        if (isUntaken) reject(new Error('The node has not claimed the shard.'));
+      };
+      cancel = (following?.timers ?? SYSTEM_TIMERS).after(claimMs, () => void look());
+    });
+    try {
+      await Promise.race([adopt(to, spec, adoptMs), isUnclaimed]);
+    } finally {
+      cancel();
     }
   }
 

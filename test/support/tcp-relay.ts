@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Transform } from 'node:stream';
 
 /** Listens on an address and hands everything on to a port of this machine, and back. */
 export class TcpRelay {
@@ -8,6 +9,8 @@ export class TcpRelay {
   #isHolding = false;
   /** Sees what clients send, as it comes; `connection` counts the connections. */
   onSent: ((bytes: Buffer, connection: number) => void) | null = null;
+  /** How long each piece of what clients send is on its way. */
+  delayMs = 0;
   #connections = 0;
 
   private constructor(targetPort: number) {
@@ -15,7 +18,7 @@ export class TcpRelay {
       const connection = this.#connections++;
       const inner = connect(targetPort, '127.0.0.1');
       outer.on('data', (bytes) => this.onSent?.(bytes, connection));
-      outer.pipe(inner);
+      outer.pipe(this.#delaying()).pipe(inner);
       inner.pipe(outer);
       for (const [one, other] of [
         [outer, inner],
@@ -59,6 +62,11 @@ export class TcpRelay {
   /** Ends every connection, with all that was on its way. */
   drop(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #delaying(): Transform {
+    const later = (done: () => void): void => void (this.delayMs > 0 ? setTimeout(done, this.delayMs) : done());
+    return new Transform({ transform: (bytes, _, done) => later(() => done(null, bytes)) });
   }
 
   async stop(): Promise<void> {

@@ -75,6 +75,14 @@ test('a node that does not answer costs a few seconds once: its shards go to the
   expect(drain.waiting()).toEqual([]);
 });
 
+test('a node that has claimed a shard is waited for, however long its opening takes', async () => {
+  const adopt = (): Promise<void> => time.delay(12_000);
+  const { time, done, drain } = leavingNode({ shards: [0], quick: [0], adopt, isUntaken: () => false });
+  await over(time, drain.giveAll(NEVER, 20_000));
+  expect(of(done, 'give')).toHaveLength(1);
+  expect(of(done, 'opened')).toHaveLength(1);
+});
+
 test('with nobody to give them to, large shards are saved while they are served, and all are released', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1], quick: [0], nodes: ['a'] });
   await over(time, drain.giveAll(NEVER, 20_000));
@@ -85,9 +93,9 @@ test('with nobody to give them to, large shards are saved while they are served,
 });
 
 test('a drain ends when its time is over; what is left is released in order, what was not taken with it', async () => {
-  const { time, done, drain } = leavingNode({ shards: upTo(40), quick: upTo(40), adopt: () => FOREVER });
+  const terms = { shards: upTo(40), quick: upTo(40), adopt: () => FOREVER, isUntaken: () => false };
+  const { time, done, drain } = leavingNode(terms);
   const end = new AbortController();
-  // Longer than the others may take to answer.
   const drained = drain.giveAll(end.signal, 1_000_000);
   await time.run(time.nowMs + 60_000);
   expect(of(done, 'give')).toHaveLength(16);

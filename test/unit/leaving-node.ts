@@ -24,6 +24,8 @@ export interface LeavingTerms {
   adopt?(node: string, index: string): void | Promise<void>;
   /** What the store does with a release. */
   release?(index: string): void | Promise<void>;
+  /** Whether a shard that another node was given is not claimed yet. */
+  isUntaken?(index: string): boolean;
   /** What each takes in memory. */
   bytes?: number;
   /** How long a checkpoint takes. */
@@ -38,6 +40,7 @@ export function leavingNode({
   follow = (_node, seq) => seq,
   adopt = () => undefined,
   release = () => undefined,
+  isUntaken = () => true,
   bytes = 1_000,
   saveMs = 0,
 }: LeavingTerms) {
@@ -74,6 +77,7 @@ export function leavingNode({
     ownership: {
       resting: () => [],
       leave: () => undefined,
+      isUntaken: async (key: string) => isUntaken(indexOf(key)),
       stay: () => undefined,
       giveBack: async (key: string, to?: { node: string }) => {
         await release(indexOf(key));
