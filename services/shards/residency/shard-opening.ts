@@ -254,9 +254,12 @@ async function fromCheckpoint(
   store: Store,
   log: Logger,
 ) {
+  const checkpoints = await store.checkpoints.list(key);
+  // A small shard has none, and is to open with few trips to the store.
+  if (checkpoints.length === 0) return null;
   const firstSeq = await store.log.firstSeq(key);
   const confirmed = await confirmedHead(spec, store);
-  for (const { seq } of await store.checkpoints.list(key)) {
+  for (const { seq } of checkpoints) {
     const logReaches = seq === throughSeq || (firstSeq !== null && firstSeq <= seq + 1);
     if (seq > throughSeq || !logReaches || (confirmed && seq > confirmed.seq)) continue;
     let folder: string | null = null;
@@ -287,11 +290,10 @@ async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, 
 async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
   // The log may have gone on since, and have been trimmed past this.
   if (seq === recorded.seq) return recorded.version;
-  const newest = (await log.head(key)) ?? EMPTY_HEAD;
-  if (newest.seq === seq) return newest.version;
   const [next] = await log.read(key, seq, 1);
   if (next?.seq === seq + 1 && next.kind !== 'damaged') return next.head.version - versionAfter(0, next);
-  // The log cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
+  const newest = (await log.head(key)) ?? EMPTY_HEAD;
+  // It ends there, or it cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
   return newest.version;
 }
 
