@@ -68,8 +68,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
   const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  if (transporter !== null)
-    middlewares?.push(hearing(nowMs), new LostCalls({ log, nowMs, isRepeatable }).middleware);
+  if (transporter !== null) middlewares?.push(hearing(nowMs), new LostCalls({ log, nowMs, isRepeatable }).middleware);
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

@@ -14,8 +14,8 @@ import type { LeaseRow, LeaseUse } from '../../../lib/store/owners.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
 import { LeaseObserver } from './lease-observer.ts';
+import { HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { Ownership } from './ownership.ts';
 
