@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { RepeatedLines } from '../repeated-lines.ts';
 import { decodeFrame, encodeAcknowledgement, isFrame, type Part } from './frame.ts';
 import { InboundMessages } from './inbound-messages.ts';
 import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
@@ -27,12 +28,13 @@ const ADDRESSED = 'RES';
  * Carries messages of any size up to the limit over a wire that takes packets of `packetMaxBytes`.
  *
  * Promises: a message arrives whole, once, or not at all; a send that rejects may still have arrived. What is held for incomplete messages
- * is bounded, and whatever is given up is counted and logged.
+ * is bounded, and whatever is given up is counted and logged, the same at most once a second.
  */
 export class MessageChannel {
   readonly #wire: Wire;
   readonly #limits: TransportLimits;
   readonly #log: Logger;
+  readonly #repeated = new RepeatedLines();
   readonly #metrics: TransportMetrics;
   readonly #inbound: InboundMessages;
   readonly #outbound: OutboundMessages;
@@ -102,6 +104,7 @@ export class MessageChannel {
   close(): void {
     clearInterval(this.#sweeper);
     this.wireLost(new DeliveryError('This node disconnects.'));
+    this.#repeated.close();
   }
 
   async #send(cmd: string, target: string | null, message: Buffer): Promise<void> {
@@ -119,7 +122,9 @@ export class MessageChannel {
       this.#outbound.acknowledged(frame);
     } catch (error) {
       this.#metrics.dropped('undecodable');
-      this.#log.warn({ err: error }, 'a packet from another node could not be read');
+      this.#repeated.write('undecodable', (fields) =>
+        this.#log.warn({ err: error, ...fields }, 'a packet from another node could not be read'),
+      );
     }
     return null;
   }
@@ -141,6 +146,8 @@ export class MessageChannel {
 
   #dropped(reason: DropReason, sender: string): void {
     this.#metrics.dropped(reason);
-    this.#log.warn({ reason, node: sender }, 'a message from another node was given up');
+    this.#repeated.write(`${reason} ${sender}`, (fields) =>
+      this.#log.warn({ reason, node: sender, ...fields }, 'a message from another node was given up'),
+    );
   }
 }

@@ -119,3 +119,36 @@ test('a Redis that is silent fails the calls in flight and new ones, and calls g
   expect(load.failures.filter((error) => !isRetryable(error))).toEqual([]);
   expect(new Set(b.runs).size).toBe(b.runs.length);
 });
+
+interface Line {
+  time: number;
+  module: string;
+  err?: { type: string };
+  repeated?: number;
+}
+
+/** Errors of transit, the framework's part that has one for every message which it cannot send, for want of a connection. */
+const unconnected = (node: TestNode): Line[] =>
+  node.log
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ module, err }) => module === 'transit' && err?.type === 'BrokerDisconnectedError');
+
+test('while Redis is away a node writes one line a second about it, which say of how many requests', async () => {
+  [a, b] = await cluster.startAll('a', 'b');
+  const load = new Load();
+  await load.more(100);
+  const before = load.failures.length;
+  await redis.kill();
+  await until('calls fail', () => load.failures.length > before + 2_000);
+  const ofTransit = () => unconnected(a);
+  await until('some are counted', () => ofTransit().some(({ repeated = 1 }) => repeated > 100));
+  await redis.restart();
+  await load.more(100);
+  await load.stop();
+  const failed = load.failures.filter(({ name }) => name === 'BrokerDisconnectedError').length;
+  expect(failed).toBeGreaterThan(1_000);
+  const standsFor = () => ofTransit().reduce((sum, { repeated = 1 }) => sum + repeated, 0);
+  await until('each of them is counted', () => standsFor() >= failed);
+  const lines = ofTransit();
+  for (let at = 1; at < lines.length; at++) expect(lines[at].time - lines[at - 1].time).toBeGreaterThanOrEqual(990);
+});
