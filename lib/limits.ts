@@ -81,7 +81,9 @@ export const INTERNAL_LIMITS = Object.freeze({
   writeQuotaQueueMaxRequests: 4_096,
   writeTicketMaxMs: 60_000,
   writeReservationMaxMs: 120_000,
-  writeReservationRenewMs: 30_000,
+  writeHolderRenewMs: 2_000,
+  /** Two renewals that did not come. */
+  writeHolderSilentMs: 5_000,
   writeHoldsMax: 1_024,
   writeLineDeadAfterMs: 5_000,
   queryBlockMax: 64,

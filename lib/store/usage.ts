@@ -43,7 +43,7 @@ export interface WriteHold {
   vectors: number;
   /** Stored vectors before the holder of this ticket began to count; null for a reservation. */
   baseline: number | null;
-  /** Changes with every renewal: who sees it stand still long enough knows that the holder is gone. */
+  /** Changes with every renewal: who sees it stand still for long knows that the holder is gone, or does not know the outcome. */
   beat: number;
 }
 

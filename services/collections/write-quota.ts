@@ -2,7 +2,7 @@
  * Room under a plan's limits for a write.
  *
  * Promises: nothing is written without room for all of it, and the room is held for as long as any of it may still be committed.
- * How it fails: when the outcome never becomes known (the shard's node is gone, the store did not say), nothing is given back, and the
+ * How it fails: when the outcome never becomes known (the shard's node is gone, the store did not say), nothing is given back and nothing is renewed any more: the
  * reservation runs out by itself, after the time in which a shard could still have written it.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -17,10 +17,11 @@ export interface MeteredWrite {
   countNew(): Promise<number>;
 }
 
-/** What becomes of room that is held. Calls of a caller that outlives the request; what fails is for them to report. */
+/** What becomes of room, or a ticket for it, that is held. Calls of a caller that outlives the request; what fails is for them to report. */
 export interface HeldRoom {
-  renew(reservation: string): void;
-  settle(reservation: string): void;
+  /** Shows that its holder lives. */
+  renew(id: string): void;
+  settle(id: string): void;
 }
 
 /** Runs `write`, which must end when its outcome is known and not before, with room reserved for it. Throws PLAN_LIMIT_REACHED, before anything is written. */
@@ -31,7 +32,9 @@ export async function withinQuota<T>(
   write: () => Promise<T>,
 ): Promise<T> {
   const held = new Set<string>();
-  let renewal: NodeJS.Timeout | undefined;
+  const renewal = setInterval(() => {
+    for (const id of held) room.renew(id);
+  }, INTERNAL_LIMITS.writeHolderRenewMs).unref();
   let isOpen = false;
   try {
     const need = { accountId, writes: records };
@@ -43,11 +46,7 @@ export async function withinQuota<T>(
       const vectors = await countNew();
       reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors, ticket });
     }
-    const { id } = reserved;
-    if (id !== null) {
-      held.add(id);
-      renewal = setInterval(() => room.renew(id), INTERNAL_LIMITS.writeReservationRenewMs).unref();
-    }
+    if (reserved.id !== null) held.add(reserved.id);
     isOpen = true;
     const result = await write();
     isOpen = false;
@@ -57,7 +56,7 @@ export async function withinQuota<T>(
     throw error;
   } finally {
     clearInterval(renewal);
-    if (!isOpen) for (const reservation of held) room.settle(reservation);
+    if (!isOpen) for (const id of held) room.settle(id);
   }
 }
 

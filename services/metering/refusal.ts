@@ -42,3 +42,23 @@ export function planLimitReached(
   const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(resetsAt) - nowMs) / 1_000));
   return new ProvecError('PLAN_LIMIT_REACHED', message, { retryAfterSeconds });
 }
+
+/** The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting. */
+export function tooBusy(): ProvecError {
+  const message = 'Other writes of this account are still under way and the plan leaves little room: try again.';
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+}
+
+/** The UNAVAILABLE of a write that does not fit beside those whose outcome nobody knows, whose room comes back in `forMs`. */
+export function roomUncertain(forMs: number): ProvecError {
+  const message =
+    'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +
+    'try again when the room held for them has run out.';
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: Math.ceil(forMs / 1_000) });
+}
+
+/** The UNAVAILABLE of a write whose ticket has run out, or is not known. */
+export function ticketGone(): ProvecError {
+  const message = 'The room held for this write has run out: try again.';
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+}

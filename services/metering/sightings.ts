@@ -1,5 +1,5 @@
 interface Sighting {
-  beat: number;
+  beat: number | null;
   sinceMs: number;
 }
 
@@ -16,7 +16,7 @@ export class Sightings {
   }
 
   /** Takes in all counters of one reading; what is not among them is forgotten. */
-  observe(counters: Iterable<readonly [key: string, beat: number]>): void {
+  observe(counters: Iterable<readonly [key: string, beat: number | null]>): void {
     const nowMs = this.#nowMs();
     const next = new Map<string, Sighting>();
     for (const [key, beat] of counters) {

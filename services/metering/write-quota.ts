@@ -19,20 +19,20 @@
  * Failure: holds of callers that died run out. Any instance that has seen one unchanged for its whole lifetime on its own clock ends it:
  * a ticket after one minute (it is worth nothing then, so a late count never decides), a reservation two minutes after its last renewal: by then no shard takes
  * the write any more, since it refuses what has waited longer than its caller did. Until then requests that do not fit beside it are told to
- * try again (UNAVAILABLE), not that the plan is used up. Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
+ * try again (UNAVAILABLE), not that the plan is used up: at once, with the time that is left, when the holder has been silent for five seconds. Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
  * before it is written. A process that is alone on its store knows that holds which it did not make are of before its start, and ends them at once.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ProvecError } from '../../lib/errors.ts';
+import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { monthOf } from '../../lib/month.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { UsageRow, UsageStore, WaitingInstance, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { type Allowance, passes } from './allowance.ts';
-import { planLimitReached } from './refusal.ts';
-import { Sightings } from './sightings.ts';
+import { HoldSightings } from './hold-sightings.ts';
+import { planLimitReached, roomUncertain, ticketGone, tooBusy } from './refusal.ts';
 import { type Decision, decideWrites, type WriteNeed, type WriteRequest } from './write-decisions.ts';
 import { lineUp, nextRow } from './write-row.ts';
 
@@ -49,9 +49,11 @@ interface AccountWrites {
   /** Ids of holds to be ended, with those who wait for that. */
   ending: Map<string, PromiseWithResolvers<void>>;
   renewing: Set<string>;
+  /** When the first hold of a silent holder runs out: somebody may have been told to come back then. */
+  runsOutAtMs: number;
   /** Holds made here that have not been ended here. */
   own: Set<string>;
-  sightings: Sightings;
+  sightings: HoldSightings;
   deciding: boolean;
   /** Something came while a decision was being made. */
   again: boolean;
@@ -63,6 +65,7 @@ interface AccountWrites {
 /** What a turn makes of a row. */
 interface Turn {
   next: WriteHolds;
+  silent: ReadonlyMap<string, number>;
   changed: boolean;
   decided: { waiter: Waiter; decision: Decision }[];
   stored: UsageRow | null;
@@ -92,7 +95,7 @@ export class WriteQuota {
     this.#options = options;
   }
 
-  /** Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE after waiting too long for others. */
+  /** Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE: after waiting too long for others, or at once for those that are silent. */
   reserve(accountId: string, need: WriteNeed, allowance: Allowance): Promise<WriteAnswer> {
     const account = this.#account(accountId);
     if (account.waiting.length >= INTERNAL_LIMITS.writeQuotaQueueMaxRequests) return Promise.reject(tooBusy());
@@ -133,7 +136,7 @@ export class WriteQuota {
     throw tooBusy();
   }
 
-  /** Keeps a reservation for another `writeReservationMaxMs`: its write is still under way. Nothing happens when it has ended. */
+  /** Keeps a reservation for another `writeReservationMaxMs`, and shows that the holder of a ticket lives. Nothing happens when it has ended. */
   renew(accountId: string, id: string): void {
     const account = this.#account(accountId);
     account.renewing.add(id);
@@ -163,7 +166,7 @@ export class WriteQuota {
       account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > nowMs);
       for (const waiter of late) waiter.reject(tooBusy());
       account.beatDue = account.waiting.length > 0;
-      if (late.length > 0 || isBusy(account)) this.#wake(accountId, account);
+      if (late.length > 0 || isBusy(account) || account.runsOutAtMs <= nowMs) this.#wake(accountId, account);
       // What was seen of others' holds is kept for as long as it may be of use.
       else if (account.own.size === 0 && nowMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs)
         this.#accounts.delete(accountId);
@@ -182,8 +185,9 @@ export class WriteQuota {
         waiting: [],
         ending: new Map(),
         renewing: new Set(),
+        runsOutAtMs: Number.POSITIVE_INFINITY,
         own: new Set(),
-        sightings: new Sightings(() => this.#nowMs()),
+        sightings: new HoldSightings(() => this.#nowMs()),
         deciding: false,
         again: false,
         beatDue: false,
@@ -225,8 +229,8 @@ export class WriteQuota {
     const ending = new Map(account.ending);
     const renewing = [...account.renewing];
     const waiting = [...account.waiting];
-    const { row, next, changed } = await this.#read(account, accountId, ending, renewing);
-    const turn: Turn = { next, changed, decided: [], stored: null };
+    const { row, next, silent, changed } = await this.#read(account, accountId, ending, renewing);
+    const turn: Turn = { next, silent, changed, decided: [], stored: null };
     const isServed = this.#takeBack(waiting, row, turn);
     await this.#serve(
       accountId,
@@ -267,15 +271,18 @@ export class WriteQuota {
   }
 
   async #serve(accountId: string, waiting: Waiter[], turn: Turn): Promise<void> {
-    const { next } = turn;
+    const { next, silent } = turn;
     const first = next.line[0]?.instance ?? this.#instance;
-    if (waiting.length === 0 || next.alone !== null || first !== this.#instance) return;
+    if (waiting.length === 0 || first !== this.#instance) return;
+    if (next.alone !== null && !silent.has(next.alone)) return;
     const others = next.line.length > 1;
     // After the row: what was committed and settled before this reading is not among its holds.
     turn.stored = await this.#options.usage.read(accountId, this.#month());
     const requests = others ? waiting.slice(0, TURN_MAX_REQUESTS) : waiting;
     const before = next.holds.length;
-    const decisions = decideWrites(next, turn.stored, requests, INTERNAL_LIMITS.writeHoldsMax);
+    const held = { holds: next.holds, alone: next.alone, silent };
+    const decisions = decideWrites(held, turn.stored, requests, INTERNAL_LIMITS.writeHoldsMax);
+    next.alone = held.alone;
     turn.changed ||= next.holds.length !== before;
     turn.decided.push(...decisions.map((decision, at) => ({ waiter: requests[at]!, decision })));
   }
@@ -299,7 +306,8 @@ export class WriteQuota {
     account.waiting = account.waiting.filter((waiter) => !served.has(waiter));
     for (const { waiter, decision } of decided) this.#answer(account, waiter, decision);
     // Nobody is there any more to take what was given them.
-    for (const { waiter, decision } of gone) if (decision.outcome !== 'refused') void this.settle(accountId, waiter.id);
+    for (const { waiter, decision } of gone)
+      if (decision.outcome === 'reserved' || decision.outcome === 'count') void this.settle(accountId, waiter.id);
     const there = new Set(next.holds.map(({ id }) => id));
     const hasMadeRoom = row.holds.some(({ id }) => !there.has(id));
     const hasMoved = next.line[0]?.instance !== row.line[0]?.instance;
@@ -312,44 +320,48 @@ export class WriteQuota {
   #answer(account: AccountWrites, { id, need, allowance, resolve, reject }: Waiter, decision: Decision): void {
     if (decision.outcome === 'refused') {
       reject(this.#refusal(decision.limit, decision.used, need, allowance));
+    } else if (decision.outcome === 'uncertain') {
+      reject(roomUncertain(decision.forMs));
     } else {
       account.own.add(id);
       resolve(decision.outcome === 'reserved' ? { outcome: 'reserved', id } : { outcome: 'count', ticket: id });
     }
   }
 
-  /** The row, and what it is without the holds that have ended or run out. */
+  /** The row, and what it is without the holds that have ended or run out; `silent` says how long those of which nothing is heard have left. */
   async #read(
     account: AccountWrites,
     accountId: string,
     ending: ReadonlyMap<string, unknown> = new Map(),
     renewing: string[] = [],
-  ): Promise<{ row: WriteHolds; next: WriteHolds; changed: boolean }> {
+  ): Promise<{ row: WriteHolds; next: WriteHolds; silent: Map<string, number>; changed: boolean }> {
     const askedAtMs = this.#nowMs();
     const ownBefore = [...account.own];
     const row = await this.#options.usage.readHolds(accountId);
     const waiting = new Set(account.waiting.map(({ id }) => id));
-    see(account, row);
+    account.sightings.observe(row);
     const isOver = (hold: WriteHold): boolean => {
       if (ending.has(hold.id)) return true;
       if (this.#options.isAlone && !account.own.has(hold.id) && !waiting.has(hold.id)) return true;
-      const { writeReservationMaxMs, writeTicketMaxMs } = INTERNAL_LIMITS;
-      const lifetimeMs = hold.baseline === null ? writeReservationMaxMs : writeTicketMaxMs;
-      return account.sightings.unchangedMs(hold.id, askedAtMs) >= lifetimeMs;
+      return account.sightings.leftMs(hold, askedAtMs) <= 0;
     };
-    const isGone = ({ instance }: WaitingInstance): boolean =>
-      instance !== this.#instance &&
-      account.sightings.unchangedMs(instance, askedAtMs) >= INTERNAL_LIMITS.writeLineDeadAfterMs;
+    const isGone = (waiting: WaitingInstance): boolean =>
+      waiting.instance !== this.#instance && account.sightings.isGone(waiting, askedAtMs);
     const { next, changed } = nextRow(row, { isOver, isGone, renewed: new Set(renewing) });
     const there = new Set(next.holds.map(({ id }) => id));
     for (const id of ownBefore) if (!there.has(id)) account.own.delete(id);
-    return { row, next, changed };
+    const isSilent = (hold: WriteHold) => !renewing.includes(hold.id) && account.sightings.isSilent(hold, askedAtMs);
+    const silent = new Map(
+      next.holds.filter(isSilent).map((hold) => [hold.id, account.sightings.leftMs(hold, askedAtMs)] as const),
+    );
+    account.runsOutAtMs = askedAtMs + Math.min(...silent.values());
+    return { row, next, silent, changed };
   }
 
   async #replace(accountId: string, account: AccountWrites, next: WriteHolds): Promise<'yes' | 'no' | 'unknown'> {
     try {
       if (!(await this.#options.usage.replaceHolds(accountId, next))) return 'no';
-      see(account, next);
+      account.sightings.observe(next);
       return 'yes';
     } catch (error) {
       if (error instanceof StoreError && error.kind === 'unknown') return 'unknown';
@@ -375,25 +387,7 @@ function isBusy({ waiting, ending, renewing }: AccountWrites): boolean {
   return waiting.length > 0 || ending.size > 0 || renewing.size > 0;
 }
 
-function see({ sightings }: AccountWrites, { holds, line }: WriteHolds): void {
-  sightings.observe([
-    ...holds.map(({ id, beat }) => [id, beat] as const),
-    ...line.map(({ instance, beat }) => [instance, beat] as const),
-  ]);
-}
-
 /** So that instances that met do not go on meeting. */
 async function pause(attempt: number): Promise<void> {
   await delay(Math.random() * Math.min(CONFLICT_PAUSE_MAX_MS, 2 ** attempt));
-}
-
-function tooBusy(): ProvecError {
-  const message = 'Other writes of this account are still under way and the plan leaves little room: try again.';
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
-}
-
-function ticketGone(): ProvecError {
-  return new ProvecError('UNAVAILABLE', 'The room held for this write has run out: try again.', {
-    retryAfterSeconds: 1,
-  });
 }

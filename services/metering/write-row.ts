@@ -5,7 +5,7 @@ export interface RowJudgement {
   isOver(hold: WriteHold): boolean;
   /** It does not move any more. */
   isGone(waiting: WaitingInstance): boolean;
-  /** Ids of the holds to be kept for longer; a ticket is not. */
+  /** Ids of the holds whose holders live. */
   renewed: ReadonlySet<string>;
 }
 
@@ -18,7 +18,7 @@ export function nextRow(
   const holds = row.holds
     .filter((hold) => !isOver(hold))
     .map((hold) => {
-      if (!renewed.has(hold.id) || hold.baseline !== null) return { ...hold };
+      if (!renewed.has(hold.id)) return { ...hold };
       changed = true;
       return { ...hold, beat: hold.beat + 1 };
     });

@@ -130,9 +130,9 @@ test('room is held for as long as an append takes, however long that is', async 
   const first = upsert('first', 8);
   await eventually(() => gate.reached === 1);
   for (let passedMs = 0; passedMs < 2 * INTERNAL_LIMITS.writeReservationMaxMs; ) {
-    clock.advance(INTERNAL_LIMITS.writeReservationRenewMs);
-    jest.advanceTimersByTime(INTERNAL_LIMITS.writeReservationRenewMs);
-    passedMs += INTERNAL_LIMITS.writeReservationRenewMs;
+    clock.advance(INTERNAL_LIMITS.writeHolderRenewMs);
+    jest.advanceTimersByTime(INTERNAL_LIMITS.writeHolderRenewMs);
+    passedMs += INTERNAL_LIMITS.writeHolderRenewMs;
     await isPending(first);
   }
   const second = reserve(3);
@@ -156,9 +156,9 @@ test('of a write whose outcome nobody knows the room is held until no shard can 
   isBroken = false;
   const second = refusal(upsert('second', 3));
   expect(await isPending(second)).toBe(true);
-  clock.advance(INTERNAL_LIMITS.writeQuotaWaitMaxMs);
-  expect((await second).code).toBe('UNAVAILABLE');
-  clock.advance(INTERNAL_LIMITS.writeReservationMaxMs - INTERNAL_LIMITS.writeQuotaWaitMaxMs);
+  clock.advance(INTERNAL_LIMITS.writeHolderSilentMs);
+  expect(await second).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
+  clock.advance(INTERNAL_LIMITS.writeReservationMaxMs - INTERNAL_LIMITS.writeHolderSilentMs);
   await upsert('third', 10);
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
 });

@@ -1,0 +1,41 @@
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { WaitingInstance, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
+import { Sightings } from './sightings.ts';
+
+/** A ticket's time runs from the beginning of its count, whether its holder lives or not. */
+const countOf = (id: string): string => `${id} count`;
+
+/** What an instance has seen of one account's holds and of those who wait, by its own monotonic clock. Times are those of a reading: of its beginning. */
+export class HoldSightings {
+  readonly #sightings: Sightings;
+
+  constructor(nowMs: () => number) {
+    this.#sightings = new Sightings(nowMs);
+  }
+
+  /** Takes in a row that was read or written. */
+  observe({ holds, line }: WriteHolds): void {
+    this.#sightings.observe([
+      ...holds.map(({ id, beat }) => [id, beat] as const),
+      ...holds.map(({ id, baseline }) => [countOf(id), baseline] as const),
+      ...line.map(({ instance, beat }) => [instance, beat] as const),
+    ]);
+  }
+
+  /** What a hold has left of its time; 0 or less when that is over. */
+  leftMs({ id, baseline }: WriteHold, askedAtMs: number): number {
+    return baseline === null
+      ? INTERNAL_LIMITS.writeReservationMaxMs - this.#sightings.unchangedMs(id, askedAtMs)
+      : INTERNAL_LIMITS.writeTicketMaxMs - this.#sightings.unchangedMs(countOf(id), askedAtMs);
+  }
+
+  /** Whether nothing is heard of the holder any more: it died, or does not know what became of its write. */
+  isSilent({ id }: WriteHold, askedAtMs: number): boolean {
+    return this.#sightings.unchangedMs(id, askedAtMs) >= INTERNAL_LIMITS.writeHolderSilentMs;
+  }
+
+  /** Whether an instance has lost its place in line. */
+  isGone({ instance }: WaitingInstance, askedAtMs: number): boolean {
+    return this.#sightings.unchangedMs(instance, askedAtMs) >= INTERNAL_LIMITS.writeLineDeadAfterMs;
+  }
+}
