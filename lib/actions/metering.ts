@@ -13,9 +13,17 @@ export interface UsageReport {
   plan: PlanName;
   usage: UsageCounts;
   limits: { [name in keyof UsageCounts]: number | null };
+  /** Of `usage.query_count`, how many may not have been made: an instance took them beforehand and does not say. 0 but after a failure. */
+  query_count_uncertainty: number;
   /** ISO 8601 UTC. */
   resets_at: string;
   pricing_url: string;
+}
+
+/** How many queries of an open block were used. */
+export interface BlockUse {
+  id: string;
+  used: number;
 }
 
 /** Event `metering.roomMade`, broadcast where room for writes came free while another instance has requests waiting for it: look again. */
@@ -45,6 +53,8 @@ export interface MeteringActions {
   'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
   /** Asked of one instance by another: give back the queries that you took beforehand and have not used, and write what is not written yet. */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
+  /** Asked of one instance by another: write what is not written yet, and say what you have used of your open blocks. */
+  'metering.queriesUsed': { params: { accountId: string }; result: BlockUse[] };
   /** A query that failed costs nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };
   /** Room for one more collection or key of the plan; null = no limit. The store enforces it. */

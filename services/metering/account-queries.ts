@@ -1,3 +1,4 @@
+import type { BlockUse } from '../../lib/actions/metering.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
@@ -68,6 +69,29 @@ export function spare({ taken, takenBefore }: AccountQueries, remaining: number)
 /** Whether all that was found has been called back already, in vain. */
 export function isAsked(open: QueryBlock[], asked: ReadonlySet<string>): boolean {
   return open.length > 0 && open.every(({ id }) => asked.has(id));
+}
+
+/** What an instance has used of its blocks that the store may have open. */
+export function usesOf({ block, closing }: AccountQueries): BlockUse[] {
+  return [...(block === null ? [] : [block]), ...closing.values()].map(({ id, used }) => ({ id, used }));
+}
+
+/** How many queries of the blocks that are `open` are not used, and of how many nobody knows. `before`: those open before the `uses` were asked for. */
+export function inUse(
+  open: QueryBlock[],
+  before: QueryBlock[],
+  uses: BlockUse[],
+): { unused: number; uncertain: number } {
+  const known = new Map(uses.map(({ id, used }) => [id, used]));
+  const old = new Set(before.map(({ id }) => id));
+  const sum = { unused: 0, uncertain: 0 };
+  for (const { id, granted } of open) {
+    // What is newer than the answers was drawn from after they were asked for.
+    const used = known.get(id) ?? (old.has(id) ? null : 0);
+    if (used === null) sum.uncertain += granted;
+    else sum.unused += granted - used;
+  }
+  return sum;
 }
 
 /** Uses no more of the block; the store is still to close it. */

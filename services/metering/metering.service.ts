@@ -34,13 +34,17 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const nodes = services.filter(({ name }) => name === 'metering').map(({ nodeID }) => nodeID as string);
     return nodes.filter((node) => node !== broker.nodeID);
   };
-  const recall = async (accountId: string, nodes: readonly string[] | null): Promise<void> => {
-    const asked = peers().filter((node) => nodes === null || nodes.includes(node));
+  /** What those of the nodes answer that do; what it means that one does not is for the caller to say. */
+  const askPeers = async <N extends 'metering.yieldQueries' | 'metering.queriesUsed'>(
+    action: N,
+    accountId: string,
+    nodes: readonly string[] = peers(),
+  ): Promise<Actions[N]['result'][]> => {
     const options = { timeout: INTERNAL_LIMITS.queryRecallMaxMs };
-    // Whoever does not answer keeps what it has; what that means is for the caller to say.
-    await Promise.allSettled(
-      asked.map((nodeID) => call(broker, 'metering.yieldQueries', { accountId }, { ...options, nodeID })),
+    const answers = await Promise.allSettled(
+      nodes.map((nodeID) => call(broker, action, { accountId }, { ...options, nodeID })),
     );
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
   };
   const announceRoom = (accountId: string): void => {
     // Whoever does not hear of it looks again within a second.
@@ -54,7 +58,11 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     clock,
     pricingUrl,
     uses,
-    recall,
+    async recall(accountId, nodes) {
+      const known = peers().filter((node) => nodes.includes(node));
+      await askPeers('metering.yieldQueries', accountId, known);
+    },
+    usesElsewhere: async (accountId) => (await askPeers('metering.queriesUsed', accountId)).flat(),
     get node() {
       return broker.nodeID;
     },
@@ -129,6 +137,10 @@ export default function meteringService({ config, store, clock, log }: Runtime):
           await queries.yield(ctx.params.accountId);
           return null;
         },
+      },
+      queriesUsed: {
+        params: { accountId: 'string' },
+        handler: (ctx: Call<'metering.queriesUsed'>) => queries.uses(ctx.params.accountId),
       },
       limits: {
         params: { accountId: 'string' },

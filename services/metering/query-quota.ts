@@ -11,6 +11,10 @@
  * (`recall`) and the store is asked again. All store operations of an account run one after another (`tail`); recalls run between them, so that two instances
  * that recall each other do not wait for each other.
  *
+ * A report counts what is used of open blocks, not the blocks: the others say what they have used, and write what is unwritten, before the store is read. A block that
+ * was opened after that, and so while the report was made, counts as not used yet; one that is older and of which nobody speaks (its node is gone, or does not answer)
+ * counts as used, and the report says by how much that may be too many.
+ *
  * Failure: how many queries of a block a dead process used stands in its journal (see use-journal.ts), on its own disk: what it did not use goes back at once where
  * another process uses the same folder, else when its node starts again. While a block is open whose node does not answer, queries that find nothing else are told
  * to try again (UNAVAILABLE), for `queryBlockLostAfterMs` (10 s); after that the block counts as used until its journal is found: for good when its disk is lost. So
@@ -18,6 +22,7 @@
  * gives back by itself; one that is cut off from the store can only use up what it has.
  */
 import { randomUUID } from 'node:crypto';
+import type { BlockUse } from '../../lib/actions/metering.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { monthOf } from '../../lib/month.ts';
@@ -27,10 +32,12 @@ import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts'
 import {
   type AccountQueries,
   dissolve,
+  inUse,
   isAsked,
   newAccountQueries,
   type QueryWaiter,
   spare,
+  usesOf,
 } from './account-queries.ts';
 import type { Allowance } from './allowance.ts';
 import type { BlockUses } from './block-uses.ts';
@@ -43,8 +50,10 @@ export interface QueryQuotaOptions {
   pricingUrl: string;
   readonly node: string;
   uses: BlockUses;
-  /** Has those of the nodes that can be reached (null: all others) give back what they hold of the account; never rejects. */
-  recall(accountId: string, nodes: readonly string[] | null): Promise<void>;
+  /** Has those of the nodes that can be reached give back what they hold of the account; never rejects. */
+  recall(accountId: string, nodes: readonly string[]): Promise<void>;
+  /** Has all others write what is unwritten of the account and say what they have used of their blocks, as far as they can be reached; never rejects. */
+  usesElsewhere(accountId: string): Promise<BlockUse[]>;
 }
 
 /** Turns that served and refused nobody: others were faster each time, or the account is being deleted. */
@@ -98,21 +107,34 @@ export class QueryQuota {
     if (this.#closed || account.isLimited) await this.#writeOut(accountId, account);
   }
 
-  /** The account's usage this month, with every query taken so far, here and wherever the others can be reached. */
-  async read(accountId: string): Promise<{ month: string; row: UsageRow }> {
-    await this.#options.recall(accountId, null);
+  /**
+   * The account's usage this month: at least what was answered before, at most what had begun in the end, here and wherever the others can be reached. `uncertain`: of
+   * `queries`, how many may not have been used.
+   */
+  async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
+    const { usage } = this.#options;
+    const month = this.#month();
+    const before = await usage.readQueries(accountId, month);
+    const uses = await this.#options.usesElsewhere(accountId);
     const account = this.#account(accountId);
     return this.#inTurn(account, async () => {
-      const month = this.#month();
       // Whether a block or a batch of which the answer was lost is in the store's number, nobody knows before.
       await this.#closeBlocks(accountId, account);
       await account.unwritten.settle();
-      const stored = await this.#options.usage.read(accountId, month);
-      const { block } = account;
-      const left = block?.month === month ? block.granted - block.used : 0;
-      const queries = Math.max(0, stored.queries - left + account.unwritten.in(month));
-      return { month, row: { ...stored, queries } };
+      const stored = await usage.read(accountId, month);
+      const taken = await usage.readQueries(accountId, month);
+      const open = inUse(taken.blocks, before.blocks, [...uses, ...usesOf(account)]);
+      const queries = Math.max(0, taken.queries - open.unused + account.unwritten.in(month));
+      return { month, row: { ...stored, queries }, uncertain: Math.min(queries, open.uncertain) };
     });
+  }
+
+  /** For the report of another instance: writes what is unwritten, and says what is used of the blocks that the store may have open. */
+  async uses(accountId: string): Promise<BlockUse[]> {
+    const account = this.#accounts.get(accountId);
+    if (account === undefined) return [];
+    await this.#writeOut(accountId, account);
+    return usesOf(account);
   }
 
   /** Gives back what was taken beforehand and writes what is unwritten. */

@@ -7,13 +7,15 @@ import type { Allowance } from './allowance.ts';
 export interface Counted {
   month: string;
   row: UsageRow;
+  /** Of the queries, how many may not have been made. */
+  uncertain: number;
   collections: number;
   keys: number;
 }
 
 /** Lays an account's usage out beside the limits of its plan. */
 export function usageReport(
-  { month, row, collections, keys }: Counted,
+  { month, row, uncertain, collections, keys }: Counted,
   { plan, limits }: Allowance,
   pricingUrl: string,
 ): UsageReport {
@@ -34,6 +36,7 @@ export function usageReport(
       collection_count: limits.collections,
       key_count: limits.keys,
     },
+    query_count_uncertainty: uncertain,
     resets_at: monthEnd(month),
     pricing_url: pricingUrl,
   };

@@ -39,6 +39,7 @@ test.each([
       collection_count: collections,
       key_count: keys,
     },
+    query_count_uncertainty: 0,
     resets_at: '2026-11-01T00:00:00.000Z',
     pricing_url: PRICING,
   });

@@ -50,7 +50,8 @@ if (isMongoThere(start)) {
       const uses = new BlockUses({ folder, usage, clock, log: pino({ level: 'silent' }) });
       await uses.start();
       const recall = async () => void (await Promise.all(quotas.map((quota) => quota.yield(accountId))));
-      quotas.push(new QueryQuota({ usage, uses, clock, pricingUrl: '', node: randomUUID(), recall }));
+      const usesElsewhere = async () => (await Promise.all(quotas.map((quota) => quota.uses(accountId)))).flat();
+      quotas.push(new QueryQuota({ usage, uses, clock, pricingUrl: '', node: randomUUID(), recall, usesElsewhere }));
     }
     let passed = 0;
     const client = async (quota: QueryQuota): Promise<void> => {
@@ -61,7 +62,15 @@ if (isMongoThere(start)) {
         passed++;
       }
     };
-    await Promise.all(quotas.flatMap((quota) => [client(quota), client(quota), client(quota)]));
+    const clients = Promise.all(quotas.flatMap((quota) => [client(quota), client(quota), client(quota)]));
+    while (passed < LIMITS.queries) {
+      const before = passed;
+      const { row, uncertain } = await quotas[before % INSTANCES].read(accountId);
+      expect(uncertain).toBe(0);
+      expect(row.queries).toBeGreaterThanOrEqual(before);
+      expect(row.queries).toBeLessThanOrEqual(passed + 3 * INSTANCES);
+    }
+    await clients;
     expect(passed).toBe(LIMITS.queries);
     for (const quota of quotas) await quota.close();
     expect(await stores[0].usage.readQueries(accountId, month)).toEqual({ queries: LIMITS.queries, blocks: [] });

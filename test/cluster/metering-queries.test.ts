@@ -4,7 +4,12 @@ import { eventually, HandClock, isPending } from '../support/accounts.ts';
 import { ControlCluster, type ControlNode } from './control-cluster.ts';
 
 const LIMIT = 500;
-const PLANS = { free: { queries: LIMIT }, pro: { queries: 2 * LIMIT }, enterprise: { queries: -1 } };
+const PLANS = {
+  free: { queries: LIMIT },
+  pro: { queries: 2 * LIMIT },
+  business: { queries: 1_000_000 },
+  enterprise: { queries: -1 },
+};
 
 let cluster: ControlCluster;
 let clock: HandClock;
@@ -20,7 +25,8 @@ beforeEach(async () => {
 afterEach(() => cluster.end());
 
 const take = (node: ControlNode) => node.call('metering.takeQuery', { accountId });
-const used = async (node: ControlNode) => (await node.call('metering.usage', { accountId })).usage.query_count;
+const report = (node: ControlNode) => node.call('metering.usage', { accountId });
+const used = async (node: ControlNode) => (await report(node)).usage.query_count;
 const inStore = (month = '2026-11') => cluster.store.usage.readQueries(accountId, month);
 
 async function codeOf(promise: Promise<unknown>): Promise<string> {
@@ -186,6 +192,59 @@ test('a change of plan holds on nodes that do not hear of it within half a secon
   await nodes[0].call('keys.setPlan', { id: accountId, plan: 'free' });
   clock.advance(501);
   expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');
+});
+
+test.each(['business', 'enterprise'] as const)(
+  'a report on %s counts what was answered before it, and nothing that had not begun, whatever others have in hand',
+  async (plan) => {
+    await nodes[0].call('keys.setPlan', { id: accountId, plan });
+    clock.advance(501);
+    let begun = 0;
+    let answered = 0;
+    let last = 0;
+    const client = async (node: ControlNode): Promise<void> => {
+      while (answered < 3_000) {
+        begun++;
+        await take(node);
+        answered++;
+      }
+    };
+    const clients = Promise.all(nodes.flatMap((node) => [client(node), client(node)]));
+    for (let reading = 0; answered < 3_000; reading++) {
+      const before = answered;
+      const { usage, query_count_uncertainty } = await report(nodes[reading % 3]);
+      expect(usage.query_count).toBeGreaterThanOrEqual(Math.max(before, last));
+      expect(usage.query_count).toBeLessThanOrEqual(begun);
+      expect(query_count_uncertainty).toBe(0);
+      last = usage.query_count;
+    }
+    await clients;
+    for (const node of nodes) expect(await used(node)).toBe(begun);
+  },
+);
+
+test('what a node that cannot be asked has in hand counts as used, and the report says how much that is', async () => {
+  await takeMany(nodes[0], 30);
+  await takeMany(nodes[1], 5);
+  const [{ granted }] = (await inStore()).blocks.filter(({ node }) => node === 'a');
+  const unused = (await inStore()).queries - 35;
+  expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 35 }, query_count_uncertainty: 0 });
+  nodes[0].isCut = true;
+  const { usage, query_count_uncertainty } = await report(nodes[1]);
+  expect(query_count_uncertainty).toBe(granted);
+  expect(usage.query_count).toBeGreaterThan(35);
+  expect(usage.query_count).toBeLessThanOrEqual(35 + unused);
+  expect(usage.query_count - granted).toBeLessThanOrEqual(35);
+  // It goes back by itself when it is idle.
+  clock.advance(2_000);
+  await eventually(async () => (await inStore()).blocks.length === 0);
+  expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 35 }, query_count_uncertainty: 0 });
+});
+
+test('what a dead process had in hand is not taken for unused because another of its name says nothing of it', async () => {
+  await cluster.store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'a' }, 20, LIMIT);
+  for (const node of nodes)
+    expect(await report(node)).toMatchObject({ usage: { query_count: 20 }, query_count_uncertainty: 20 });
 });
 
 test('without a limit every query of every node is in the report at once', async () => {

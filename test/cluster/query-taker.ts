@@ -20,6 +20,7 @@ const quota = new QueryQuota({
   pricingUrl: '',
   node: `taker-${process.pid}`,
   recall: async () => {},
+  usesElsewhere: async () => [],
 });
 setInterval(() => {
   uses.beat();

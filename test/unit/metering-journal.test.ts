@@ -110,7 +110,15 @@ test('where no journal can be written queries are counted all the same', async (
   const log = pino({ level: 'silent' });
   const uses = new BlockUses({ folder: join(file, 'uses'), usage, clock, log });
   await uses.start();
-  const quota = new QueryQuota({ usage, clock, uses, pricingUrl: '', node: 'a', recall: async () => {} });
+  const quota = new QueryQuota({
+    usage,
+    clock,
+    uses,
+    pricingUrl: '',
+    node: 'a',
+    recall: async () => {},
+    usesElsewhere: async () => [],
+  });
   const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
   const outcomes = await Promise.allSettled(
     Array.from({ length: LIMIT + 5 }, () => quota.take(accountId, { plan: 'free', limits })),
@@ -131,7 +139,15 @@ test('a store that grants nothing although it has some left ends the wait', asyn
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
-  const quota = new QueryQuota({ usage: stingy, clock, uses, pricingUrl: '', node: 'a', recall: async () => {} });
+  const quota = new QueryQuota({
+    usage: stingy,
+    clock,
+    uses,
+    pricingUrl: '',
+    node: 'a',
+    recall: async () => {},
+    usesElsewhere: async () => [],
+  });
   const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
   await expect(quota.take(accountId, { plan: 'free', limits })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await quota.close();

@@ -340,6 +340,7 @@ test('the report lays usage beside the limits of the plan, null where there is n
     plan: 'free',
     usage: { write_count: 0, query_count: 1, vector_count: 0, collection_count: 0, key_count: 1 },
     limits: { write_count: 1_000, query_count: 100, vector_count: 5_000, collection_count: 2, key_count: 2 },
+    query_count_uncertainty: 0,
     resets_at: '2026-12-01T00:00:00.000Z',
     pricing_url: 'https://example.com/pricing',
   });

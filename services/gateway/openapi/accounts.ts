@@ -29,6 +29,10 @@ export function accountSchemas(): Schemas {
       plan: plan.schema,
       usage: counts((description) => integer(description, { minimum: 0 })),
       limits: counts((description) => nullable(integer(`${description} Null: no limit.`, { minimum: 0 }))),
+      query_count_uncertainty: integer(
+        'Of `usage.query_count`, how many may not have been made: an instance that does not answer took them beforehand.',
+        { minimum: 0 },
+      ),
       resets_at: time('When the monthly counts start anew.'),
       pricing_url: text('Plans and prices.', { format: 'uri' }),
     }),
