@@ -6,6 +6,7 @@
  * when a second signal cuts the stop short.
  */
 import { constants } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 
 import { ConfigError, readConfig } from './lib/config.ts';
@@ -134,4 +135,6 @@ async function main(): Promise<void> {
   openConsole(provec.broker, () => provec.stop());
 }
 
+// What launch.ts sets is for the main thread, which has its heap by now: threads would have it in place of the limits that they are given.
+setFlagsFromString('--max-semi-space-size=0');
 await main().catch(refuse);

@@ -47,6 +47,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/overload/bounded-memory.',
   'test/overload/full-queues.',
   'test/overload/noisy-neighbour.',
+  'test/overload/steady-memory.',
   'test/process/console.',
   'test/process/crash-loop.',
   'test/process/damaged-folder.',

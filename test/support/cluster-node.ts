@@ -4,6 +4,7 @@ import { type Command, type Ended, StartedProcess } from './service-process.ts';
 import { until } from './until.ts';
 
 const START = fileURLToPath(new URL('../../start.ts', import.meta.url));
+const LAUNCH = fileURLToPath(new URL('../../launch.ts', import.meta.url));
 const LOG_KEPT_CHARS = 64 * 1024;
 
 export interface NodeSettings {
@@ -12,6 +13,8 @@ export interface NodeSettings {
   environment: Record<string, string>;
   /** What the process is run by, such as `ip netns exec <name>`. It must become the process, not have it as a child. */
   under?: readonly string[];
+  /** By launch.ts, as users run it: with the settings of memory that a process has from its beginning. */
+  isLaunched?: boolean;
 }
 
 /** One node of a cluster as a process of its own, in a group of its own, to be killed, halted, ended and started again. */
@@ -53,8 +56,9 @@ export class ClusterNode {
 
   /** Resolves when it says that it runs. */
   async start(): Promise<void> {
-    const { id, services, environment, under = [] } = this.#settings;
-    const command = [...under, process.execPath, '--disable-warning=ExperimentalWarning', START];
+    const { id, services, environment, under = [], isLaunched = false } = this.#settings;
+    const program = isLaunched ? LAUNCH : START;
+    const command = [...under, process.execPath, '--disable-warning=ExperimentalWarning', program];
     // A service under npm ends with its parent, and so does this one when the tests are killed.
     const settings = { ...environment, PROVEC_NODE_ID: id, npm_lifecycle_event: 'start' };
     const run = new StartedProcess(settings, [...services], command as unknown as Command);

@@ -17,6 +17,8 @@ export interface ClusterOptions {
   environment?: Record<string, string>;
   /** What a shard node is run by; see `NodeSettings`. */
   under?(id: string): readonly string[];
+  /** Nodes are run by launch.ts, as users run them. */
+  isLaunched?: boolean;
   /** What is else in the environment of one node. */
   environmentOf?(id: string): Record<string, string>;
 }
@@ -154,8 +156,8 @@ export class ClusterProcess {
   }
 
   #node(id: string, services: readonly ServiceName[]): ClusterNode {
-    const { under, environmentOf } = this.#options;
+    const { under, environmentOf, isLaunched } = this.#options;
     const environment = { ...this.#environment, ...environmentOf?.(id) };
-    return new ClusterNode({ id, services, environment, under: under?.(id) });
+    return new ClusterNode({ id, services, environment, under: under?.(id), isLaunched });
   }
 }
