@@ -21,6 +21,7 @@ import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { ClusterMember, type Peers } from './cluster-member.ts';
+import { shardStats } from './node-stats.ts';
 import { SoleClaims } from './ownership/claims.ts';
 import { Checkpointer } from './persistence/checkpointer.ts';
 import { Materialiser } from './persistence/materialiser.ts';
@@ -351,25 +352,7 @@ export class ShardNode {
   }
 
   stats(): ShardStats {
-    const open = this.#residency.open();
-    const { workers } = this.#residency.pool;
-    return {
-      open: open.length,
-      opening: this.#residency.opening,
-      queuedRequests: open.reduce((total, { queued }) => total + queued, 0),
-      queuedBytes: this.#residency.queuedBytes,
-      bytes: this.#residency.bytes,
-      records: open.reduce((total, { size }) => total + size.records, 0),
-      workers: workers.length,
-      unindexed: open.reduce((total, { size }) => total + size.unindexed, 0),
-      searches: workers.reduce((total, worker) => total + worker.searches, 0),
-      searchSeconds: workers.reduce((total, worker) => total + worker.searchMs, 0) / 1000,
-      reopening: this.#reopening,
-      hasLease: this.#cluster?.hasLease ?? true,
-      copies: this.#cluster?.copies ?? 0,
-      copiedBytes: this.#cluster?.bytesOfCopies() ?? 0,
-      mismatches: this.#cluster?.mismatches ?? 0,
-    };
+    return shardStats(this.#residency, this.#cluster, this.#reopening);
   }
 
   async #stop(forMs: number): Promise<void> {
