@@ -31,6 +31,8 @@ class Nodes {
   readonly dead: { at: number; by: string; node: string }[] = [];
   readonly members = new Map<string, Membership>();
   isDown = false;
+  /** Calls of the store are answered from then on; those of before, too. */
+  answersFromMs = 0;
   /** A lease that is there is about to be ended. */
   beforeEnd: (row: LeaseRow) => void = () => undefined;
   /** What was read: how many rows, or how many were asked for. */
@@ -75,7 +77,7 @@ class Nodes {
 
   #storeOf(node: string): Pick<Store, 'owners' | 'leases' | 'log'> {
     const reach = async <T>(work: () => T): Promise<T> => {
-      await this.time.delay(STORE_MS);
+      await this.time.delay(Math.max(STORE_MS, this.answersFromMs - this.time.nowMs));
       if (this.isDown || this.cut.has(node)) throw new StoreError('unavailable', 'out of reach');
       return work();
     };
@@ -375,4 +377,18 @@ test('the only node keeps its lease though it hears nobody', async () => {
   nodes.heardMs.set('a', nodes.time.nowMs);
   await nodes.time.run(nodes.time.nowMs + 60_000);
   expect(only.hasLease).toBe(true);
+});
+
+test('a store that stood still gives every node a lease as soon as it goes on, and leaves none behind', async () => {
+  const nodes = new Nodes();
+  const members = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
+  await nodes.time.run(nodes.time.nowMs + 5_000);
+  nodes.answersFromMs = nodes.time.nowMs + 12_500;
+  await nodes.time.run(nodes.answersFromMs);
+  expect(members.map(({ hasLease }) => hasLease)).toEqual([false, false]);
+  await nodes.time.run(nodes.answersFromMs + 100);
+  expect(members.map(({ hasLease }) => hasLease)).toEqual([true, true]);
+  await nodes.time.run(nodes.answersFromMs + 20_000);
+  expect(members.map(({ hasLease }) => hasLease)).toEqual([true, true]);
+  expect(nodes.leases.size).toBe(2);
 });
