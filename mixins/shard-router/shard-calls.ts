@@ -178,8 +178,9 @@ export class ShardCalls {
     try {
       await this.#broker!.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs });
       return true;
-    } catch {
-      return false;
+    } catch (error) {
+      // A node of an earlier version has no such action: nobody can say that it is silent.
+      return error instanceof Errors.ServiceNotFoundError;
     }
   }
 
