@@ -68,7 +68,9 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
   const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  if (transporter !== null) middlewares?.push(hearing(nowMs), new LostCalls({ log, nowMs, isRepeatable }).middleware);
+  if (transporter !== null) middlewares?.push(new LostCalls({ log, nowMs, isRepeatable }).middleware);
+  // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine, where nothing is cut.
+  if (transportOf(config) === 'redis') middlewares?.push(hearing(nowMs));
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

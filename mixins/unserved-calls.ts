@@ -29,7 +29,9 @@ export const unservedCalls: Middleware = {
       const name = typeof action === 'string' ? action : action.action.name;
       if (options.nodeID !== undefined || name.startsWith('shards.') || name.startsWith('$'))
         return next(action, params, options);
-      const untilMs = performance.now() + (options.timeout || Number.POSITIVE_INFINITY);
+      // Moleculer sets it in the options that it is given.
+      const timeoutMs = options.timeout || null;
+      const untilMs = performance.now() + (timeoutMs ?? Number.POSITIVE_INFINITY);
       let patientUntilMs: number | null = null;
       let target = action;
       let asked = options;
@@ -44,7 +46,7 @@ export const unservedCalls: Middleware = {
         }
         await delay(pauseMs);
         target = name;
-        if (options.timeout) asked = { ...options, timeout: Math.max(1, untilMs - performance.now()) };
+        if (timeoutMs !== null) asked = { ...options, timeout: Math.max(1, untilMs - performance.now()) };
       }
     };
   },

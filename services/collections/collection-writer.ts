@@ -22,6 +22,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
+import { withoutWaiting } from '../../lib/shard/shard-away.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -119,7 +120,9 @@ export class CollectionWriter {
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     if (reasons.length > 0) {
       if (parts.size > 1 || !isRefusal(reasons[0])) void this.#anchorWhatStands(caller, row);
-      throw reasons.find((reason) => !isRefusal(reason)) ?? reasons[0];
+      const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
+      // Nobody is to make the whole write again: parts of it may be committed.
+      throw parts.size > 1 ? withoutWaiting(reason) : reason;
     }
     time.committed();
     return { parts, acks: outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteAck>).value), others };

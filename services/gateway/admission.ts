@@ -91,7 +91,10 @@ export class Admission {
     const body = kind === null ? null : await this.#decode(exchange, kind, bytes, shape, visitor);
     const input = { accountId, target, query, body, limits };
     const params = chosen.params(input);
-    if (shape !== null) exchange.hold = answers.take(accountId, chosen.expectedBytes(input, shape.dimensions));
+    if (shape !== null) {
+      exchange.expectedBytes = chosen.expectedBytes(input, shape.dimensions);
+      exchange.hold = answers.take(accountId, exchange.expectedBytes);
+    }
     return { route: chosen, params };
   }
 
@@ -157,9 +160,13 @@ export function waiterOf(exchange: Exchange, collection: string): Waiter {
     collection,
     deadlineMs: exchange.deadlineMs,
     whenGone: (leave) => exchange.whenGone(leave),
-    leave: () => exchange.seat?.release(),
+    leave() {
+      exchange.seat?.release();
+      exchange.hold?.resize(0);
+    },
     async enter() {
       exchange.seat = await exchange.enter!();
+      exchange.hold?.resize(exchange.expectedBytes);
     },
   };
 }

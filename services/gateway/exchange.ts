@@ -37,6 +37,8 @@ export class Exchange {
   deadlineMs = 0;
   /** The memory that the answer may take, from before it is fetched until it is sent. */
   hold: MemoryHold | null = null;
+  /** How much of it is taken before the answer is there. */
+  expectedBytes = 0;
 
   constructor(req: IncomingMessage, res: ServerResponse, startedMs: number, awaitsContinue: boolean) {
     this.req = req;

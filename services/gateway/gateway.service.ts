@@ -3,6 +3,7 @@ import type { Context, ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
 import { call } from '../../lib/actions/call.ts';
+import type { Consistency } from '../../lib/actions/collections.ts';
 import { answerBudget } from '../../lib/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type MemoryBounds, MemoryBudget } from '../../lib/memory-budget.ts';
@@ -186,8 +187,10 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   function callOf(exchange: Exchange, req: RoutedRequest, callOptions: object): Promise<unknown> {
     const action = (options: object): Promise<unknown> => req.$ctx!.call(req.$endpoint, req.$params, options);
     if (exchange.route?.mayBeAway !== true) return action({ ...callOptions });
-    const { name, allowPartial } = req.$params as { name: string; allowPartial?: boolean };
-    const needsAll = exchange.route.queue === 'query' && allowPartial !== true;
+    const { name, ...terms } = req.$params as { name: string; allowPartial?: boolean; consistency?: Consistency };
+    // Others find out for themselves: copies may answer, or the rest is enough.
+    const isStrong = terms.allowPartial !== true && terms.consistency !== 'eventual';
+    const needsAll = exchange.route.queue === 'query' && isStrong;
     return away.run(waiterOf(exchange, name), needsAll, (leftMs) =>
       action({ ...callOptions, meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
     );

@@ -19,6 +19,8 @@ import type { QueueObserver } from './fair-queue.ts';
 
 /** What a shard may take to answer for itself before its caller waits here. */
 export const SHARD_WAIT_MS = 300;
+/** After which it is tried again when nobody could say whether a shard is back. */
+const AGAIN_AFTER_MS = 500;
 /** Less is not worth another attempt. */
 const ATTEMPT_MIN_MS = 100;
 
@@ -45,7 +47,7 @@ export interface AwayLinesParts {
 }
 
 interface Line {
-  /** The request that began it. */
+  /** What the request that began it met. */
   error: ProvecError;
   ready: Promise<unknown>;
 }
@@ -105,7 +107,7 @@ export class AwayLines {
     const known = lines.get(shards.join());
     if (known) return known;
     const params = { accountId: account, name: collection, shards };
-    const options = { timeout: Math.max(1, this.#left(waiter)) };
+    const options = { timeout: INTERNAL_LIMITS.actionTimeoutMs };
     const line = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
     this.#lines.set(key, lines.set(shards.join(), line));
     const forget = (): void => {
@@ -134,15 +136,14 @@ export class AwayLines {
         this.#refusals.add(end);
         const cancel = timers.after(leftMs, () => end(null));
         const stopWatching = waiter.whenGone(() => end(new ClientGoneError()));
-        ready.then(
-          () => {
-            cancel();
-            stopWatching();
-            this.#refusals.delete(end);
-            resolve();
-          },
-          () => end(null),
-        );
+        const goOn = (): void => {
+          cancel();
+          stopWatching();
+          this.#refusals.delete(end);
+          resolve();
+        };
+        // Whoever asked may be gone, and nobody knows then: each that has time left finds out for itself.
+        ready.then(goOn, () => timers.after(AGAIN_AFTER_MS, goOn));
       });
     } finally {
       this.#count(waiter.account, -1);
