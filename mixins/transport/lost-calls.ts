@@ -10,8 +10,9 @@
  *
  * Promises: a call that never came fails with an error that lets any node be asked instead, and
  * does not run should it come later. An answer that was lost comes again, unless it is large, or of
- * a call that may be made twice. Then, and when another process runs at the node by now, the call
- * fails with an error that leaves its outcome open. Nothing runs twice because of it.
+ * a call that may be made twice. Then, and when another process runs at the node by now that does
+ * not have the call, the call fails with an error that leaves its outcome open. Nothing runs twice
+ * because of it.
  * How it fails: while the other node does not answer, calls wait, until it counts as gone.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema, type Transit } from 'moleculer';
@@ -22,8 +23,8 @@ import type { Packet } from './undelivered.ts';
 const ASK_AFTER_MS = 1_000;
 const LOOK_EVERY_MS = 500;
 const ASK_TIMEOUT_MS = 1_000;
-/** Calls that one node is asked for at once: those that wait longest. */
-const ASKED_MAX = 1_000;
+/** Calls that one node is asked for at once: those that were asked for longest ago. */
+export const ASKED_MAX = 1_000;
 const REQUEST = 'REQ';
 const ANSWER = 'RES';
 const SERVICE = '$calls';
@@ -73,6 +74,7 @@ export class LostCalls {
   readonly #log: Logger;
   readonly #nowMs: () => number;
   readonly #received: ReceivedCalls;
+  /** Those that were asked for last come last. */
   readonly #sent = new Map<string, SentCall>();
   /** Nodes that have a question to answer. */
   readonly #asked = new Set<string>();
@@ -82,7 +84,8 @@ export class LostCalls {
   constructor(options: LostCallsOptions) {
     this.#log = options.log;
     this.#nowMs = options.nowMs;
-    this.#received = new ReceivedCalls(options);
+    const isRepeatable = (action: string): boolean => action === CALL_STATUSES || options.isRepeatable(action);
+    this.#received = new ReceivedCalls({ ...options, isRepeatable });
   }
 
   readonly #service: ServiceSchema = {
@@ -110,7 +113,11 @@ export class LostCalls {
         const { type, payload, target } = meta.packet;
         if (type === REQUEST && target !== undefined && payload.action !== CALL_STATUSES)
           return this.#watched(payload.id, target, () => next(topic, data, meta));
-        if (type === ANSWER) this.#received.answer(payload.id, data, (copy) => next(topic, copy, meta));
+        if (type === ANSWER) {
+          // Without the answer itself, which would be kept beside its bytes.
+          const bare = { packet: { type, target, payload: { id: payload.id } } } as { packet: Packet };
+          this.#received.answer(payload.id, data, (copy) => next(topic, copy, bare));
+        }
         return next(topic, data, meta);
       };
     },
@@ -179,18 +186,24 @@ export class LostCalls {
         { calls },
         options,
       );
-      const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
-      const unsent = lost.filter(isSame);
-      const gone = new Set(unknown);
-      const open = ids.filter((id) => gone.has(id) || !isSame(id));
+      // What never came to the process that runs there now may have come to the one before it.
+      const [unsent, open] = partition(lost, (id) => this.#sent.get(id)?.instanceId === instanceId);
       // Of many the answer came before this one: they are not there to fail.
-      const counts = { lost: this.#fail(unsent, true), unknown: this.#fail(open, false) };
+      const counts = { lost: this.#fail(unsent, true), unknown: this.#fail([...open, ...unknown], false) };
       if (counts.lost + counts.unknown > 0) this.#log.warn({ node, ...counts }, 'calls to a node were lost on the way');
     } catch {
       // It is asked again, until it counts as gone.
     } finally {
       this.#asked.delete(node);
+      for (const id of ids) this.#putLast(id);
     }
+  }
+
+  #putLast(id: string): void {
+    const sent = this.#sent.get(id);
+    if (sent === undefined) return;
+    this.#sent.delete(id);
+    this.#sent.set(id, sent);
   }
 
   /** `areUnsent`: nothing was or will be done of them. Gives how many there were that still waited. */
@@ -215,4 +228,8 @@ export class LostCalls {
   get #transit(): Transit {
     return this.#broker!.transit!;
   }
+}
+
+function partition<T>(things: readonly T[], isIn: (thing: T) => boolean): [isIn: T[], isNot: T[]] {
+  return [things.filter(isIn), things.filter((thing) => !isIn(thing))];
 }

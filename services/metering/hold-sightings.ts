@@ -7,10 +7,20 @@ const countOf = (id: string): string => `${id} count`;
 
 /** What an instance has seen of one account's holds and of those who wait, by its own monotonic clock. Times are those of a reading: of its beginning. */
 export class HoldSightings {
+  readonly #nowMs: () => number;
   readonly #sightings: Sightings;
+  /** When the store last kept this instance waiting for longer than a holder has to renew in. */
+  #stalledUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
     this.#sightings = new Sightings(nowMs);
+  }
+
+  /** A reading that began then has ended, well or not: while the store answers nobody, no holder is heard of. */
+  read(askedAtMs: number): void {
+    const nowMs = this.#nowMs();
+    if (nowMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = nowMs;
   }
 
   /** Takes in a row that was read or written. */
@@ -31,7 +41,8 @@ export class HoldSightings {
 
   /** Whether nothing is heard of the holder any more: it died, or does not know what became of its write. */
   isSilent({ id }: WriteHold, askedAtMs: number): boolean {
-    return this.#sightings.unchangedMs(id, askedAtMs) >= INTERNAL_LIMITS.writeHolderSilentMs;
+    const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
+    return quietMs >= INTERNAL_LIMITS.writeHolderSilentMs;
   }
 
   /** Whether an instance has lost its place in line. */

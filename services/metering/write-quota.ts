@@ -337,7 +337,7 @@ export class WriteQuota {
   ): Promise<{ row: WriteHolds; next: WriteHolds; silent: Map<string, number>; changed: boolean }> {
     const askedAtMs = this.#nowMs();
     const ownBefore = [...account.own];
-    const row = await this.#options.usage.readHolds(accountId);
+    const row = await this.#options.usage.readHolds(accountId).finally(() => account.sightings.read(askedAtMs));
     const waiting = new Set(account.waiting.map(({ id }) => id));
     account.sightings.observe(row);
     const isOver = (hold: WriteHold): boolean => {

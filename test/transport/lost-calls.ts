@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ASKED_MAX } from '../../mixins/transport/lost-calls.ts';
 import type { Packet } from '../../mixins/transport/undelivered.ts';
 import { until } from '../support/until.ts';
 import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
@@ -68,10 +69,11 @@ export function lostCalls(
   test.each([1, 2])('an answer that is lost (%i times) comes again, and nothing runs twice', async (times) => {
     // Questions for it are answered, too.
     let lost = 0;
+    let id: unknown;
     const key = `answer-${times}`;
     isLost = (packet) => {
-      const isIts = answers(packet) && (packet.payload as { data?: unknown }).data === key;
-      return isIts && lost++ < times;
+      if (requestOf('worker.count')(packet)) id = packet.payload.id;
+      return answers(packet) && packet.payload.id === id && lost++ < times;
     };
     expect(await caller.broker.call('worker.count', { key })).toBe(key);
     expect(lost).toBe(times + 1);
@@ -88,6 +90,36 @@ export function lostCalls(
     lose(1, (packet) => answers(packet) && ArrayBuffer.isView((packet.payload as { data?: unknown }).data));
     const { error } = (await outcome(caller.broker.call('worker.make', { length: LARGE }))) as { error: Error };
     expect(error.name).toBe('RequestRejectedError');
+  });
+
+  test('of more calls than are asked for at once, all are found', async () => {
+    const held = Array.from({ length: ASKED_MAX }, () => caller.broker.call('worker.hold', { length: 1 }));
+    lose(1, requestOf('worker.count'));
+    const { error } = (await outcome(caller.broker.call('worker.count', { key: 'c' }))) as { error: Error };
+    expect(error.name).toBe('ServiceNotAvailableError');
+    expect(worker.held).toBe(ASKED_MAX);
+    worker.release();
+    await Promise.all(held);
+  });
+
+  test('a call that runs in a process that started under the same name is waited for', async () => {
+    const held = caller.broker.call<Float32Array, object>('worker.hold', { length: 2 });
+    await until('it runs', () => worker.held === 1);
+    // The caller sent it before it heard of the other process.
+    const { instanceID } = worker.broker;
+    worker.broker.instanceID = 'another';
+    try {
+      let answered = 0;
+      isLost = (packet) => {
+        if (answers(packet)) answered++;
+        return false;
+      };
+      await until('it was asked for', () => answered >= 2);
+      worker.release();
+      expect([...(await held)]).toEqual([1, 1]);
+    } finally {
+      worker.broker.instanceID = instanceID;
+    }
   });
 
   test('a call that still runs is waited for', async () => {

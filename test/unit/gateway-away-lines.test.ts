@@ -6,8 +6,8 @@ import { VirtualTime } from '../simulation/virtual-time.ts';
 
 const PER_ACCOUNT_MAX = 3;
 
-/** Lines on virtual time, for shards that come back when they are told to. */
-function lines() {
+/** Lines on virtual time, for shards that come back when they are told to, or are said to be back at once. */
+function lines({ isReadyAtOnce = false } = {}) {
   const time = new VirtualTime();
   const world = {
     /** Calls of `collections.whenReady`. */
@@ -25,6 +25,7 @@ function lines() {
           const fail = (): void => reject(new Error('not ready'));
           const timeout = (options as { timeout: number }).timeout;
           time.after(timeout, fail);
+          if (isReadyAtOnce) resolve(null);
           world.asked.push({ name, shards, timeout, back: () => resolve(null), fail });
         }),
     },
@@ -94,6 +95,17 @@ test('what waits for a shard holds no seat, and takes one again when the shard i
   expect(await answer).toBe('done');
   expect([world.seats, world.waiting]).toEqual([1, 0]);
   expect(attempts).toEqual([null, 40_000]);
+});
+
+test('a shard that is said to be back and is not is tried further and further apart', async () => {
+  const { away, request, time } = lines({ isReadyAtOnce: true });
+  const { attempt, attempts } = meeting(Number.POSITIVE_INFINITY);
+  const answer = away.run(request('notes', 'a', 10_000).waiter, true, attempt);
+  answer.catch(() => undefined);
+  await time.run(10_000);
+  await expect(answer).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  // At once, after 20, 40, 80, 160 and 320 ms, then every half second.
+  expect(attempts.slice(1, 9).map((leftMs) => 10_000 - leftMs!)).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620]);
 });
 
 test('all that wait for one shard ask for it once; a query of its collection joins them without an attempt, what needs some shards does not', async () => {

@@ -18,6 +18,18 @@ let store: Store;
 let clock: HandClock;
 let node: TestNode;
 let accountId: string;
+/** Happens once, when the holds are read. */
+let beforeReading: (() => void) | null;
+
+function delayed(store: Store): Store {
+  const usage = Object.create(store.usage) as Store['usage'];
+  usage.readHolds = (account) => {
+    beforeReading?.();
+    beforeReading = null;
+    return store.usage.readHolds(account);
+  };
+  return Object.create(store, { usage: { value: usage } }) as Store;
+}
 
 beforeAll(async () => {
   opened = await openTemporaryStore();
@@ -27,7 +39,8 @@ afterAll(() => opened.destroy());
 
 beforeEach(async () => {
   clock = new HandClock();
-  node = await startNode(store, clock, { free: LIMITS });
+  beforeReading = null;
+  node = await startNode(delayed(store), clock, { free: LIMITS });
   accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
 });
 
@@ -88,6 +101,19 @@ test('room of the silent is waited for again when its holder is heard of', async
   expect(await isPending(waiting)).toBe(true);
   await settle(slow);
   await reserved(waiting);
+});
+
+test('while the store answers nobody, no holder is silent', async () => {
+  await reserved(reserve(15));
+  clock.advance(1_000);
+  beforeReading = () => clock.advance(6_000);
+  const waiting = reserve(10);
+  expect(await isPending(waiting)).toBe(true);
+  expect(beforeReading).toBeNull();
+  clock.advance(4_999);
+  expect(await isPending(waiting)).toBe(true);
+  clock.advance(1);
+  expect(await uncertain(waiting)).toEqual(['UNAVAILABLE', 108]);
 });
 
 test('the time named is that of the hold that makes enough room, of the last one where ids must be counted', async () => {

@@ -5,11 +5,12 @@
  * Promises: a request that meets a shard for which nobody can answer gives its seat to others,
  * waits until the shard is back, and then takes its turn as any other does. A query of a collection
  * for which others wait joins them without an attempt of its own. All that wait for one shard ask
- * for it once.
+ * for it once. Where a shard is said to be back and is not, attempts come further and further apart.
  * How it fails: with the SHARD_UNAVAILABLE that it met, when its time is over, when
  * `perAccountMax` requests of its account wait already, or when the service stops.
  */
 import { type Caller, call } from '../../../lib/actions/call.ts';
+import { type Backoff, backoffMs } from '../../../lib/backoff.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { isShardAway } from '../../../lib/shard/shard-away.ts';
@@ -21,6 +22,8 @@ import type { QueueObserver } from './fair-queue.ts';
 export const SHARD_WAIT_MS = 300;
 /** After which it is tried again when nobody could say whether a shard is back. */
 const AGAIN_AFTER_MS = 500;
+/** Between attempts that are made although the shard never was away for long. */
+const ATTEMPTS_APART: Backoff = { minMs: 20, maxMs: AGAIN_AFTER_MS };
 /** Less is not worth another attempt. */
 const ATTEMPT_MIN_MS = 100;
 
@@ -71,7 +74,8 @@ export class AwayLines {
    */
   async run<T>(waiter: Waiter, needsAll: boolean, attempt: (leftMs: number | null) => Promise<T>): Promise<T> {
     let leftMs: number | null = null;
-    for (let line = needsAll ? this.#anyLine(waiter) : null; ; line = null) {
+    let line = needsAll ? this.#anyLine(waiter) : null;
+    for (let waits = 0; ; waits++, line = null) {
       try {
         if (line === null) return await attempt(leftMs);
       } catch (error) {
@@ -79,7 +83,8 @@ export class AwayLines {
         line = this.#lineOf(waiter, error, error.shards);
       }
       waiter.leave();
-      await this.#wait(waiter, line!);
+      const pauseMs = waits === 0 ? 0 : backoffMs(waits - 1, ATTEMPTS_APART);
+      await this.#wait(waiter, line, pauseMs);
       await waiter.enter();
       leftMs = this.#left(waiter);
     }
@@ -118,8 +123,10 @@ export class AwayLines {
     return line;
   }
 
-  async #wait(waiter: Waiter, { error, ready }: Line): Promise<void> {
+  /** Takes `minMs` at least, unless the request ends before. */
+  async #wait(waiter: Waiter, { error, ready }: Line, minMs: number): Promise<void> {
     const { timers, observer, perAccountMax = INTERNAL_LIMITS.awayPerAccountMaxRequests } = this.#parts;
+    const begunMs = this.#parts.nowMs();
     const leftMs = this.#left(waiter);
     const isFull = (this.#waiting.get(waiter.account) ?? 0) >= perAccountMax;
     if (isFull) observer.refused('account full');
@@ -143,7 +150,11 @@ export class AwayLines {
           resolve();
         };
         // Whoever asked may be gone, and nobody knows then: each that has time left finds out for itself.
-        ready.then(goOn, () => timers.after(AGAIN_AFTER_MS, goOn));
+        const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());
+        ready.then(
+          () => after(begunMs + minMs - this.#parts.nowMs()),
+          () => after(AGAIN_AFTER_MS),
+        );
       });
     } finally {
       this.#count(waiter.account, -1);
