@@ -3,9 +3,10 @@
  *
  * Promises: it listens on the loopback address only (Moleculer's listens on all, and runs whatever action it is asked for), it finds the
  * other nodes without being told of them, messages of any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
- * more, is told to all others at once (Moleculer's leaves it to gossip, which takes seconds: calls still come when a node that stops closes its sockets).
+ * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip, which takes seconds: calls still come when a node that stops closes its sockets).
  * A node takes another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops, and so has lost them all, can have the
- * others lose each other for seconds.
+ * others lose each other for seconds. A node that starts again is seen within seconds: in Moleculer's gossip its number of changes begins at 1, and whoever
+ * knows of more takes its news for old; and one that is gone comes back, without its services and at its old port, when another speaks of its load.
  */
 
 import { once } from 'node:events';
@@ -30,6 +31,7 @@ const LOOPBACK_BROADCAST = '127.255.255.255';
 const ANSWER = 'RES';
 const INFO = 'INFO';
 const GOSSIP = 'GOSSIP_RES';
+const HELLO = 'GOSSIP_HELLO';
 const GOSSIP_REQUEST = 'GOSSIP_REQ';
 
 /** A socket that is bound to the loopback's broadcast address hears nothing from outside; other systems than Linux have no such address. */
@@ -37,6 +39,21 @@ const DISCOVERY =
   process.platform === 'linux'
     ? { udpBindAddress: LOOPBACK_BROADCAST, udpMulticast: null, udpBroadcast: [LOOPBACK_BROADCAST] }
     : { udpBindAddress: LOOPBACK };
+
+/** `[info]`, `[info, load's number, load]` or `[load's number, load]`. */
+type GossipRow = [unknown] | [unknown, number, number] | [number, number];
+
+interface GossipPayload {
+  online?: Record<string, GossipRow>;
+  /** Numbers of changes of nodes that are gone. */
+  offline?: Record<string, number>;
+}
+
+/** The first packet of a connection. */
+interface Hello {
+  sender: string;
+  port: number;
+}
 
 export class TcpTransporter extends Transporters.TCP {
   readonly #options: TcpTransporterOptions;
@@ -64,6 +81,7 @@ export class TcpTransporter extends Transporters.TCP {
     this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
       this.#messages.nodeGone(node.id),
     );
+    this.broker.localBus.on('$node.connected', ({ node }: { node: { id: string } }) => this.#tell([node.id]));
   }
 
   override async startTcpServer(): Promise<void> {
@@ -75,6 +93,12 @@ export class TcpTransporter extends Transporters.TCP {
     await closed;
     server.listen({ host: LOOPBACK, port: this.opts.port, exclusive: true });
     await once(server, 'listening');
+  }
+
+  /** The wall clock makes this process's changes newer than those of every process before it under the same name, unless it was set back. */
+  override async connect(): Promise<void> {
+    this.registry.nodes.localNode!.seq = Date.now();
+    await super.connect();
   }
 
   override getNodeAddress(): string {
@@ -101,16 +125,14 @@ export class TcpTransporter extends Transporters.TCP {
     }
   }
 
-  /**
-   * What gossip would bring in time; one that it does not reach has it from there. Nobody waits for it: `disconnect` does, for a while.
-   * Without the load that gossip adds, which would have a node that is taken to be gone come back without its services.
-   */
   #tellAll(): void {
+    this.#tell(this.nodes.toArray().flatMap(({ id, local, available }) => (local || !available ? [] : [id])));
+  }
+
+  /** What gossip would bring in time; one that it does not reach has it from there. Nobody waits for it: `disconnect` does, for a while. */
+  #tell(nodes: string[]): void {
     const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };
-    for (const { id, local, available } of this.nodes.toArray()) {
-      if (local || !available) continue;
-      super.prepublish({ type: GOSSIP, target: id, payload: { online } }).catch(() => undefined);
-    }
+    for (const target of nodes) super.prepublish({ type: GOSSIP, target, payload: { online } }).catch(() => undefined);
   }
 
   override async send(cmd: string, data: Buffer, { packet }: { packet: Packet }): Promise<void> {
@@ -126,18 +148,37 @@ export class TcpTransporter extends Transporters.TCP {
     if (this.connected) super.sendGossipRequest();
   }
 
-  /** Without what others take to be gone; that they take this node to be gone it has to hear, to tell them otherwise. */
+  /**
+   * Without what others take to be gone; that they take this node to be gone it has to hear, to tell them otherwise. Without the load of nodes that this one
+   * takes to be gone.
+   */
   override deserialize(type: string, data: Buffer): Packet {
     const packet = super.deserialize(type, data) as unknown as Packet;
+    if (type === HELLO) this.#greeted(packet.payload as unknown as Hello);
     if (type !== GOSSIP && type !== GOSSIP_REQUEST) return packet;
-    const { payload } = packet as unknown as { payload: { offline?: Record<string, number> } };
+    const { payload } = packet as unknown as { payload: GossipPayload };
+    if (type === GOSSIP) payload.online = withoutLoad(payload.online, (id) => this.nodes.get(id)?.available === false);
     const seq = payload.offline?.[this.nodeID];
     payload.offline = seq === undefined ? {} : { [this.nodeID]: seq };
     return packet;
+  }
+
+  /** A node that starts again says where it is now, and has to be answered there. */
+  #greeted({ sender, port }: Hello): void {
+    const node = this.nodes.get(sender);
+    if (node && !node.available) node.port = port;
   }
 
   override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
     const message = this.#messages.receive(packet);
     if (message !== null) return super.receive(cmd, message, socket);
   }
+}
+
+function withoutLoad(rows: Record<string, GossipRow> = {}, isGone: (id: string) => boolean): Record<string, GossipRow> {
+  const kept = Object.entries(rows).flatMap(([id, row]): [string, GossipRow][] => {
+    if (!isGone(id)) return [[id, row]];
+    return row.length === 2 ? [] : [[id, [row[0]]]];
+  });
+  return Object.fromEntries(kept);
 }
