@@ -83,7 +83,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   writeReservationMaxMs: 120_000,
   writeHolderRenewMs: 2_000,
   /** Two renewals that did not come. */
-  writeHolderSilentMs: 5_000,
+  writeHoldOrphanedAfterMs: 5_000,
   writeHoldsMax: 1_024,
   writeLineDeadAfterMs: 5_000,
   queryBlockMax: 64,

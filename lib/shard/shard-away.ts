@@ -15,8 +15,8 @@ export function isShardAway(error: unknown): error is ProvecError {
   return isProvecError(error) && error.code === 'SHARD_UNAVAILABLE';
 }
 
-/** An error of `shardAway` for a caller that is not to wait for the shard; any other error as it is. */
-export function withoutWaiting(error: unknown): unknown {
+/** An error of `shardAway` that does not name the shard, so that nobody waits for it; any other error as it is. */
+export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds } = error;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds });

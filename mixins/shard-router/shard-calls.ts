@@ -16,7 +16,7 @@ import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { CALL_STATUSES } from '../transport/lost-calls.ts';
 import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
-import { NodeSilent, SilentNodes } from './silent-nodes.ts';
+import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 
 /** Calls that change what a shard holds: not asked twice when it is unknown whether they were done. */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.accept']);
@@ -60,7 +60,7 @@ interface ShardParams {
 
 export class ShardCalls {
   readonly #router: ShardRouter;
-  readonly #silent: SilentNodes;
+  readonly #unresponsive: UnresponsiveNodes;
   #broker: ServiceBroker | null = null;
 
   constructor(owners: Pick<OwnerStore, 'get'>) {
@@ -71,7 +71,7 @@ export class ShardCalls {
       clock: SYSTEM_CLOCK,
       timers: SYSTEM_TIMERS,
     });
-    this.#silent = new SilentNodes({
+    this.#unresponsive = new UnresponsiveNodes({
       timers: SYSTEM_TIMERS,
       answers: (node, maxMs) => this.#answers(node, maxMs),
       isThere: (node) => this.nodes().includes(node),
@@ -92,7 +92,7 @@ export class ShardCalls {
     created: (broker: ServiceBroker) => {
       this.#broker = broker;
     },
-    stopped: () => this.#silent.stop(),
+    stopped: () => this.#unresponsive.stop(),
     call: (next: Call): Call => {
       return (action, params, options = {}) => {
         if (typeof action !== 'string' || !action.startsWith('shards.') || options.nodeID !== undefined)
@@ -139,8 +139,8 @@ export class ShardCalls {
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
       const answer = (): Promise<unknown> => next(action, asked, { ...options, nodeID, timeout });
       if (!reads && awayMaxMs === undefined) return answer();
-      return this.#unlessSilent(nodeID, reads, answer).catch((error: unknown) => {
-        const isImpatient = error instanceof NodeSilent && awayMaxMs !== undefined;
+      return this.#answerFrom(nodeID, reads, answer).catch((error: unknown) => {
+        const isImpatient = error instanceof NodeUnresponsive && awayMaxMs !== undefined;
         throw isImpatient ? shardAway(shard.index, 'is held by a node that does not answer') : error;
       });
     };
@@ -160,16 +160,16 @@ export class ShardCalls {
     return field === undefined ? result : named(result, field, answeredBy);
   }
 
-  /** Throws NodeSilent where the node does not answer anybody: before it is asked, or, of a read, while it is. */
-  async #unlessSilent<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
-    if (this.#silent.isSilent(node)) throw new NodeSilent(node);
+  /** Throws NodeUnresponsive where the node does not answer anybody: before it is asked, or, of a read, while it is. */
+  async #answerFrom<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
+    if (this.#unresponsive.isUnresponsive(node)) throw new NodeUnresponsive(node);
     const answer = ask();
     if (node === this.#broker!.nodeID) return answer;
     try {
-      return await this.#silent.unlessSilent(node, answer);
+      return await this.#unresponsive.answerFrom(node, answer);
     } catch (error) {
       // What became of a write only its answer tells.
-      if (!(error instanceof NodeSilent) || reads) throw error;
+      if (!(error instanceof NodeUnresponsive) || reads) throw error;
       return answer;
     }
   }
@@ -184,7 +184,7 @@ export class ShardCalls {
       await this.#broker!.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs });
       return true;
     } catch (error) {
-      // A node of an earlier version has no such action: nobody can say that it is silent.
+      // A node of an earlier version has no such action: nobody can say that it is unresponsive.
       return error instanceof Errors.ServiceNotFoundError;
     }
   }
@@ -256,7 +256,7 @@ function isAboutShard(params: unknown): params is ShardParams {
 }
 
 function lossOf(error: unknown): Loss {
-  if (error instanceof NodeSilent) return 'unknown';
+  if (error instanceof NodeUnresponsive) return 'unknown';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
   switch (error.name) {
     case 'ServiceNotFoundError':

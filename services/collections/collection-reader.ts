@@ -3,7 +3,7 @@ import type { CollectionQuery, QueryResult } from '../../lib/actions/collections
 import type { FetchedRecord } from '../../lib/actions/shards.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { withoutWaiting } from '../../lib/shard/shard-away.ts';
+import { withoutShards } from '../../lib/shard/shard-away.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type CheckedQuery, readQuery } from './query-request.ts';
@@ -38,7 +38,7 @@ export async function queryCollection(
     });
   } catch (error) {
     await call(background, 'metering.giveBackQuery', { accountId, month }).catch(() => undefined);
-    throw allowPartial ? withoutWaiting(error) : error;
+    throw allowPartial ? withoutShards(error) : error;
   }
 }
 

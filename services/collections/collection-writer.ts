@@ -22,7 +22,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
-import { withoutWaiting } from '../../lib/shard/shard-away.ts';
+import { withoutShards } from '../../lib/shard/shard-away.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -122,7 +122,7 @@ export class CollectionWriter {
       if (parts.size > 1 || !isRefusal(reasons[0])) void this.#anchorWhatStands(caller, row);
       const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
       // Nobody is to make the whole write again: parts of it may be committed.
-      throw parts.size > 1 ? withoutWaiting(reason) : reason;
+      throw parts.size > 1 ? withoutShards(reason) : reason;
     }
     time.committed();
     return { parts, acks: outcomes.map((outcome) => (outcome as PromiseFulfilledResult<WriteAck>).value), others };

@@ -40,9 +40,9 @@ export class HoldSightings {
   }
 
   /** Whether nothing is heard of the holder any more: it died, or does not know what became of its write. */
-  isSilent({ id }: WriteHold, askedAtMs: number): boolean {
+  isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
-    return quietMs >= INTERNAL_LIMITS.writeHolderSilentMs;
+    return quietMs >= INTERNAL_LIMITS.writeHoldOrphanedAfterMs;
   }
 
   /** Whether an instance has lost its place in line. */

@@ -18,14 +18,14 @@ export type Decision =
   | { outcome: 'reserved' }
   | { outcome: 'count' }
   | { outcome: 'refused'; limit: 'writes'; used: number }
-  /** It does not fit beside holds of the silent, of which the last that is in its way runs out after so long. */
+  /** It does not fit beside orphaned holds, of which the last that is in its way runs out after so long. */
   | { outcome: 'uncertain'; forMs: number };
 
-/** What is held, and of the holds whose holders are silent how many milliseconds are left to each. */
+/** What is held, and how many milliseconds are left to each hold that is orphaned: nothing is heard of its holder. */
 export interface Held {
   holds: WriteHold[];
   alone: string | null;
-  silent: ReadonlyMap<string, number>;
+  orphaned: ReadonlyMap<string, number>;
 }
 
 /** Decides requests in their order, as far as they can be; the holds that come of it are added to `holds`, a ticket as `alone`. */
@@ -61,7 +61,7 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
 
 type Need = Pick<WriteRequest, 'need' | 'allowance'>;
 
-/** What is committed or held by the silent, at a time when so many of their holds are left. */
+/** What is committed or held by orphaned holds, at a time when so many of them are left. */
 interface Stage {
   writes: number;
   vectors: number;
@@ -74,10 +74,10 @@ function fits(used: Pick<UsageRow, 'writes' | 'vectors'>, { need, allowance: { l
   return !passes(limits.writes, used.writes, need.writes) && !passes(limits.vectors, used.vectors, need.vectors);
 }
 
-/** From now on until the last of the silent has run out. */
-function stagesOf({ holds, silent }: Held, { writes, vectors }: UsageRow): Stage[] {
-  const inMs = ({ id }: WriteHold): number => silent.get(id)!;
-  const left = holds.filter(({ id }) => silent.has(id)).sort((one, other) => inMs(other) - inMs(one));
+/** From now on until the last orphaned hold has run out. */
+function stagesOf({ holds, orphaned }: Held, { writes, vectors }: UsageRow): Stage[] {
+  const inMs = ({ id }: WriteHold): number => orphaned.get(id)!;
+  const left = holds.filter(({ id }) => orphaned.has(id)).sort((one, other) => inMs(other) - inMs(one));
   const stages: Stage[] = [];
   const used = { writes, vectors };
   for (const [held, hold] of left.entries()) {
@@ -89,7 +89,7 @@ function stagesOf({ holds, silent }: Held, { writes, vectors }: UsageRow): Stage
 }
 
 /** For how long a request has no room even if the living give back all that they hold; null when it may have some. */
-function uncertainForMs({ alone, silent }: Held, stages: Stage[], request: Need, holdsMax: number): number | null {
-  if (alone !== null) return silent.get(alone) ?? null;
+function uncertainForMs({ alone, orphaned }: Held, stages: Stage[], request: Need, holdsMax: number): number | null {
+  if (alone !== null) return orphaned.get(alone) ?? null;
   return (stages.find((stage) => stage.holds < holdsMax && fits(stage, request)) ?? stages.at(-1)!).inMs;
 }

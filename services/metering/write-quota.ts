@@ -19,7 +19,7 @@
  * Failure: holds of callers that died run out. Any instance that has seen one unchanged for its whole lifetime on its own clock ends it:
  * a ticket after one minute (it is worth nothing then, so a late count never decides), a reservation two minutes after its last renewal: by then no shard takes
  * the write any more, since it refuses what has waited longer than its caller did. Until then requests that do not fit beside it are told to
- * try again (UNAVAILABLE), not that the plan is used up: at once, with the time that is left, when the holder has been silent for five seconds. Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
+ * try again (UNAVAILABLE), not that the plan is used up: at once, with the time that is left, when nothing was heard of the holder for five seconds. Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
  * before it is written. A process that is alone on its store knows that holds which it did not make are of before its start, and ends them at once.
  */
 import { randomUUID } from 'node:crypto';
@@ -49,7 +49,7 @@ interface AccountWrites {
   /** Ids of holds to be ended, with those who wait for that. */
   ending: Map<string, PromiseWithResolvers<void>>;
   renewing: Set<string>;
-  /** When the first hold of a silent holder runs out: somebody may have been told to come back then. */
+  /** When the first orphaned hold runs out: somebody may have been told to come back then. */
   runsOutAtMs: number;
   /** Holds made here that have not been ended here. */
   own: Set<string>;
@@ -65,7 +65,7 @@ interface AccountWrites {
 /** What a turn makes of a row. */
 interface Turn {
   next: WriteHolds;
-  silent: ReadonlyMap<string, number>;
+  orphaned: ReadonlyMap<string, number>;
   changed: boolean;
   decided: { waiter: Waiter; decision: Decision }[];
   stored: UsageRow | null;
@@ -95,7 +95,7 @@ export class WriteQuota {
     this.#options = options;
   }
 
-  /** Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE: after waiting too long for others, or at once for those that are silent. */
+  /** Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE: after waiting too long for others, or at once where only orphaned holds are in its way. */
   reserve(accountId: string, need: WriteNeed, allowance: Allowance): Promise<WriteAnswer> {
     const account = this.#account(accountId);
     if (account.waiting.length >= INTERNAL_LIMITS.writeQuotaQueueMaxRequests) return Promise.reject(tooBusy());
@@ -229,8 +229,8 @@ export class WriteQuota {
     const ending = new Map(account.ending);
     const renewing = [...account.renewing];
     const waiting = [...account.waiting];
-    const { row, next, silent, changed } = await this.#read(account, accountId, ending, renewing);
-    const turn: Turn = { next, silent, changed, decided: [], stored: null };
+    const { row, next, orphaned, changed } = await this.#read(account, accountId, ending, renewing);
+    const turn: Turn = { next, orphaned, changed, decided: [], stored: null };
     const isServed = this.#takeBack(waiting, row, turn);
     await this.#serve(
       accountId,
@@ -271,16 +271,16 @@ export class WriteQuota {
   }
 
   async #serve(accountId: string, waiting: Waiter[], turn: Turn): Promise<void> {
-    const { next, silent } = turn;
+    const { next, orphaned } = turn;
     const first = next.line[0]?.instance ?? this.#instance;
     if (waiting.length === 0 || first !== this.#instance) return;
-    if (next.alone !== null && !silent.has(next.alone)) return;
+    if (next.alone !== null && !orphaned.has(next.alone)) return;
     const others = next.line.length > 1;
     // After the row: what was committed and settled before this reading is not among its holds.
     turn.stored = await this.#options.usage.read(accountId, this.#month());
     const requests = others ? waiting.slice(0, TURN_MAX_REQUESTS) : waiting;
     const before = next.holds.length;
-    const held = { holds: next.holds, alone: next.alone, silent };
+    const held = { holds: next.holds, alone: next.alone, orphaned };
     const decisions = decideWrites(held, turn.stored, requests, INTERNAL_LIMITS.writeHoldsMax);
     next.alone = held.alone;
     turn.changed ||= next.holds.length !== before;
@@ -328,13 +328,13 @@ export class WriteQuota {
     }
   }
 
-  /** The row, and what it is without the holds that have ended or run out; `silent` says how long those of which nothing is heard have left. */
+  /** The row, and what it is without the holds that have ended or run out; `orphaned` says how long those have left of whose holders nothing is heard. */
   async #read(
     account: AccountWrites,
     accountId: string,
     ending: ReadonlyMap<string, unknown> = new Map(),
     renewing: string[] = [],
-  ): Promise<{ row: WriteHolds; next: WriteHolds; silent: Map<string, number>; changed: boolean }> {
+  ): Promise<{ row: WriteHolds; next: WriteHolds; orphaned: Map<string, number>; changed: boolean }> {
     const askedAtMs = this.#nowMs();
     const ownBefore = [...account.own];
     const row = await this.#options.usage.readHolds(accountId).finally(() => account.sightings.read(askedAtMs));
@@ -350,12 +350,13 @@ export class WriteQuota {
     const { next, changed } = nextRow(row, { isOver, isGone, renewed: new Set(renewing) });
     const there = new Set(next.holds.map(({ id }) => id));
     for (const id of ownBefore) if (!there.has(id)) account.own.delete(id);
-    const isSilent = (hold: WriteHold) => !renewing.includes(hold.id) && account.sightings.isSilent(hold, askedAtMs);
-    const silent = new Map(
-      next.holds.filter(isSilent).map((hold) => [hold.id, account.sightings.leftMs(hold, askedAtMs)] as const),
+    const isOrphaned = (hold: WriteHold) =>
+      !renewing.includes(hold.id) && account.sightings.isOrphaned(hold, askedAtMs);
+    const orphaned = new Map(
+      next.holds.filter(isOrphaned).map((hold) => [hold.id, account.sightings.leftMs(hold, askedAtMs)] as const),
     );
-    account.runsOutAtMs = askedAtMs + Math.min(...silent.values());
-    return { row, next, silent, changed };
+    account.runsOutAtMs = askedAtMs + Math.min(...orphaned.values());
+    return { row, next, orphaned, changed };
   }
 
   async #replace(accountId: string, account: AccountWrites, next: WriteHolds): Promise<'yes' | 'no' | 'unknown'> {

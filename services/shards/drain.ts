@@ -55,7 +55,7 @@ export class Drain {
   /** What each shard that is on its way out waits for. */
   readonly #waiting = new Map<ShardKey, string>();
   /** Nodes that did not answer. */
-  readonly #silent = new Set<string>();
+  readonly #unresponsive = new Set<string>();
 
   constructor(options: DrainOptions) {
     this.#options = options;
@@ -71,7 +71,7 @@ export class Drain {
   async giveAll(signal: AbortSignal, forMs: number): Promise<void> {
     const { membership, residency, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
-    this.#silent.clear();
+    this.#unresponsive.clear();
     const told = await unlessAborted(failureOf(membership.drain()), signal);
     // This node takes nothing from here on, whether they know it or not.
     if (told) log.warn({ err: told }, 'the others could not be told that this node leaves');
@@ -108,7 +108,7 @@ export class Drain {
     await inLanes(RELEASE_LANES, keys, signal, async (key) => {
       const release = async (): Promise<void> => {
         this.#waiting.set(key, 'the end of its last write');
-        open.get(key)?.hurry();
+        open.get(key)?.refuseQueued();
         await residency.letGo(key, false);
         this.#waiting.set(key, 'the store, which is to release it');
         await membership.ownership.giveBack(key);
@@ -152,7 +152,7 @@ export class Drain {
       if (signal.aborted) return;
       if (error === null) break;
       log.warn({ err: error, shard: key, to }, 'a shard was not taken over');
-      if (!isAnswer(error)) this.#silent.add(to);
+      if (!isAnswer(error)) this.#unresponsive.add(to);
       if (tried.push(to) === HEIRS_MAX) break;
     }
     // Where there is nobody to give it to, there may be time to save it for whoever comes.
@@ -170,7 +170,7 @@ export class Drain {
     const { placement } = membership;
     const others = new Set(placement.nodes.map(({ node }) => node));
     for (const node of [membership.node, ...tried]) others.delete(node);
-    const answering = new Set([...others].filter((node) => !this.#silent.has(node)));
+    const answering = new Set([...others].filter((node) => !this.#unresponsive.has(node)));
     const heirs = answering.size > 0 ? answering : others;
     return followersOf?.(key).find((node) => heirs.has(node)) ?? placement.firstOf(key, heirs, () => true);
   }

@@ -141,7 +141,7 @@ test('a renewal at any node keeps a reservation for all, and shows that it is wa
   clock.advance(INTERNAL_LIMITS.writeHolderRenewMs);
   await nodes[0].call('metering.renew', { accountId, id: held });
   await eventually(async () => (await row()).holds[0].beat === 2);
-  clock.advance(INTERNAL_LIMITS.writeHolderSilentMs - 1);
+  clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs - 1);
   await settle(nodes[2], held);
   await idOf(second);
 });

@@ -156,9 +156,9 @@ test('of a write whose outcome nobody knows the room is held until no shard can 
   isBroken = false;
   const second = refusal(upsert('second', 3));
   expect(await isPending(second)).toBe(true);
-  clock.advance(INTERNAL_LIMITS.writeHolderSilentMs);
+  clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs);
   expect(await second).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
-  clock.advance(INTERNAL_LIMITS.writeReservationMaxMs - INTERNAL_LIMITS.writeHolderSilentMs);
+  clock.advance(INTERNAL_LIMITS.writeReservationMaxMs - INTERNAL_LIMITS.writeHoldOrphanedAfterMs);
   await upsert('third', 10);
   expect(await usage()).toMatchObject({ write_count: 10, vector_count: 10 });
 });

@@ -163,8 +163,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     await this.#running;
   }
 
-  /** As `close`, and refuses the writes whose turn has not come: where other nodes can hold the shard their callers send them there. */
-  hurry(): void {
+  /** Takes no more writes, and refuses those whose turn has not come: where other nodes can hold the shard their callers send them there. */
+  refuseQueued(): void {
     this.#closed = true;
     this.#queue.refuse(new ShardUnsettled('The shard is closing; try again.'));
   }

@@ -2,8 +2,8 @@
  * Which nodes do not answer although they count as connected: one that stands still, or is cut off
  * for less than its heartbeats allow.
  *
- * Promises: a node is found silent when somebody has waited for it for `AFTER_MS` and it does not
- * answer a question of its own within `ANSWER_MAX_MS`, and is silent no more as soon as it answers
+ * Promises: a node counts as unresponsive when somebody has waited for it for `AFTER_MS` and it does not
+ * answer a question of its own within `ANSWER_MAX_MS`, and does so no more as soon as it answers
  * one, or counts as gone. A node that works on something for long, but answers questions, is not.
  */
 import type { Timers } from '../../lib/timers.ts';
@@ -11,7 +11,7 @@ import type { Timers } from '../../lib/timers.ts';
 const AFTER_MS = 500;
 const ANSWER_MAX_MS = 500;
 
-export interface SilentNodesOptions {
+export interface UnresponsiveNodesOptions {
   timers: Timers;
   /** Whether the node answers within `maxMs`. */
   answers(node: string, maxMs: number): Promise<boolean>;
@@ -19,41 +19,41 @@ export interface SilentNodesOptions {
   isThere(node: string): boolean;
 }
 
-/** Thrown in place of the answer of a node that fell silent. */
-export class NodeSilent extends Error {
-  override name = 'NodeSilent';
+/** Thrown in place of the answer of a node that became unresponsive. */
+export class NodeUnresponsive extends Error {
+  override name = 'NodeUnresponsive';
 }
 
-export class SilentNodes {
-  readonly #options: SilentNodesOptions;
+export class UnresponsiveNodes {
+  readonly #options: UnresponsiveNodesOptions;
   /** With what ends the next question to it. */
-  readonly #silent = new Map<string, () => void>();
+  readonly #unresponsive = new Map<string, () => void>();
   readonly #asking = new Map<string, Promise<boolean>>();
   #isStopped = false;
 
-  constructor(options: SilentNodesOptions) {
+  constructor(options: UnresponsiveNodesOptions) {
     this.#options = options;
   }
 
   /** Asks no node any more. */
   stop(): void {
     this.#isStopped = true;
-    for (const cancel of this.#silent.values()) cancel();
-    this.#silent.clear();
+    for (const cancel of this.#unresponsive.values()) cancel();
+    this.#unresponsive.clear();
   }
 
-  isSilent(node: string): boolean {
-    return this.#silent.has(node);
+  isUnresponsive(node: string): boolean {
+    return this.#unresponsive.has(node);
   }
 
-  /** What `answer` gives; rejects with NodeSilent where the node falls silent before. The answer is not waited for then. */
-  unlessSilent<T>(node: string, answer: Promise<T>): Promise<T> {
+  /** What `answer` gives; rejects with NodeUnresponsive where the node becomes unresponsive before. The answer is not waited for then. */
+  answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let cancel = (): void => undefined;
       let isOver = false;
       const look = (): void => {
         cancel = this.#options.timers.after(AFTER_MS, async () => {
-          if (!(await this.#answers(node)) && !isOver) reject(new NodeSilent(node));
+          if (!(await this.#answers(node)) && !isOver) reject(new NodeUnresponsive(node));
           else if (!isOver) look();
         });
       };
@@ -76,10 +76,10 @@ export class SilentNodes {
     if (asked) return asked;
     const asking = this.#options.answers(node, ANSWER_MAX_MS).then((answers) => {
       this.#asking.delete(node);
-      this.#silent.get(node)?.();
-      if (answers || this.#isStopped || !this.#options.isThere(node)) this.#silent.delete(node);
+      this.#unresponsive.get(node)?.();
+      if (answers || this.#isStopped || !this.#options.isThere(node)) this.#unresponsive.delete(node);
       else
-        this.#silent.set(
+        this.#unresponsive.set(
           node,
           this.#options.timers.after(AFTER_MS, () => void this.#answers(node)),
         );

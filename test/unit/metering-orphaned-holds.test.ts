@@ -67,7 +67,7 @@ async function uncertain(promise: Promise<unknown>) {
   return [code, retryAfterSeconds];
 }
 
-test('room that somebody holds is waited for until its holder has been silent for five seconds, then refused at once until it runs out', async () => {
+test('room that somebody holds is waited for until nothing was heard of its holder for five seconds, then refused at once until it runs out', async () => {
   await reserved(reserve(15));
   clock.advance(4_999);
   const waiting = reserve(10);
@@ -84,7 +84,7 @@ test('room that somebody holds is waited for until its holder has been silent fo
   await reserved(reserve(10));
 });
 
-test('room of the silent never makes a request that cannot fit wait for it', async () => {
+test('an orphaned hold never makes a request wait that cannot fit', async () => {
   await commit(95, 0);
   await reserved(reserve(5, 0));
   clock.advance(5_000);
@@ -92,7 +92,7 @@ test('room of the silent never makes a request that cannot fit wait for it', asy
   expect((await refusal(reserve(6, 0))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
-test('room of the silent is waited for again when its holder is heard of', async () => {
+test('an orphaned hold is waited for again when its holder is heard of', async () => {
   const slow = await reserved(reserve(15));
   clock.advance(5_000);
   expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 115]);
@@ -103,7 +103,7 @@ test('room of the silent is waited for again when its holder is heard of', async
   await reserved(waiting);
 });
 
-test('while the store answers nobody, no holder is silent', async () => {
+test('while the store answers nobody, no hold is orphaned', async () => {
   await reserved(reserve(15));
   clock.advance(1_000);
   beforeReading = () => clock.advance(6_000);
@@ -130,7 +130,7 @@ test('the time named is that of the hold that makes enough room, of the last one
   expect(await uncertain(reserve(21))).toEqual(['UNAVAILABLE', 115]);
 });
 
-test('who would fit beside the silent waits for the living', async () => {
+test('who would fit beside orphaned holds waits for the others', async () => {
   await reserved(reserve(5));
   clock.advance(5_000);
   const alive = await reserved(reserve(10));
