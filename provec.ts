@@ -12,7 +12,7 @@ import type { Logger } from 'pino';
 import type { LedgerInfo } from './lib/actions/anchoring.ts';
 import { call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
-import { INTERNAL_LIMITS } from './lib/limits.ts';
+import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
@@ -40,7 +40,6 @@ import metering from './services/metering/metering.service.ts';
 import shards from './services/shards/shards.service.ts';
 import verification from './services/verification/verification.service.ts';
 
-const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;
 /** How long it may take until every node has heard that another one serves nothing any more. */
 const LEAVE_MS = 2_000;
 /** Of the time for a stop, what is kept for what comes after the shards: that, and closing the connections. */

@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 
 import { ConfigError, readConfig } from './lib/config.ts';
-import { INTERNAL_LIMITS } from './lib/limits.ts';
+import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
@@ -20,7 +20,6 @@ import { secretHash } from './services/keys/secret.ts';
 
 const EXIT_REFUSED = 1;
 const EXIT_MISUSED = 2;
-const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;
 
 interface Arguments {
   services: readonly ServiceName[];

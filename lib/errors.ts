@@ -34,11 +34,11 @@ export const ERROR_TABLE = {
   INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },
   UNAVAILABLE: {
     status: 503,
-    when: 'A shard is opening or moving, the store is out of reach, or the service is overloaded or stopping.',
+    when: 'The store or a part of the service is out of reach, overloaded or stopping, or a shard opens again after a fault.',
   },
   SHARD_UNAVAILABLE: {
     status: 503,
-    when: 'A shard of the collection has no holder, is being opened, or is held by a node that does not answer; the others answer.',
+    when: 'A shard of the collection has no holder, is being opened or closed, or is held by a node that does not answer; the others answer.',
   },
   OUT_OF_CAPACITY: { status: 507, when: 'The memory or disk guard refused an upsert; reads and deletes still work.' },
 } as const satisfies Record<string, { status: number; when: string }>;

@@ -103,3 +103,6 @@ export const INTERNAL_LIMITS = Object.freeze({
   recomputeSessionsMax: 2_048,
   recomputeSessionIdleMaxMs: 300_000,
 });
+
+/** What a process has for its stop, in milliseconds. */
+export const STOP_MAX_MS = INTERNAL_LIMITS.shutdownMaxMs - INTERNAL_LIMITS.shutdownMarginMs;

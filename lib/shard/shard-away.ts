@@ -1,7 +1,11 @@
 import { isProvecError, ProvecError } from '../errors.ts';
 
 /** Why a shard cannot be asked now. */
-export type AwayReason = 'has no holder yet' | 'is being opened' | 'is held by a node that does not answer';
+export type AwayReason =
+  | 'has no holder yet'
+  | 'is being opened'
+  | 'is being closed'
+  | 'is held by a node that does not answer';
 
 const COLLECTION = 'the collection';
 

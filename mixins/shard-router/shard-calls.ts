@@ -8,7 +8,7 @@ import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 
 import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { isShardAway, shardAway } from '../../lib/shard/shard-away.ts';
+import { isShardAway } from '../../lib/shard/shard-away.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
@@ -139,10 +139,7 @@ export class ShardCalls {
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
       const answer = (): Promise<unknown> => next(action, asked, { ...options, nodeID, timeout });
       if (!reads && awayMaxMs === undefined) return answer();
-      return this.#answerFrom(nodeID, reads, answer).catch((error: unknown) => {
-        const isImpatient = error instanceof NodeUnresponsive && awayMaxMs !== undefined;
-        throw isImpatient ? shardAway(shard.index, 'is held by a node that does not answer') : error;
-      });
+      return this.#answerFrom(nodeID, reads, answer);
     };
     const askHolder = (nodeID: string, leftMs: number): Promise<unknown> => {
       // Asked as for a strong read: a node that is asked for a copy does not open the shard.
@@ -176,7 +173,7 @@ export class ShardCalls {
 
   /** Asked twice: the time-out of a process that is busy itself may come before the answer that waits to be read. */
   async #answers(node: string, maxMs: number): Promise<boolean> {
-    return (await this.#asked(node, maxMs)) || this.#asked(node, maxMs);
+    return (await this.#asked(node, maxMs / 2)) || this.#asked(node, maxMs / 2);
   }
 
   async #asked(node: string, maxMs: number): Promise<boolean> {
@@ -256,7 +253,8 @@ function isAboutShard(params: unknown): params is ShardParams {
 }
 
 function lossOf(error: unknown): Loss {
-  if (error instanceof NodeUnresponsive) return 'unknown';
+  // A write was not sent, and of a read that does not matter.
+  if (error instanceof NodeUnresponsive) return 'unsent';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
   switch (error.name) {
     case 'ServiceNotFoundError':

@@ -72,6 +72,7 @@ export class Drain {
     const { membership, residency, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     this.#unresponsive.clear();
+    this.#waiting.clear();
     const told = await unlessAborted(failureOf(membership.drain()), signal);
     // This node takes nothing from here on, whether they know it or not.
     if (told) log.warn({ err: told }, 'the others could not be told that this node leaves');
@@ -84,13 +85,11 @@ export class Drain {
     const heirs = membership.placement.nodes.filter(({ node }) => node !== membership.node).length;
     const lanes = Math.min(QUICK_LANES_MAX, OPENINGS_AT_ONCE * Math.max(1, heirs));
     const followMs = Math.min(FOLLOW_MAX_MS, (forMs * FOLLOW_SHARE * COPYING_LANES) / Math.max(1, slow.length));
-    const give = (key: ShardKey, followMs: number): Promise<void> => {
-      const actor = open.get(key) ?? null;
-      return this.#give(key, actor, { isQuick: followMs === 0, followMs, endMs, signal });
-    };
+    const give = (key: ShardKey, isQuick: boolean): Promise<void> =>
+      this.#give(key, open.get(key) ?? null, { isQuick, followMs: isQuick ? 0 : followMs, endMs, signal });
     await Promise.all([
-      inLanes(lanes, quick, signal, (key) => give(key, 0)),
-      inLanes(COPYING_LANES, slow, signal, (key) => give(key, followMs)),
+      inLanes(lanes, quick, signal, (key) => give(key, true)),
+      inLanes(COPYING_LANES, slow, signal, (key) => give(key, false)),
     ]);
     // What was closed meanwhile to make room.
     await this.#releaseResting(signal);

@@ -110,7 +110,7 @@ test('a drain ends when its time is over; what is left is released in order, wha
   expect(of(done, 'give')).toHaveLength(16);
   for (const index of upTo(40).slice(16)) {
     const steps = done.filter((step) => step.endsWith(` ${index}`));
-    expect(steps).toEqual([`hurry ${index}`, `let go ${index}`, `release ${index}`]);
+    expect(steps).toEqual([`refuseQueued ${index}`, `let go ${index}`, `release ${index}`]);
   }
   expect(drain.waiting()).toEqual([]);
 });

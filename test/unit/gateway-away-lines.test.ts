@@ -135,6 +135,19 @@ test('a shard that does not come back in time fails the request with what kept i
   expect([attempts.length, world.waiting, world.seats]).toEqual([1, 0, 0]);
 });
 
+test('a seat that comes too late is no attempt without time, but the answer that the shard was away', async () => {
+  const { away, request, world, time } = lines();
+  const { waiter } = request('notes', 'a', 10_000);
+  const { attempt, attempts } = meeting(1);
+  const answer = away.run({ ...waiter, enter: () => time.delay(8_000) }, true, attempt);
+  answer.catch(() => undefined);
+  await time.run(5_000);
+  world.asked[0]!.back();
+  await time.run(20_000);
+  await expect(answer).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  expect(attempts).toEqual([null]);
+});
+
 test('of one account no more wait than may, and others still do', async () => {
   const { away, request, world, time } = lines();
   const waiting = Array.from({ length: PER_ACCOUNT_MAX }, () => away.run(request().waiter, true, meeting(1).attempt));

@@ -54,7 +54,7 @@ export function leavingNode({
     size: { bytes },
     // Something is committed all the time.
     head: { seq: ++headSeq },
-    hurry: () => void done.push(`hurry ${indexOf(key)}`),
+    refuseQueued: () => void done.push(`refuseQueued ${indexOf(key)}`),
   });
   const residency = {
     keys: () => [...held],

@@ -1,136 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterEach, expect, test } from '@jest/globals';
-import pino from 'pino';
 import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
-import type { Holder, LeaseRow, LeaseStore, OwnerRow } from '../../lib/store/owners.ts';
-import { type Store, StoreError } from '../../lib/store/port.ts';
 import { DEAD_AFTER_MS, RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../services/shards/ownership/lease-terms.ts';
-import { Membership } from '../../services/shards/ownership/membership.ts';
-import { NodeTime, VirtualTime } from '../simulation/virtual-time.ts';
+import type { Membership } from '../../services/shards/ownership/membership.ts';
 import { until } from '../support/until.ts';
-
-const LOG = pino({ level: 'silent' });
-const SHARD = 'c0000000-0000-4000-8000-000000000001.0';
-const STORE_MS = 5;
+import { elsewhere, Nodes, SHARD } from './membership-nodes.ts';
 
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
-
-/** Nodes over leases and owners in memory, each reaching them over a line of its own. */
-class Nodes {
-  readonly time = new VirtualTime();
-  readonly leases = new Map<string, LeaseRow>();
-  readonly owners = new Map<string, OwnerRow>();
-  readonly cut = new Set<string>();
-  /** When what carries calls last brought each node something of another, with heartbeats that come now and then. */
-  readonly heardMs = new Map<string, number>();
-  /** Nodes that calls do not reach. */
-  readonly unheard = new Set<string>();
-  readonly dead: { at: number; by: string; node: string }[] = [];
-  readonly members = new Map<string, Membership>();
-  isDown = false;
-  /** Calls of the store are answered from then on; those of before, too. */
-  answersFromMs = 0;
-  /** A lease that is there is about to be ended. */
-  beforeEnd: (row: LeaseRow) => void = () => undefined;
-  /** What was read: how many rows, or how many were asked for. */
-  lists = 0;
-  gets: string[][] = [];
-
-  async start(node: string, process: ProcessIdentity, rate = 1): Promise<Membership> {
-    const time = new NodeTime(this.time, rate, 0);
-    const member = new Membership({
-      store: this.#storeOf(node),
-      clock: time,
-      timers: time,
-      node,
-      process,
-      log: LOG,
-      use: () => ({ bytes: 0, memoryLimitBytes: node === 'large' ? 4 : 1, load: 0, workers: 1 }),
-      onLost: () => undefined,
-      silenceMs: () => this.time.nowMs - (this.heardMs.get(node) ?? this.time.nowMs),
-      onDead: (dead) => this.dead.push({ at: this.time.nowMs, by: node, node: dead }),
-    });
-    this.members.set(node, member);
-    const started = member.start();
-    await this.time.run(this.time.nowMs + 200);
-    await started;
-    return member;
-  }
-
-  /** Lets every node hear of the others from now on, each in its own time, unless it is among `unheard`. */
-  heartbeats(): void {
-    const beat = (node: string): void => {
-      if (!this.unheard.has(node)) this.heardMs.set(node, this.time.nowMs);
-      this.time.after(1_700, () => beat(node));
-    };
-    for (const [at, node] of [...this.members.keys()].entries()) this.time.after(at * 300, () => beat(node));
-  }
-
-  async over<T>(work: Promise<T>, forMs = 2_000): Promise<T> {
-    work.catch(() => undefined);
-    await this.time.run(this.time.nowMs + forMs);
-    return work;
-  }
-
-  #storeOf(node: string): Pick<Store, 'owners' | 'leases' | 'log'> {
-    const reach = async <T>(work: () => T): Promise<T> => {
-      await this.time.delay(Math.max(STORE_MS, this.answersFromMs - this.time.nowMs));
-      if (this.isDown || this.cut.has(node)) throw new StoreError('unavailable', 'out of reach');
-      return work();
-    };
-    const { leases: rows, owners: held } = this;
-    const leases: LeaseStore = {
-      begin: (row) => reach(() => void rows.set(row.incarnation, row)),
-      renew: (incarnation, beat, draining, use) =>
-        reach(() => {
-          const row = rows.get(incarnation);
-          if (row) rows.set(incarnation, { ...row, beat, draining, ...(use && { use }) });
-          return row !== undefined;
-        }),
-      list: () =>
-        reach(() => {
-          this.lists++;
-          return [...rows.values()];
-        }),
-      get: (incarnations) =>
-        reach(() => {
-          this.gets.push([...incarnations]);
-          return incarnations.flatMap((incarnation) => rows.get(incarnation) ?? []);
-        }),
-      end: (incarnation, beat) =>
-        reach(() => {
-          const there = rows.get(incarnation);
-          if (there) this.beforeEnd(there);
-          if (beat !== undefined && (rows.get(incarnation)?.beat ?? beat) !== beat) return false;
-          rows.delete(incarnation);
-          return true;
-        }),
-    };
-    const owners = {
-      get: (shard: string) => reach(() => held.get(shard) ?? null),
-      claim: (row: OwnerRow) =>
-        reach(() => {
-          if ((held.get(row.shard)?.epoch ?? 0) !== row.epoch - 1) return false;
-          held.set(row.shard, row);
-          return true;
-        }),
-      release: (shard: string, epoch: number, to?: Holder) =>
-        reach(() => {
-          const row = held.get(shard);
-          if (row?.epoch === epoch) held.set(shard, { ...row, holder: to ?? null });
-        }),
-    };
-    const log = { head: async () => null, append: async () => 'committed' };
-    return { leases, owners, log } as unknown as Pick<Store, 'owners' | 'leases' | 'log'>;
-  }
-}
-
-/** Each on a machine of its own, whose processes nobody can ask for. */
-let machines = 0;
-const elsewhere = (): ProcessIdentity => ({ pid: 1, startedAt: null, place: `machine ${machines++}` });
 
 async function processHere(): Promise<{ child: ChildProcess; identity: ProcessIdentity }> {
   const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
@@ -327,56 +206,6 @@ test('a node that leaves knows by then who came a moment ago', async () => {
   await started;
   await nodes.over(first.drain(), 50);
   expect(first.takers()).toEqual(['b']);
-});
-
-/** Three nodes that hear of each other; the first holds a shard. */
-async function hearing() {
-  const nodes = new Nodes();
-  const [a, b] = [await nodes.start('a', elsewhere()), await nodes.start('b', elsewhere())];
-  await nodes.start('c', elsewhere());
-  nodes.heartbeats();
-  await nodes.over(a!.ownership.acquire(SHARD));
-  await nodes.time.run(nodes.time.nowMs + 20_000);
-  expect(a!.hasLease).toBe(true);
-  return { nodes, a: a!, b: b! };
-}
-
-test('a node that calls do not reach gives up what it holds within ten seconds, and has a lease again once they do', async () => {
-  const { nodes, a, b } = await hearing();
-  nodes.unheard.add('a');
-  const cutMs = nodes.time.nowMs;
-  await nodes.time.run(cutMs + 5_000);
-  expect(a.hasLease).toBe(true);
-  await nodes.time.run(cutMs + 9_000);
-  expect(a.hasLease).toBe(false);
-  const claim = await nodes.over(b.ownership.acquire(SHARD), 1_000);
-  expect(claim.epoch).toBe(2);
-  await nodes.time.run(nodes.time.nowMs + 30_000);
-  expect(a.hasLease).toBe(false);
-  nodes.unheard.delete('a');
-  await nodes.time.run(nodes.time.nowMs + 4_000);
-  expect(a.hasLease).toBe(true);
-});
-
-test('what carries calls is away for all: nobody gives up anything', async () => {
-  const { nodes, a } = await hearing();
-  for (const node of nodes.members.keys()) nodes.unheard.add(node);
-  for (let second = 0; second < 60; second++) {
-    await nodes.time.run(nodes.time.nowMs + 1_000);
-    for (const [, member] of nodes.members) expect(member.hasLease).toBe(true);
-  }
-  nodes.unheard.clear();
-  await nodes.time.run(nodes.time.nowMs + 10_000);
-  for (const [, member] of nodes.members) expect(member.hasLease).toBe(true);
-  expect(nodes.owners.get(SHARD)).toMatchObject({ epoch: 1, holder: { node: a.node } });
-});
-
-test('the only node keeps its lease though it hears nobody', async () => {
-  const nodes = new Nodes();
-  const only = await nodes.start('a', elsewhere());
-  nodes.heardMs.set('a', nodes.time.nowMs);
-  await nodes.time.run(nodes.time.nowMs + 60_000);
-  expect(only.hasLease).toBe(true);
 });
 
 test('a store that stood still gives every node a lease as soon as it goes on, and leaves none behind', async () => {

@@ -6,6 +6,7 @@ import type { LogEntry } from '../../lib/store/log.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
 import { changedBytes } from '../support/stored-record.ts';
+import { until } from '../support/until.ts';
 
 let fixture: ShardFixture;
 afterEach(() => fixture.end());
@@ -256,4 +257,37 @@ test('an opening that takes longer than its caller waits goes on by itself', asy
   await ready;
   const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 0 });
   expect(items.map(({ id }) => id)).toEqual(['a']);
+});
+
+test('a shard that is being closed is waited for as long as its opening may take', async () => {
+  let end: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let isHeld = false;
+  let appending = 0;
+  const heldBack = (store: Store): Store => {
+    const log = Object.create(store.log) as Store['log'];
+    log.append = async (entry) => {
+      appending++;
+      if (isHeld) await held;
+      return store.log.append(entry);
+    };
+    return { ...store, log };
+  };
+  fixture = await shardFixture({}, heldBack);
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  isHeld = true;
+  appending = 0;
+  const write = fixture.node.upsert(specOf(1), batchOf(['b']));
+  await until('the write is under way', () => appending === 1);
+  const forgotten = fixture.node.forget(specOf(1).collectionId);
+  await expect(fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 })).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    message: 'Shard 0 of the collection is being closed; try again.',
+  });
+  end();
+  await Promise.all([write, forgotten]);
+  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 60_000 });
+  expect(items.map(({ id }) => id)).toEqual(['a', 'b']);
 });

@@ -87,6 +87,7 @@ export class AwayLines {
       await this.#wait(waiter, line, pauseMs);
       await waiter.enter();
       leftMs = this.#left(waiter);
+      if (leftMs < ATTEMPT_MIN_MS) throw line.error;
     }
   }
 

@@ -23,11 +23,14 @@ export interface LeaseKeeperOptions {
   onLost(incarnation: string): void;
   /** What the node says of itself at the beginning and with each renewal; default: nothing. */
   use?(): LeaseUse;
-  /** Whether calls cannot reach this node though others reach each other: it holds nothing then. Default: it is not. */
-  isCutOff?(): boolean;
+  /** Default: 'no'. */
+  cutOff?(): CutOff;
   /** Default: a random UUID. */
   newIncarnation?(): string;
 }
+
+/** Whether calls cannot reach this node though others reach each other: it holds nothing then. */
+export type CutOff = 'no' | 'maybe' | 'yes';
 
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
@@ -142,14 +145,15 @@ export class LeaseKeeper {
 
   async #turn(): Promise<void> {
     const incarnation = this.#incarnation;
-    const isCutOff = this.#options.isCutOff?.() ?? false;
-    if (incarnation !== null && (isCutOff || !this.isValid(incarnation))) this.#lose(incarnation);
+    const cutOff = this.#options.cutOff?.() ?? 'no';
+    if (incarnation !== null && (cutOff === 'yes' || !this.isValid(incarnation))) this.#lose(incarnation);
     // The next turn must not wait for a store that does not answer: the lease has to be given up in time.
     this.#schedule(RENEW_AGAIN_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();
-      else if (!this.#beginning && !isCutOff) await this.#begin();
-      this.#schedule(this.#incarnation === null ? RENEW_AGAIN_MS : RENEW_EVERY_MS);
+      else if (!this.#beginning && cutOff !== 'yes') await this.#begin();
+      const isSettled = this.#incarnation !== null && cutOff === 'no';
+      this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_AGAIN_MS);
     } catch {
       this.#schedule(RENEW_AGAIN_MS);
     }

@@ -5,8 +5,10 @@ export const RENEW_EVERY_MS = 2_000;
 export const RENEW_AGAIN_MS = 500;
 /** A node that hears nothing for so long may be cut off from the others: each sends a heartbeat every 2 s. */
 export const SILENCE_MAX_MS = 6_000;
-/** By how much later another node must have heard something for that to be certain: when all hear nothing any more, what carries calls is away, and nobody gains. */
-export const HEARD_LATER_MS = 4_000;
+/** By how much later another node must have heard something: when all hear nothing any more, what carries calls is away, and nobody gains. */
+export const HEARD_LATER_MS = 3_000;
+/** For how long. After an outage of Redis each node tries to connect again every 2 s. */
+export const HEARD_LATER_FOR_MS = 3_000;
 /** Between two looks at the others' leases. */
 export const WATCH_EVERY_MS = 1_000;
 /**

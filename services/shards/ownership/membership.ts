@@ -13,9 +13,9 @@ import type { Clock } from '../../../lib/runtime.ts';
 import type { LeaseRow, LeaseUse } from '../../../lib/store/owners.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
-import { LeaseKeeper } from './lease-keeper.ts';
+import { type CutOff, LeaseKeeper } from './lease-keeper.ts';
 import { LeaseObserver } from './lease-observer.ts';
-import { HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
+import { HEARD_LATER_FOR_MS, HEARD_LATER_MS, SILENCE_MAX_MS } from './lease-terms.ts';
 import { LeaseWatch } from './lease-watch.ts';
 import { Ownership } from './ownership.ts';
 
@@ -45,6 +45,8 @@ export class Membership {
   readonly #watch: LeaseWatch;
   readonly #observer: LeaseObserver;
   #placement = new Placement([]);
+  /** The first time known of that another node heard something well after this one did. */
+  #othersHeardSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(options: MembershipOptions) {
     const { store, clock, timers = SYSTEM_TIMERS, node, process, log, use, onLost } = options;
@@ -58,11 +60,11 @@ export class Membership {
       node,
       process,
       use: () => ({ ...use(), silenceMs: this.#silenceMs() }),
-      isCutOff: () => {
-        const isCutOff = this.#isCutOff();
-        if (isCutOff && this.#keeper.holder !== null)
+      cutOff: () => {
+        const cutOff = this.#cutOff();
+        if (cutOff === 'yes' && this.#keeper.holder !== null)
           log.warn('this node hears no other, though others do; it gives up its shards');
-        return isCutOff;
+        return cutOff;
       },
       onLost: () => {
         log.warn('the lease of this node is over; its shards are let go');
@@ -147,15 +149,30 @@ export class Membership {
     return Math.round(this.#options.silenceMs?.() ?? 0);
   }
 
-  /** Nobody has been heard for long, and somebody else heard something since. */
-  #isCutOff(): boolean {
+  /**
+   * Nobody has been heard for long, and for a while others have heard each other: not at once, because after an outage of what carries calls every node hears the
+   * others again at a time of its own.
+   */
+  #cutOff(): CutOff {
     const silenceMs = this.#silenceMs();
-    if (silenceMs < SILENCE_MAX_MS) return false;
-    const isLater = (otherMs: number | undefined, ageMs: number): boolean =>
-      otherMs !== undefined && otherMs + ageMs + HEARD_LATER_MS <= silenceMs;
+    const nowMs = this.#options.clock.monotonicMs();
+    const othersHeardMs = Math.max(...this.#othersHeardMs(nowMs));
+    if (othersHeardMs < nowMs - silenceMs + HEARD_LATER_MS) {
+      this.#othersHeardSinceMs = Number.POSITIVE_INFINITY;
+      return 'no';
+    }
+    this.#othersHeardSinceMs = Math.min(this.#othersHeardSinceMs, othersHeardMs);
+    const isCertain = silenceMs >= SILENCE_MAX_MS && nowMs - this.#othersHeardSinceMs >= HEARD_LATER_FOR_MS;
+    return isCertain ? 'yes' : 'maybe';
+  }
+
+  /** When each of the others last heard of one, by what its lease says. */
+  #othersHeardMs(nowMs: number): number[] {
     return this.#watch
       .sightings()
-      .some(({ row, ageMs }) => row.node !== this.node && isLater(row.use?.silenceMs, ageMs));
+      .flatMap(({ row: { node, use }, ageMs }) =>
+        node === this.node || use?.silenceMs === undefined ? [] : [nowMs - ageMs - use.silenceMs],
+      );
   }
 
   #found({ node }: LeaseRow): void {

@@ -24,7 +24,7 @@ import { OwnHeads } from './own-heads.ts';
 import type { ResidencyOptions, Resident } from './resident.ts';
 import { ResidentMemory } from './resident-memory.ts';
 import { assertThere, type OpenedShard, openShard, sizeInMemory } from './shard-opening.ts';
-import { opened, type Use } from './use.ts';
+import { Patience, type Use } from './use.ts';
 
 const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
 
@@ -239,16 +239,17 @@ export class Residency {
 
   async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
     const key = shardKey(spec.collectionId, spec.index);
+    const patience = new Patience(spec, how);
     for (;;) {
       if (this.#stopping) throw new ShardUnsettled('The service is stopping.');
       const resident = this.#residents.get(key) ?? this.#open(spec, key, how.on);
       if (resident.closing) {
-        await resident.closing;
+        await patience.over(resident.closing, 'is being closed');
         continue;
       }
       resident.uses++;
       try {
-        if (!resident.actor) await opened(resident.opening, how, spec);
+        if (!resident.actor) await patience.over(resident.opening, 'is being opened');
         return resident;
       } catch (error) {
         resident.uses--;
