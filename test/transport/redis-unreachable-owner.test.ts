@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { LeaseRow } from '../../lib/store/owners.ts';
 import { startBacking } from '../support/backing-services.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
@@ -8,8 +9,8 @@ import { RedisRelay } from './redis-relay.ts';
 const SHARDS = 16;
 const IDS = Array.from({ length: 100 }, (_, at) => `r${at}`);
 const CUT_OFF = 'shards-1';
-/** What a request may take, and a little. */
-const DEADLINE_MS = 60_000;
+/** Until it gives its shards up, and the others have them open; on a busy machine. */
+const TAKEN_OVER_MS = 20_000;
 const LONG_MS = 180_000;
 
 interface Answer {
@@ -53,6 +54,8 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
+const isItsOwn = ({ node }: LeaseRow): boolean => node === CUT_OFF;
+
 async function shardsHeld(): Promise<number> {
   const { catalog } = cluster.store;
   const [account] = await catalog.listAccounts();
@@ -64,27 +67,25 @@ const query = (more: object = {}) =>
   cluster.api<Answer>('POST', `/collections/${name}/query`, { vector: [1, 1], topK: IDS.length, ...more });
 
 test(
-  'what a node holds that keeps its lease and hears no call is waited for until the deadline, and left out of partial answers',
+  'a node that hears no call while it reaches the store is left out of partial answers, until the others hold its shards',
   async () => {
     relay.cut();
     const startedMs = performance.now();
     const waiting = query().then((answer) => ({ answer, afterMs: performance.now() - startedMs }));
-    const left = { total: SHARDS, ok: SHARDS - held, failed: held };
-    // While it still counts as there, and when it does not any more.
-    for (let round = 0; round < 4; round++) {
-      const { status, body } = await query({ allowPartial: true });
-      expect({ status, shards: body.shards }).toEqual({ status: 200, shards: left });
-      expect(body.matches!.length).toBeLessThan(IDS.length);
-    }
+    const { status, body } = await query({ allowPartial: true });
+    expect({ status, shards: body.shards }).toEqual({
+      status: 200,
+      shards: { total: SHARDS, ok: SHARDS - held, failed: held },
+    });
+    expect(body.matches!.length).toBeLessThan(IDS.length);
     const { answer, afterMs } = await waiting;
-    expect(answer).toMatchObject({ status: 503, body: { code: 'UNAVAILABLE' } });
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect(afterMs).toBeGreaterThan(DEADLINE_MS - 1_000);
-    expect(afterMs).toBeLessThan(DEADLINE_MS + 5_000);
+    expect(answer).toMatchObject({ status: 200, body: { matches: { length: IDS.length } } });
+    expect(afterMs).toBeLessThan(TAKEN_OVER_MS);
+    expect(await shardsHeld()).toBe(0);
+    expect((await query({ allowPartial: true })).body.shards).toEqual({ total: SHARDS, ok: SHARDS, failed: 0 });
     relay.mend();
-    await until('it is served again', async () => (await query({ allowPartial: true })).body.shards?.failed === 0);
+    await until('it has a lease again', async () => (await cluster.store.leases.list()).some(isItsOwn));
     expect(await query()).toMatchObject({ status: 200, body: { matches: { length: IDS.length } } });
-    expect(await shardsHeld()).toBe(held);
   },
   LONG_MS,
 );
