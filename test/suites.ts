@@ -68,6 +68,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/unit/mongo-',
   'test/unit/search-debian.',
   'test/unit/search-recall.',
+  'test/unit/shard-checkpointer.',
   'test/unit/shard-host-garbage.',
   'test/unit/shard-host-queries.',
   'test/unit/shard-memory.',

@@ -133,15 +133,16 @@ export class ShardCalls {
     const patienceMs = reads || waitMs === undefined ? timeoutMs || INTERNAL_LIMITS.actionTimeoutMs : waitMs;
     const deadlineMs = SYSTEM_CLOCK.monotonicMs() + patienceMs;
     const { awayMaxMs } = options;
+    const isWatched = reads || awayMaxMs !== undefined;
     let answeredBy = '';
     const ask = (nodeID: string, leftMs: number, asked: ShardParams): Promise<unknown> => {
       answeredBy = nodeID;
       const timeout = timeoutMs === 0 ? 0 : Math.max(1, Math.min(timeoutMs, leftMs));
       const answer = (): Promise<unknown> => next(action, asked, { ...options, nodeID, timeout });
-      if (!reads && awayMaxMs === undefined) return answer();
-      return this.#answerFrom(nodeID, reads, answer);
+      return isWatched ? this.#answerFrom(nodeID, reads, answer) : answer();
     };
-    const askHolder = (nodeID: string, leftMs: number): Promise<unknown> => {
+    const askHolder = async (nodeID: string, leftMs: number): Promise<unknown> => {
+      if (isWatched && this.#unresponsive.isUnresponsive(nodeID)) throw new NodeUnresponsive(nodeID);
       // Asked as for a strong read: a node that is asked for a copy does not open the shard.
       const strong = params.eventual ? { ...params, eventual: false } : params;
       return ask(nodeID, leftMs, waitMs === undefined ? strong : { ...strong, waitMs: Math.min(waitMs, leftMs) });
@@ -157,9 +158,8 @@ export class ShardCalls {
     return field === undefined ? result : named(result, field, answeredBy);
   }
 
-  /** Throws NodeUnresponsive where the node does not answer anybody: before it is asked, or, of a read, while it is. */
+  /** Of a read throws NodeUnresponsive where the node answers nobody while it is asked. */
   async #answerFrom<T>(node: string, reads: boolean, ask: () => Promise<T>): Promise<T> {
-    if (this.#unresponsive.isUnresponsive(node)) throw new NodeUnresponsive(node);
     const answer = ask();
     if (node === this.#broker!.nodeID) return answer;
     try {
@@ -194,10 +194,13 @@ export class ShardCalls {
     ask: (nodeID: string, leftMs: number) => Promise<unknown>,
   ): Promise<unknown> {
     // The shard's holder and followers are among these as long as no node came or went.
-    const nodes = this.#router.placement.order(shard, replicas + 1);
-    const first = Math.floor(Math.random() * nodes.length);
-    for (let tried = 0; tried < nodes.length; tried++) {
-      const node = nodes[(first + tried) % nodes.length]!;
+    const placed = this.#router.placement.order(shard, replicas + 1);
+    const first = Math.floor(Math.random() * placed.length);
+    const nodes = [...placed.slice(first), ...placed.slice(0, first)];
+    // Last, and asked all the same: they may answer again by then, and the holder may be away for longer.
+    const isDoubted = (node: string): number => Number(this.#unresponsive.isUnresponsive(node));
+    nodes.sort((one, other) => isDoubted(one) - isDoubted(other));
+    for (const [tried, node] of nodes.entries()) {
       // Time is kept for those that come after it, the holder among them.
       const shareMs = (deadlineMs - SYSTEM_CLOCK.monotonicMs()) / (nodes.length - tried + 1);
       if (shareMs < 1) break;

@@ -187,7 +187,8 @@ export class LostCalls {
         options,
       );
       // What never came to the process that runs there now may have come to the one before it.
-      const [unsent, open] = partition(lost, (id) => this.#sent.get(id)?.instanceId === instanceId);
+      const isSame = (id: string): boolean => this.#sent.get(id)?.instanceId === instanceId;
+      const [unsent, open] = [lost.filter(isSame), lost.filter((id) => !isSame(id))];
       // Of many the answer came before this one: they are not there to fail.
       const counts = { lost: this.#fail(unsent, true), unknown: this.#fail([...open, ...unknown], false) };
       if (counts.lost + counts.unknown > 0) this.#log.warn({ node, ...counts }, 'calls to a node were lost on the way');
@@ -228,8 +229,4 @@ export class LostCalls {
   get #transit(): Transit {
     return this.#broker!.transit!;
   }
-}
-
-function partition<T>(things: readonly T[], isIn: (thing: T) => boolean): [isIn: T[], isNot: T[]] {
-  return [things.filter(isIn), things.filter((thing) => !isIn(thing))];
 }

@@ -1,51 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import type { Store } from '../../lib/store/port.ts';
+import { expect, test } from '@jest/globals';
 import type { WriteAnswer } from '../../services/metering/write-quota.ts';
-import {
-  commitTally,
-  HandClock,
-  isPending,
-  openTemporaryStore,
-  refusal,
-  startNode,
-  type TestNode,
-} from '../support/accounts.ts';
+import { isPending, refusal } from '../support/accounts.ts';
+import { MeteredAccount, reserved } from '../support/metered-account.ts';
 
-const LIMITS = { writes: 100, vectors: 20 };
-
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
-let store: Store;
-let clock: HandClock;
-let node: TestNode;
-let accountId: string;
-
-beforeAll(async () => {
-  opened = await openTemporaryStore();
-  store = opened.store;
-});
-afterAll(() => opened.destroy());
-
-beforeEach(async () => {
-  clock = new HandClock();
-  node = await startNode(store, clock, { free: LIMITS });
-  accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
-});
-
-afterEach(async () => {
-  await node.broker.stop();
-});
-
-const reserve = (writes: number, vectors = writes, ticket?: string) =>
-  node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
-const settle = (id: string) => node.call('metering.settle', { accountId, id });
-const commit = (writes: number, vectors = 0) => commitTally(store, clock, accountId, writes, vectors);
-
-async function reserved(promise: Promise<WriteAnswer>): Promise<string> {
-  const answer = await promise;
-  if (answer.outcome !== 'reserved' || answer.id === null)
-    throw new Error(`not reserved but ${JSON.stringify(answer)}`);
-  return answer.id;
-}
+const account = new MeteredAccount();
+const { reserve, settle, commit } = account;
 
 async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
   const answer = await promise;
@@ -54,7 +13,7 @@ async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
 }
 
 test('refusals name the limit, what is used, when it starts again and where to go', async () => {
-  clock.setWall('2026-11-30T23:59:30.500Z');
+  account.clock.setWall('2026-11-30T23:59:30.500Z');
   await commit(98, 0);
   const error = await refusal(reserve(5));
   expect([error.code, error.status, error.retryAfterSeconds]).toEqual(['PLAN_LIMIT_REACHED', 429, 30]);
@@ -66,17 +25,17 @@ test('refusals name the limit, what is used, when it starts again and where to g
 });
 
 test('writes start again with the UTC month, and what is under way counts in the new one', async () => {
-  clock.setWall('2026-12-31T23:59:59.999Z');
+  account.clock.setWall('2026-12-31T23:59:59.999Z');
   const held = await reserved(reserve(90, 0));
   const waiting = reserve(20, 0);
   expect(await isPending(waiting)).toBe(true);
-  clock.setWall('2027-01-01T00:00:00.000Z');
+  account.clock.setWall('2027-01-01T00:00:00.000Z');
   expect(await isPending(waiting)).toBe(true);
   await commit(90, 0);
   await settle(held);
   // The held write was committed in January, so the 20 that waited since December do not fit.
   expect((await refusal(waiting)).code).toBe('PLAN_LIMIT_REACHED');
-  expect(await node.call('metering.usage', { accountId })).toMatchObject({
+  expect(await account.node.call('metering.usage', { accountId: account.id })).toMatchObject({
     month: '2027-01',
     usage: { write_count: 90 },
     resets_at: '2027-02-01T00:00:00.000Z',
@@ -86,10 +45,10 @@ test('writes start again with the UTC month, and what is under way counts in the
 
 test('a plan change holds for the next write', async () => {
   await commit(90, 20);
-  await node.call('keys.setPlan', { id: accountId, plan: 'enterprise' });
+  await account.node.call('keys.setPlan', { id: account.id, plan: 'enterprise' });
   expect(await reserve(1_000)).toEqual({ outcome: 'reserved', id: null });
   await commit(1_000, 1_000);
-  await node.call('keys.setPlan', { id: accountId, plan: 'free' });
+  await account.node.call('keys.setPlan', { id: account.id, plan: 'free' });
   expect((await refusal(reserve(1))).code).toBe('PLAN_LIMIT_REACHED');
 });
 
@@ -104,21 +63,20 @@ test('an account above its limit after a change of plan may still replace what i
 test('a ticket is given up when the plan lost its limits meanwhile', async () => {
   await commit(15, 15);
   const ticket = await ticketOf(reserve(10));
-  await node.call('keys.setPlan', { id: accountId, plan: 'enterprise' });
+  await account.node.call('keys.setPlan', { id: account.id, plan: 'enterprise' });
   expect(await reserve(10, 10, ticket)).toEqual({ outcome: 'reserved', id: null });
-  await node.call('keys.setPlan', { id: accountId, plan: 'free' });
+  await account.node.call('keys.setPlan', { id: account.id, plan: 'free' });
   await reserved(reserve(1));
 });
 
 test('an unknown account is ACCOUNT_NOT_FOUND', async () => {
-  const attempt = node.call('metering.reserveWrite', { accountId: 'nobody', writes: 1, vectors: 1 });
+  const attempt = account.node.call('metering.reserveWrite', { accountId: 'nobody', writes: 1, vectors: 1 });
   expect((await refusal(attempt)).code).toBe('ACCOUNT_NOT_FOUND');
 });
 
 test('a process that is alone on its store does not wait for what was held before its start', async () => {
   await reserved(reserve(20));
-  await node.broker.stop();
-  node = await startNode(store, clock, { free: LIMITS });
+  await account.restart();
   const id = await reserved(reserve(20));
-  expect((await store.usage.readHolds(accountId)).holds.map((hold) => hold.id)).toEqual([id]);
+  expect((await account.store.usage.readHolds(account.id)).holds.map((hold) => hold.id)).toEqual([id]);
 });

@@ -1,68 +1,26 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
 import { type WriteAnswer, WriteQuota } from '../../services/metering/write-quota.ts';
-import {
-  commitTally,
-  eventually,
-  HandClock,
-  isPending,
-  openTemporaryStore,
-  refusal,
-  startNode,
-  type TestNode,
-} from '../support/accounts.ts';
+import { eventually, isPending, refusal } from '../support/accounts.ts';
+import { MeteredAccount, reserved } from '../support/metered-account.ts';
 import { seed } from '../support/seed.ts';
 
-const LIMITS = { writes: 100, vectors: 20 };
-
-let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
-let store: Store;
-let clock: HandClock;
-let node: TestNode;
-let accountId: string;
-
-beforeAll(async () => {
-  opened = await openTemporaryStore();
-  store = opened.store;
-});
-afterAll(() => opened.destroy());
-
-beforeEach(async () => {
-  clock = new HandClock();
-  node = await startNode(store, clock, { free: LIMITS });
-  accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
-});
-
-afterEach(async () => {
-  await node.broker.stop();
-});
-
-const reserve = (writes: number, vectors = writes, ticket?: string) =>
-  node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
-const settle = (id: string) => node.call('metering.settle', { accountId, id });
-const commit = (writes: number, vectors = 0) => commitTally(store, clock, accountId, writes, vectors);
+const account = new MeteredAccount();
+const { reserve, settle, commit } = account;
 
 /** Time passes, in which the holder of a hold shows that it lives. */
 async function passAlive(id: string, ms: number): Promise<void> {
-  const beat = async () => (await store.usage.readHolds(accountId)).holds.find((hold) => hold.id === id)?.beat;
+  const beat = async () => (await account.store.usage.readHolds(account.id)).holds.find((hold) => hold.id === id)?.beat;
   for (let leftMs = ms; leftMs > 0; leftMs -= INTERNAL_LIMITS.writeHolderRenewMs) {
-    clock.advance(Math.min(leftMs, INTERNAL_LIMITS.writeHolderRenewMs));
+    account.clock.advance(Math.min(leftMs, INTERNAL_LIMITS.writeHolderRenewMs));
     const before = await beat();
-    await node.call('metering.renew', { accountId, id });
+    await account.node.call('metering.renew', { accountId: account.id, id });
     await eventually(async () => (await beat()) !== before);
   }
 }
-const stored = async () => (await node.call('metering.usage', { accountId })).usage;
-
-async function reserved(promise: Promise<WriteAnswer>): Promise<string> {
-  const answer = await promise;
-  if (answer.outcome !== 'reserved' || answer.id === null)
-    throw new Error(`not reserved but ${JSON.stringify(answer)}`);
-  return answer.id;
-}
+const stored = async () => (await account.node.call('metering.usage', { accountId: account.id })).usage;
 
 async function ticketOf(promise: Promise<WriteAnswer>): Promise<string> {
   const answer = await promise;
@@ -148,8 +106,7 @@ describe('concurrent writes', () => {
       state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
       return (state >>> 8) % below;
     };
-    await node.broker.stop();
-    node = await startNode(store, clock, { free: { vectors: 20, writes: -1 } });
+    await account.restart({ vectors: 20, writes: -1 });
     const records = new Records();
     const active = new Set<{ ids: string[]; didNotFit: boolean }>();
     const look = (): void => {
@@ -193,7 +150,7 @@ describe('concurrent writes', () => {
   test('a write that commits and settles while the store is being read is not overlooked', async () => {
     let release = (): void => {};
     let gated = false;
-    const usage = new Proxy(store.usage, {
+    const usage = new Proxy(account.store.usage, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name);
         if (name !== 'read') return typeof value === 'function' ? value.bind(target) : value;
@@ -205,17 +162,17 @@ describe('concurrent writes', () => {
       },
     });
     const pricingUrl = 'https://example.com';
-    const quota = new WriteQuota({ usage, clock, pricingUrl, isAlone: true, onRoom: () => {} });
+    const quota = new WriteQuota({ usage, clock: account.clock, pricingUrl, isAlone: true, onRoom: () => {} });
     const allowance: Allowance = {
       plan: 'free',
       limits: { writes: 10, vectors: 10, queries: 10, collections: 1, keys: 1, anchoring: false },
     };
-    const first = await reserved(quota.reserve(accountId, { writes: 10, vectors: 10 }, allowance));
+    const first = await reserved(quota.reserve(account.id, { writes: 10, vectors: 10 }, allowance));
     gated = true;
-    const second = quota.reserve(accountId, { writes: 1, vectors: 1 }, allowance);
+    const second = quota.reserve(account.id, { writes: 1, vectors: 1 }, allowance);
     expect(await isPending(second)).toBe(true);
     await commit(10, 10);
-    const settled = quota.settle(accountId, first);
+    const settled = quota.settle(account.id, first);
     gated = false;
     release();
     expect((await refusal(second)).code).toBe('PLAN_LIMIT_REACHED');
@@ -224,10 +181,10 @@ describe('concurrent writes', () => {
   });
 
   test('accounts do not wait for each other', async () => {
-    const other = (await node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
+    const other = (await account.node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
     await reserved(reserve(20));
     expect(await isPending(reserve(20))).toBe(true);
-    await reserved(node.call('metering.reserveWrite', { accountId: other, writes: 20, vectors: 20 }));
+    await reserved(account.node.call('metering.reserveWrite', { accountId: other, writes: 20, vectors: 20 }));
   });
 });
 
@@ -275,11 +232,11 @@ describe('the queue of an account', () => {
   });
 
   test('a store that fails is reported to each who asked, and blocks nobody', async () => {
-    const { read } = store.usage;
-    store.usage.read = () => Promise.reject(new Error('out of reach'));
+    const { read } = account.store.usage;
+    account.store.usage.read = () => Promise.reject(new Error('out of reach'));
     const attempts = await Promise.allSettled([reserve(1), reserve(2), reserve(3)]);
     for (const attempt of attempts) expect(attempt).toMatchObject({ status: 'rejected' });
-    store.usage.read = read;
+    account.store.usage.read = read;
     await reserved(reserve(1));
   });
 });
@@ -336,7 +293,7 @@ describe('tickets', () => {
     await passAlive(ticket, 59_999);
     const other = reserve(5);
     expect(await isPending(other)).toBe(true);
-    clock.advance(1);
+    account.clock.advance(1);
     const otherId = await reserved(other);
     expect((await refusal(reserve(10, 5, ticket))).code).toBe('UNAVAILABLE');
     await settle(ticket);
@@ -347,10 +304,10 @@ describe('tickets', () => {
   });
 
   test('of somebody else or of nobody are worth nothing', async () => {
-    const other = (await node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
+    const other = (await account.node.call('keys.createAccount', { name: 'other', plan: 'free' })).account.id;
     await commit(15, 15);
     const ticket = await ticketOf(reserve(10));
-    const stolen = node.call('metering.reserveWrite', { accountId: other, writes: 10, vectors: 5, ticket });
+    const stolen = account.node.call('metering.reserveWrite', { accountId: other, writes: 10, vectors: 5, ticket });
     expect((await refusal(stolen)).code).toBe('UNAVAILABLE');
     expect((await refusal(reserve(10, 5, 'made up'))).code).toBe('UNAVAILABLE');
     await reserved(reserve(10, 5, ticket));
@@ -360,9 +317,9 @@ describe('tickets', () => {
 
 test('a reservation whose caller died runs out; settling it late does nothing', async () => {
   const dead = await reserved(reserve(20));
-  clock.advance(119_999);
+  account.clock.advance(119_999);
   expect((await refusal(reserve(20))).code).toBe('UNAVAILABLE');
-  clock.advance(1);
+  account.clock.advance(1);
   const alive = await reserved(reserve(20));
   await settle(dead);
   expect(await isPending(reserve(20))).toBe(true);

@@ -1,0 +1,51 @@
+import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import type { Store } from '../../lib/store/port.ts';
+import type { WriteAnswer } from '../../services/metering/write-quota.ts';
+import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
+
+const LIMITS = { writes: 100, vectors: 20 };
+
+/** An account whose plan allows 100 writes and 20 vectors, at a node with the keys and metering services: a new one for each test of the file that makes this. */
+export class MeteredAccount {
+  store!: Store;
+  clock!: HandClock;
+  node!: TestNode;
+  id!: string;
+
+  constructor() {
+    let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+    beforeAll(async () => {
+      opened = await openTemporaryStore();
+      this.store = opened.store;
+    });
+    afterAll(() => opened.destroy());
+    beforeEach(async () => {
+      this.clock = new HandClock();
+      this.node = await startNode(this.store, this.clock, { free: LIMITS });
+      this.id = (await this.node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+    });
+    afterEach(() => this.node.broker.stop());
+  }
+
+  /** Starts the node anew. */
+  async restart(limits: Record<string, number> = LIMITS): Promise<void> {
+    await this.node.broker.stop();
+    this.node = await startNode(this.store, this.clock, { free: limits });
+  }
+
+  reserve = (writes: number, vectors = writes, ticket?: string): Promise<WriteAnswer> =>
+    this.node.call('metering.reserveWrite', { accountId: this.id, writes, vectors, ticket });
+
+  settle = (id: string): Promise<null> => this.node.call('metering.settle', { accountId: this.id, id });
+
+  commit = (writes: number, vectors = 0): Promise<void> =>
+    commitTally(this.store, this.clock, this.id, writes, vectors);
+}
+
+/** The id of what was reserved; throws what was answered where that is anything else. */
+export async function reserved(promise: Promise<WriteAnswer>): Promise<string> {
+  const answer = await promise;
+  if (answer.outcome !== 'reserved' || answer.id === null)
+    throw new Error(`not reserved but ${JSON.stringify(answer)}`);
+  return answer.id;
+}
