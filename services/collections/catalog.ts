@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CreateCollection } from '../../lib/actions/collections.ts';
+import { CoalescedReads } from '../../lib/coalesced-reads.ts';
 import { isCollectionName } from '../../lib/collection-name.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -25,6 +26,7 @@ export class CollectionCatalog {
   #limits: Limits;
   #clock: Clock;
   #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
+  readonly #found = new CoalescedReads<CollectionRow | null>();
   /** Counts changes and drops: a row looked up before one and answered after it may be out of date. */
   #changes = 0;
   #users = new Map<string, number>();
@@ -66,7 +68,7 @@ export class CollectionCatalog {
       const cached = this.#rows.get(key);
       if (cached) return cached;
       const changes = this.#changes;
-      const row = await this.#catalog.findCollection(accountId, name);
+      const row = await this.#found.get(key, () => this.#catalog.findCollection(accountId, name));
       if (!row) throw notFound('COLLECTION_NOT_FOUND');
       if (changes === this.#changes) {
         if (this.#isAlone) this.#rows.set(key, row);

@@ -14,6 +14,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { DeleteResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
 import type { ShardSpec, WriteAck } from '../../lib/actions/shards.ts';
 import { backoffMs } from '../../lib/backoff.ts';
+import { CoalescedReads } from '../../lib/coalesced-reads.ts';
 import type { Config } from '../../lib/config.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { isAnchored } from '../../lib/is-anchored.ts';
@@ -23,7 +24,8 @@ import { requireDirections } from '../../lib/records/vector.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
 import { withoutShards } from '../../lib/shard/shard-away.ts';
-import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import { shardKey } from '../../lib/shard/shard-key.ts';
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
@@ -37,6 +39,8 @@ const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl
 const SUBMIT_GRACE_MS = 2_000;
 /** A shard answers in its own time: until then its write may still be committed. */
 const NO_TIMEOUT = { timeout: 0 };
+/** A shard whose head does not come: it is read from the log. */
+const HEAD_MAX_MS = 10_000;
 const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
 const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
@@ -59,6 +63,7 @@ export class CollectionWriter {
   #config: Config;
   #shardLog: ShardLog;
   #log: Logger;
+  readonly #heads = new CoalescedReads<ShardHead>();
 
   constructor(config: Config, shardLog: ShardLog, log: Logger) {
     this.#config = config;
@@ -115,7 +120,7 @@ export class CollectionWriter {
     // Sent again as a whole, what other shards had committed would be written, and counted, twice.
     const awayMaxMs = parts.size === 1 ? time.awayMaxMs : undefined;
     const sent = [...parts].map(([index, part]) => send(shardSpec(row, index), part, { waitMs, awayMaxMs }));
-    const others = this.#headsOfOthers(caller, row, parts, waitMs);
+    const others = this.#headsOfOthers(caller, row, parts);
     const outcomes = await Promise.allSettled(sent);
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     if (reasons.length > 0) {
@@ -146,19 +151,21 @@ export class CollectionWriter {
   }
 
   /** Asked in the same round trip as the writes; null when an owner did not answer, which must not fail a write that was committed. */
-  #headsOfOthers(caller: Caller, row: CollectionRow, parts: Map<number, unknown>, waitMs: number): Promise<Cut | null> {
+  #headsOfOthers(caller: Caller, row: CollectionRow, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = Array.from({ length: row.shards }, (_, index) => index).filter((index) => !parts.has(index));
-    const options = { timeout: Math.max(1, waitMs) };
-    return Promise.all(
-      others.map((index) => call(caller, 'shards.head', { shard: shardSpec(row, index) }, options)),
-    ).catch(() => null);
+    const heads = others.map((index) =>
+      this.#heads.get(shardKey(row.id, index), () =>
+        call(caller, 'shards.head', { shard: shardSpec(row, index) }, { timeout: HEAD_MAX_MS }),
+      ),
+    );
+    return Promise.all(heads).catch(() => null);
   }
 
   /** As `#cut`, for as long as the answer may wait: what is committed is no error because the store is away for a moment. Throws UNAVAILABLE. */
   async #cutInTime(caller: Caller, row: CollectionRow, committed: Committed<unknown>, time: WriteTime): Promise<Cut> {
     for (let failures = 0; ; failures++) {
       try {
-        return await this.#cut(row, committed);
+        return await this.#cut(row, committed, time);
       } catch (error) {
         const pauseMs = backoffMs(failures, CUT_PAUSE);
         if (time.leftToAnswerMs > pauseMs) await delay(pauseMs);
@@ -173,8 +180,8 @@ export class CollectionWriter {
   }
 
   /** The cut that contains every part of the write. */
-  async #cut(row: CollectionRow, { parts, acks, others }: Committed<unknown>): Promise<Cut> {
-    const heads = await others;
+  async #cut(row: CollectionRow, { parts, acks, others }: Committed<unknown>, time: WriteTime): Promise<Cut> {
+    const heads = await time.untilAnswer(others, null);
     if (heads === null) return committedCut(this.#shardLog, row);
     const written = [...parts.keys()];
     const rest = heads.values();

@@ -132,6 +132,28 @@ describe('writing', () => {
     expect(result.merkleRoot).toBe((await harness.call('collections.get', target)).merkleRoot);
   });
 
+  test('writes that are made at once ask each shard for its head a few times in all, and each answer holds the writes before it', async () => {
+    const target = await collection('pro');
+    const gate = Promise.withResolvers<void>();
+    const { shards } = harness;
+    shards.calls.length = 0;
+    shards.hang = { action: 'shards.head', until: gate.promise };
+    const heads = () => shards.calls.filter((action) => action === 'shards.head').length;
+    const written = () => shards.calls.filter((action) => action === 'shards.upsert').length;
+    const ids = Array.from({ length: 40 }, (_, at) => at);
+    const answers = Promise.all(
+      ids.map((at) => harness.call('collections.upsert', { ...target, records: records(at, at + 1) })),
+    );
+    while (written() < ids.length) await new Promise(setImmediate);
+    gate.resolve();
+    shards.hang = null;
+    for (const { vectorCount } of await answers) expect(vectorCount).toBeGreaterThan(0);
+    // One under way and the next of each of 4 shards; each write for itself would have asked 3: 120.
+    expect(heads()).toBeLessThanOrEqual(30);
+    const last = await harness.call('collections.upsert', { ...target, records: records(40, 41) });
+    expect(last.vectorCount).toBe(41);
+  });
+
   test('when one shard fails the others stand, the error is told, what stands is anchored, and a retry completes it', async () => {
     const target = await collection('pro');
     const index = shardIndexOf('r0', 4);
