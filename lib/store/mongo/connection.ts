@@ -1,6 +1,6 @@
 /**
- * The one client of a store. Every write is acknowledged by a majority and journaled, every read sees only what a majority has, from the primary. The driver
- * retries nothing: a write whose outcome is unknown is for its caller to look after, who knows what it meant.
+ * A client of a store, which has one for its leases and one for everything else. Every write is acknowledged by a majority and journaled, every read sees only what
+ * a majority has, from the primary. The driver retries nothing: a write whose outcome is unknown is for its caller to look after, who knows what it meant.
  *
  * Every call ends: choosing a server, connecting, waiting for a connection and waiting for an answer are bounded each by `callTimeoutMs`. So calls are kept
  * small; what touches many documents goes in slices.
@@ -21,6 +21,8 @@ export interface ConnectionOptions {
   /** Instead of the one that the URL names; `provec` where neither does. */
   database?: string;
   callTimeoutMs: number;
+  /** Default: 50. What finds them all at work waits for one, in turn. */
+  maxConnections?: number;
 }
 
 export class Connection {
@@ -30,12 +32,12 @@ export class Connection {
   #closing: Promise<void> | null = null;
 
   /** Throws MongoParseError on a URL that is none. Connects on first use. */
-  constructor({ url, database, callTimeoutMs }: ConnectionOptions) {
+  constructor({ url, database, callTimeoutMs, maxConnections = MAX_CONNECTIONS }: ConnectionOptions) {
     this.#client = new MongoClient(url, {
       appName: 'provec',
       retryWrites: false,
       retryReads: false,
-      maxPoolSize: MAX_CONNECTIONS,
+      maxPoolSize: maxConnections,
       serverSelectionTimeoutMS: callTimeoutMs,
       connectTimeoutMS: callTimeoutMs,
       socketTimeoutMS: callTimeoutMs,

@@ -19,6 +19,12 @@ import { TallyFolding, type UsageDocument } from './tally-folding.ts';
 import { MongoUsage } from './usage.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
+/**
+ * Leases have connections of their own: a node whose renewal waits behind its reads and writes loses
+ * what it holds, opens it again, and is busier still. A renewal that takes longer than this is of no use.
+ */
+const LEASE_CALL_TIMEOUT_MS = 5_000;
+const LEASE_CONNECTIONS = 4;
 const COMPACTION_MIN_TOMBSTONES = 1_000;
 
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
@@ -34,16 +40,22 @@ export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'
  */
 export async function openMongoStore(options: MongoStoreOptions): Promise<Store> {
   const connection = new Connection({ callTimeoutMs: CALL_TIMEOUT_MS, ...options });
+  const leases = new Connection({
+    ...options,
+    callTimeoutMs: Math.min(options.callTimeoutMs ?? CALL_TIMEOUT_MS, LEASE_CALL_TIMEOUT_MS),
+    maxConnections: LEASE_CONNECTIONS,
+  });
   try {
-    return await assemble(connection, options);
+    return await assemble(connection, leases, options);
   } catch (error) {
-    await connection.close();
+    await Promise.all([connection.close(), leases.close()]);
     throw storeFailure(error, 'read', 'opening the store');
   }
 }
 
 async function assemble(
   connection: Connection,
+  leases: Connection,
   { folder, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
 ): Promise<Store> {
   await checkFormat(connection);
@@ -77,7 +89,7 @@ async function assemble(
     anchors,
     contradictions,
     owners,
-    leases: new MongoLeases(connection),
+    leases: new MongoLeases(leases),
 
     async reach() {
       await connection.run('read', 'reaching the store', () => connection.db.command({ ping: 1 }));
@@ -111,6 +123,8 @@ async function assemble(
       });
     },
 
-    close: () => connection.close(),
+    async close() {
+      await Promise.all([connection.close(), leases.close()]);
+    },
   };
 }
