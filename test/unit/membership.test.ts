@@ -130,6 +130,34 @@ test('while the store is away nobody is judged, and when it is back nobody is de
   expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
 });
 
+test('what was held when the store went away is free as soon as it is back, whatever renewals it carries out late', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  const second = await nodes.start('b', elsewhere());
+  const { incarnation } = await nodes.over(second.ownership.acquire(SHARD));
+  nodes.isDown = true;
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  const row = nodes.leases.get(incarnation)!;
+  nodes.leases.set(incarnation, { ...row, beat: row.beat + 1 });
+  nodes.isDown = false;
+  await nodes.time.run(nodes.time.nowMs + 1_000);
+  expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(2);
+});
+
+test('callers of a node that is taking its lease wait for it, for a second at most', async () => {
+  const nodes = new Nodes();
+  const first = await nodes.start('a', elsewhere());
+  nodes.isDown = true;
+  await nodes.time.run(nodes.time.nowMs + 10_000);
+  expect(first.hasLease).toBe(false);
+  nodes.isDown = false;
+  nodes.answersFromMs = nodes.time.nowMs + 60_000;
+  await nodes.time.run(nodes.time.nowMs + 1_000);
+  await expect(nodes.over(first.ownership.acquire(SHARD), 1_100)).rejects.toMatchObject({ node: null });
+  await nodes.time.run(nodes.answersFromMs - 500);
+  expect((await nodes.over(first.ownership.acquire(SHARD))).epoch).toBe(1);
+});
+
 test('a lease that was renewed since it was read is not ended', async () => {
   const nodes = new Nodes();
   await nodes.start('a', elsewhere());

@@ -39,7 +39,9 @@ export class LeaseKeeper {
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #draining = false;
   #stopped = false;
-  #beginning = false;
+  #beginning: Promise<void> | null = null;
+  /** Leases of this node that are over and may still be in the store, where they keep others from what was held under them. */
+  readonly #over = new Set<string>();
   #cancel: () => void = () => {};
 
   constructor(options: LeaseKeeperOptions) {
@@ -50,6 +52,20 @@ export class LeaseKeeper {
   get holder(): Holder | null {
     if (this.#incarnation === null || !this.isValid(this.#incarnation)) return null;
     return { node: this.#options.node, incarnation: this.#incarnation };
+  }
+
+  /** The same, after a lease that is being taken was, or `maxMs` have gone by. */
+  async holderWithin(maxMs: number): Promise<Holder | null> {
+    if (this.holder !== null || this.#beginning === null) return this.holder;
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.timers.after(maxMs, resolve);
+      const ended = (): void => {
+        cancel();
+        resolve();
+      };
+      this.#beginning!.then(ended, ended);
+    });
+    return this.holder;
   }
 
   get draining(): boolean {
@@ -93,23 +109,25 @@ export class LeaseKeeper {
     return sentAtMs;
   }
 
-  async #begin(): Promise<void> {
+  #begin(): Promise<void> {
+    this.#beginning = this.#take().finally(() => {
+      this.#beginning = null;
+    });
+    return this.#beginning;
+  }
+
+  async #take(): Promise<void> {
     const { leases, clock, node, process, newIncarnation = randomUUID } = this.#options;
     const use = this.#options.use?.();
     const incarnation = newIncarnation();
     const sentAtMs = clock.monotonicMs();
-    this.#beginning = true;
-    try {
-      await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
-    } finally {
-      this.#beginning = false;
-    }
+    await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
     if (this.#stopped) return;
     const validUntilMs = this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS;
     if (clock.monotonicMs() >= validUntilMs) {
       // A store that stood still answers what is over by now; it answers the next one at once.
-      void leases.end(incarnation).catch(() => undefined);
-      return this.#begin();
+      this.#over.add(incarnation);
+      return this.#take();
     }
     this.#incarnation = incarnation;
     this.#beat = 0;
@@ -133,8 +151,17 @@ export class LeaseKeeper {
   #lose(incarnation: string): void {
     if (incarnation !== this.#incarnation) return;
     this.#incarnation = null;
+    this.#over.add(incarnation);
     this.#options.onLost(incarnation);
-    void this.#options.leases.end(incarnation).catch(() => undefined);
+    void this.#endThoseOver();
+  }
+
+  async #endThoseOver(): Promise<void> {
+    for (const incarnation of this.#over)
+      await this.#options.leases.end(incarnation).then(
+        () => this.#over.delete(incarnation),
+        () => undefined,
+      );
   }
 
   #schedule(ms: number): void {
@@ -151,7 +178,9 @@ export class LeaseKeeper {
     this.#schedule(RENEW_AGAIN_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();
-      else if (!this.#beginning && cutOff !== 'yes') await this.#begin();
+      else if (this.#beginning === null && cutOff !== 'yes') await this.#begin();
+      // A store that was away when they were lost has them still.
+      void this.#endThoseOver();
       const isSettled = this.#incarnation !== null && cutOff === 'no';
       this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_AGAIN_MS);
     } catch {

@@ -3,6 +3,11 @@ export const LEASE_MS = 6_000;
 export const RENEW_EVERY_MS = 2_000;
 /** After a renewal that failed. */
 export const RENEW_AGAIN_MS = 500;
+/**
+ * For so long callers of a node wait for the lease that it is taking. After an outage of the store all nodes take theirs within a moment of each other, and whoever is
+ * first would be left with everything that nobody holds.
+ */
+export const LEASE_WAIT_MS = 1_000;
 /** A node that hears nothing for so long may be cut off from the others: each sends a heartbeat every 2 s. */
 export const SILENCE_MAX_MS = 6_000;
 /** By how much later another node must have heard something: when all hear nothing any more, what carries calls is away, and nobody gains. */

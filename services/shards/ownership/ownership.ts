@@ -5,6 +5,7 @@
  * good while `holds` is true, which is while the lease under which it was made is valid. A shard that was given back in good
  * order is opened again under its old epoch; after anything else (a worker that ended, an append whose outcome is unknown) a new epoch and a new fence come first,
  * because a late append of our own could otherwise still land behind our back.
+ * While a lease is being taken callers wait for it for a moment, so that shards which nobody holds go to the nodes they belong to, and not all to the first that has one.
  * A shard that is being handed over is not claimed again here meanwhile; one that is asked for at a node that leaves is given back.
  * How it fails: ShardMoved with the node to ask, or with none while this node has no valid lease; StoreError.
  */
@@ -17,6 +18,7 @@ import type { Holder, OwnerStore } from '../../../lib/store/owners.ts';
 import type { Claim, Claims } from './claims.ts';
 import { fence } from './fence.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
+import { LEASE_WAIT_MS } from './lease-terms.ts';
 
 export interface OwnershipOptions {
   owners: OwnerStore;
@@ -55,7 +57,7 @@ export class Ownership implements Claims {
 
   async acquire(shard: ShardKey): Promise<Claim> {
     const { keeper, owners, log } = this.#options;
-    const holder = keeper.holder;
+    const holder = await keeper.holderWithin(LEASE_WAIT_MS);
     if (holder === null) throw outOfTouch();
     const target = this.#leaving.get(shard);
     if (target !== undefined) throw new ShardMoved(target);
