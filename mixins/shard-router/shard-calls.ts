@@ -13,7 +13,7 @@ import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
-import { CALL_STATUSES } from '../transport/lost-calls.ts';
+import { answersCalls } from '../transport/lost-calls.ts';
 import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
 import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
@@ -73,7 +73,7 @@ export class ShardCalls {
     });
     this.#unresponsive = new UnresponsiveNodes({
       timers: SYSTEM_TIMERS,
-      answers: (node, maxMs) => this.#answers(node, maxMs),
+      answers: (node, maxMs) => answersCalls(this.#broker!, node, maxMs),
       isThere: (node) => this.nodes().includes(node),
     });
   }
@@ -168,21 +168,6 @@ export class ShardCalls {
       // What became of a write only its answer tells.
       if (!(error instanceof NodeUnresponsive) || reads) throw error;
       return answer;
-    }
-  }
-
-  /** Asked twice: the time-out of a process that is busy itself may come before the answer that waits to be read. */
-  async #answers(node: string, maxMs: number): Promise<boolean> {
-    return (await this.#asked(node, maxMs / 2)) || this.#asked(node, maxMs / 2);
-  }
-
-  async #asked(node: string, maxMs: number): Promise<boolean> {
-    try {
-      await this.#broker!.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs });
-      return true;
-    } catch (error) {
-      // A node of an earlier version has no such action: nobody can say that it is unresponsive.
-      return error instanceof Errors.ServiceNotFoundError;
     }
   }
 

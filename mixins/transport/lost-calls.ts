@@ -29,10 +29,24 @@ const REQUEST = 'REQ';
 const ANSWER = 'RES';
 const SERVICE = '$calls';
 /** Every node that others can call answers it, whatever else it does. */
-export const CALL_STATUSES = `${SERVICE}.statusOf`;
+const CALL_STATUSES = `${SERVICE}.statusOf`;
 
 type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
+
+/** Whether `node` answers calls within `maxMs`, busy as it may be. One of an earlier version, which does not know the question, counts as one that does. */
+export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
+  const asked = async (): Promise<boolean> => {
+    try {
+      await broker.call(CALL_STATUSES, { calls: [] }, { nodeID: node, timeout: maxMs / 2 });
+      return true;
+    } catch (error) {
+      return error instanceof Errors.ServiceNotFoundError;
+    }
+  };
+  // Twice: the time-out of a process that is busy itself may come before the answer that waits to be read.
+  return (await asked()) || asked();
+}
 
 interface AwaitedCall {
   id: string;

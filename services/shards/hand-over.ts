@@ -38,6 +38,8 @@ export interface HandOverOptions {
   catalog: Pick<Catalog, 'getCollection'>;
   /** Has another node open a shard that this one gave back; rejects when that takes longer than `maxMs`, where it is given. */
   adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
+  /** Whether a node answers anything at all, within a moment. */
+  answers(node: string): Promise<boolean>;
   /** Absent: shards are handed over without a copy. */
   following?: Following;
   log: Logger;
@@ -113,21 +115,29 @@ export class HandOver {
     }
   }
 
-  /** Resolves when the other node has the shard open; throws what it says, or that it has not even claimed it after a while. */
+  /** Resolves when the other node has the shard open; throws what it says, or that it has not even claimed it after a while and does not answer. */
   async #isOpened(spec: ShardSpec, to: string, { adoptMs, claimMs }: GivingTerms): Promise<void> {
-    const { adopt, membership, following } = this.#options;
+    const { adopt, answers, membership, following } = this.#options;
+    const timers = following?.timers ?? SYSTEM_TIMERS;
     const key = shardKey(spec.collectionId, spec.index);
+    let isOver = false;
     let cancel = (): void => undefined;
-    const isUnclaimed = new Promise<never>((_, reject) => {
+    const isUnresponsive = new Promise<never>((_, reject) => {
       const look = async (): Promise<void> => {
         const isUntaken = await membership.ownership.isUntaken(key).catch(() => false);
-        if (isUntaken) reject(new Error('The node has not claimed the shard.'));
+        // One that answers opens others first.
+        if (!isUntaken || (await answers(to))) lookLater();
+        else reject(new Error('The node does not answer, and has not claimed the shard.'));
       };
-      cancel = (following?.timers ?? SYSTEM_TIMERS).after(claimMs, () => void look());
+      const lookLater = (): void => {
+        if (!isOver) cancel = timers.after(claimMs, () => void look());
+      };
+      lookLater();
     });
     try {
-      await Promise.race([adopt(to, spec, adoptMs), isUnclaimed]);
+      await Promise.race([adopt(to, spec, adoptMs), isUnresponsive]);
     } finally {
+      isOver = true;
       cancel();
     }
   }

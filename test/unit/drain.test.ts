@@ -83,6 +83,19 @@ test('a node that has claimed a shard is waited for, however long its opening ta
   expect(of(done, 'opened')).toHaveLength(1);
 });
 
+test('a node that opens others first, and answers, is waited for and given more', async () => {
+  const adopt = (): Promise<void> => time.delay(7_000);
+  const { time, done, drain } = leavingNode({
+    shards: upTo(20),
+    quick: upTo(20),
+    adopt,
+    answers: () => true,
+  });
+  await over(time, drain.giveAll(NEVER, 60_000));
+  expect(of(done, 'give')).toHaveLength(20);
+  expect(of(done, 'opened')).toHaveLength(20);
+});
+
 test('with nobody to give them to, large shards are saved while they are served, and all are released', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1], quick: [0], nodes: ['a'] });
   await over(time, drain.giveAll(NEVER, 20_000));

@@ -26,6 +26,8 @@ export interface LeavingTerms {
   release?(index: string): void | Promise<void>;
   /** Whether a shard that another node was given is not claimed yet. */
   isUntaken?(index: string): boolean;
+  /** Whether a node answers that has not claimed what it was given. */
+  answers?(node: string): boolean;
   /** What each takes in memory. */
   bytes?: number;
   /** How long a checkpoint takes. */
@@ -41,6 +43,7 @@ export function leavingNode({
   adopt = () => undefined,
   release = () => undefined,
   isUntaken = () => true,
+  answers = () => false,
   bytes = 1_000,
   saveMs = 0,
 }: LeavingTerms) {
@@ -99,6 +102,7 @@ export function leavingNode({
       await Promise.race([adopt(node, String(index)), late]);
       done.push(`opened ${index} at ${node}`);
     },
+    answers: async (node: string) => answers(node),
     following: {
       follow: async (node: string, _spec: ShardSpec, seq: number) => {
         await time.delay(5);
