@@ -28,8 +28,8 @@ const RELEASE_LANES = 16;
 const FOLLOW_MAX_MS = 5_000;
 /** Of the time that there is, what may go into waiting for copies. */
 const FOLLOW_SHARE = 0.5;
-/** What a node may take to claim a shard before the next one is asked: so much, or this part of the time that is left where that is less. */
-const CLAIM_MAX_MS = 5_000;
+/** What a node may take to claim a shard before it is asked whether it answers at all: so much, or this part of the time that is left where that is less. */
+const CLAIM_MAX_MS = 3_000;
 const CLAIM_SHARE = 0.25;
 /** A checkpoint is not begun that would not be written in the time that is left. */
 const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
