@@ -1,4 +1,4 @@
-import { SYSTEM_TIMERS, type Timers } from './timers.ts';
+import { endedWithin, SYSTEM_TIMERS, type Timers } from './timers.ts';
 
 /** A reading that takes longer no longer holds up the next one. */
 const OVERTAKEN_AFTER_MS = 500;
@@ -9,10 +9,12 @@ interface Reading<T> {
 }
 
 /**
- * Readings of what changes, asked for by many at once: those who come while one is under way share the next, which is sent when that one has ended.
+ * Reads of what changes, asked for by many at once: those who come while one is under way share the
+ * next, which is sent when that one has ended.
  *
- * Promises: whoever asks gets what was read after they asked, so that all they know of is in it. Of each key one reading is under way at a time, and one more for each
- * `OVERTAKEN_AFTER_MS` that they take: what slows down is asked less often, and not by ever more at once.
+ * Promises: whoever asks gets what was read after they asked, so that all they know of is in it. Of
+ * each key one reading is under way at a time, and one more for each `OVERTAKEN_AFTER_MS` that they
+ * take: what slows down is asked less often, and not by ever more at once.
  * How it fails: a reading that fails does so for all who share it.
  */
 export class CoalescedReads<T> {
@@ -32,24 +34,12 @@ export class CoalescedReads<T> {
       reading.isSent = true;
       return read();
     };
-    reading.value = newest ? this.#endOf(newest).then(send) : send();
+    reading.value = newest ? endedWithin(this.#timers, newest.value, OVERTAKEN_AFTER_MS).then(send) : send();
     this.#newest.set(key, reading);
     const ended = (): void => {
       if (this.#newest.get(key) === reading) this.#newest.delete(key);
     };
     reading.value.then(ended, ended);
     return reading.value;
-  }
-
-  /** Of a reading that was sent; or when it is late. */
-  #endOf({ value }: Reading<T>): Promise<void> {
-    return new Promise((resolve) => {
-      const cancel = this.#timers.after(OVERTAKEN_AFTER_MS, resolve);
-      const ended = (): void => {
-        cancel();
-        resolve();
-      };
-      value.then(ended, ended);
-    });
   }
 }

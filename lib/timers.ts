@@ -4,6 +4,18 @@ export interface Timers {
   after(ms: number, run: () => void): () => void;
 }
 
+/** Resolves when `work` has ended, in whatever way, or `ms` milliseconds have gone by. */
+export function endedWithin(timers: Timers, work: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = timers.after(ms, resolve);
+    const ended = (): void => {
+      cancel();
+      resolve();
+    };
+    work.then(ended, ended);
+  });
+}
+
 export const SYSTEM_TIMERS: Timers = {
   after(ms, run) {
     const timer = setTimeout(run, ms);

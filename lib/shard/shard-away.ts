@@ -19,7 +19,7 @@ export function isShardAway(error: unknown): error is ProvecError {
   return isProvecError(error) && error.code === 'SHARD_UNAVAILABLE';
 }
 
-/** An error of `shardAway` that does not name the shard, so that nobody waits for it; any other error as it is. */
+/** An error of `shardAway` without the shard, so that nobody waits for it; any other as it is. */
 export function withoutShards(error: unknown): unknown {
   if (!isShardAway(error)) return error;
   const { message, retryAfterSeconds } = error;

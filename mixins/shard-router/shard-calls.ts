@@ -95,8 +95,8 @@ export class ShardCalls {
     stopped: () => this.#unresponsive.stop(),
     call: (next: Call): Call => {
       return (action, params, options = {}) => {
-        if (typeof action !== 'string' || !action.startsWith('shards.') || options.nodeID !== undefined)
-          return next(action, params, options);
+        if (typeof action !== 'string' || !action.startsWith('shards.')) return next(action, params, options);
+        if (options.nodeID !== undefined) return this.#toNode(next, action, params, options.nodeID, options);
         if (action === 'shards.stats') return this.#own(next, action, params, options);
         if (action === 'shards.drop') return this.#drop(next, params, options);
         const field = CONTINUED[action];
@@ -118,6 +118,12 @@ export class ShardCalls {
       },
     },
   };
+
+  /** A node that opens a shard may take long, and is waited for while it answers questions. */
+  #toNode(next: Call, action: string, params: unknown, nodeID: string, options: CallOptions): Promise<unknown> {
+    const ask = (): Promise<unknown> => next(action, params, options);
+    return action === 'shards.adopt' ? this.#answerFrom(nodeID, true, ask) : ask();
+  }
 
   /** Every node reports its own numbers. */
   #own(next: Call, action: string, params: unknown, options: CallOptions): Promise<unknown> {

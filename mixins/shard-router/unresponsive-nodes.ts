@@ -22,6 +22,10 @@ export interface UnresponsiveNodesOptions {
 /** Thrown in place of the answer of a node that became unresponsive. */
 export class NodeUnresponsive extends Error {
   override name = 'NodeUnresponsive';
+
+  constructor(node: string) {
+    super(`${node} does not answer`);
+  }
 }
 
 export class UnresponsiveNodes {

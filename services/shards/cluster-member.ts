@@ -35,10 +35,8 @@ export interface Peers {
   /** Name of this node. */
   node: string;
   process: ProcessIdentity;
-  /** Has `node` open a shard that was given back, within `maxMs` where it is given. */
+  /** Has `node` open a shard that was given back, within `maxMs` where it is given; rejects as well when it becomes unresponsive. */
   adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
-  /** Whether `node` answers anything at all, within a moment. */
-  answers(node: string): Promise<boolean>;
   /** For how long nothing was heard of any of them, in milliseconds. */
   silenceMs(): number;
   /** Whether calls can reach `node` now. */
@@ -119,7 +117,7 @@ export class ClusterMember {
   /** Before anything else: the shards that are held under `claims`. */
   attach(residency: Residency): void {
     const { store, clock, log, peers, memoryLimitBytes, usedBytes, opensAtOnce } = this.#options;
-    const { node, adopt, answers, follow, offer, isThere } = peers;
+    const { node, adopt, follow, offer, isThere } = peers;
     const timers = SYSTEM_TIMERS;
     const membership = this.#membership;
     this.#residency = residency;
@@ -143,7 +141,6 @@ export class ClusterMember {
       membership,
       catalog: store.catalog,
       adopt,
-      answers,
       following: { follow, clock, timers },
       log,
     });

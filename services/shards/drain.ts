@@ -28,9 +28,6 @@ const RELEASE_LANES = 16;
 const FOLLOW_MAX_MS = 5_000;
 /** Of the time that there is, what may go into waiting for copies. */
 const FOLLOW_SHARE = 0.5;
-/** What a node may take to claim a shard before it is asked whether it answers at all: so much, or this part of the time that is left where that is less. */
-const CLAIM_MAX_MS = 3_000;
-const CLAIM_SHARE = 0.25;
 /** A checkpoint is not begun that would not be written in the time that is left. */
 const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** Nodes that are tried for one shard. */
@@ -142,9 +139,7 @@ export class Drain {
     const give = async (to: string): Promise<void> => {
       const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
       const adoptMs = Math.max(1, endMs - clock.monotonicMs());
-      const claimMs = Math.min(CLAIM_MAX_MS, adoptMs * CLAIM_SHARE);
-      if (spec)
-        await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, claimMs, signal, waitsFor });
+      if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
       const error = await unlessAborted(failureOf(give(to)), signal);

@@ -16,7 +16,7 @@ import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-ke
 import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { Catalog } from '../../lib/store/catalog.ts';
 import type { Holder } from '../../lib/store/owners.ts';
-import { SYSTEM_TIMERS, type Timers } from '../../lib/timers.ts';
+import type { Timers } from '../../lib/timers.ts';
 import type { Membership } from './ownership/membership.ts';
 import type { Residency } from './residency/residency.ts';
 
@@ -36,10 +36,8 @@ export interface HandOverOptions {
   residency: Pick<Residency, 'peek' | 'save' | 'letGo'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
-  /** Has another node open a shard that this one gave back; rejects when that takes longer than `maxMs`, where it is given. */
+  /** Has another node open a shard that this one gave back; rejects when that node becomes unresponsive, or takes longer than `maxMs`, where it is given. */
   adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
-  /** Whether a node answers anything at all, within a moment. */
-  answers(node: string): Promise<boolean>;
   /** Absent: shards are handed over without a copy. */
   following?: Following;
   log: Logger;
@@ -52,9 +50,8 @@ export interface GivingTerms {
   saves: boolean;
   /** How long its copy may take to come close. */
   followMs: number;
-  /** How long the other node may take to open it, and to claim it before that. */
+  /** How long the other node may take to open it. */
   adoptMs: number;
-  claimMs: number;
   /** No step begins after it. */
   signal: AbortSignal;
   /** Told what is waited for, as the end of a sentence. */
@@ -90,9 +87,9 @@ export class HandOver {
 
   /** Gives a shard that this node holds to another one; resolves when that has it open, or somebody else took it. Throws what its opening there throws. */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
-    const { residency, membership } = this.#options;
+    const { residency, membership, adopt } = this.#options;
     const { ownership } = membership;
-    const { isQuick, saves, followMs, signal, waitsFor } = terms;
+    const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
     const key = shardKey(spec.collectionId, spec.index);
     if (!isQuick) {
       waitsFor('its checkpoint');
@@ -109,36 +106,9 @@ export class HandOver {
       waitsFor('the store, which is to leave it to another node');
       if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
-      await this.#isOpened(spec, to, terms);
+      await adopt(to, spec, adoptMs);
     } finally {
       ownership.stay(key);
-    }
-  }
-
-  /** Resolves when the other node has the shard open; throws what it says, or that it has not even claimed it after a while and does not answer. */
-  async #isOpened(spec: ShardSpec, to: string, { adoptMs, claimMs }: GivingTerms): Promise<void> {
-    const { adopt, answers, membership, following } = this.#options;
-    const timers = following?.timers ?? SYSTEM_TIMERS;
-    const key = shardKey(spec.collectionId, spec.index);
-    let isOver = false;
-    let cancel = (): void => undefined;
-    const isUnresponsive = new Promise<never>((_, reject) => {
-      const look = async (): Promise<void> => {
-        const isUntaken = await membership.ownership.isUntaken(key).catch(() => false);
-        // One that answers opens others first.
-        if (!isUntaken || (await answers(to))) lookLater();
-        else reject(new Error('The node does not answer, and has not claimed the shard.'));
-      };
-      const lookLater = (): void => {
-        if (!isOver) cancel = timers.after(claimMs, () => void look());
-      };
-      lookLater();
-    });
-    try {
-      await Promise.race([adopt(to, spec, adoptMs), isUnresponsive]);
-    } finally {
-      isOver = true;
-      cancel();
     }
   }
 

@@ -6,7 +6,6 @@ import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
 import { silenceMs } from '../../mixins/transport/hearing.ts';
-import { answersCalls } from '../../mixins/transport/lost-calls.ts';
 import type { Peers } from './cluster-member.ts';
 import { ShardNode } from './shard-node.ts';
 
@@ -17,7 +16,6 @@ type Result<A extends keyof ShardsActions> = Promise<Actions[A]['result']>;
 const ADOPT_TIMEOUT_MS = 120_000;
 
 const FOLLOW_TIMEOUT_MS = 5_000;
-const ANSWER_TIMEOUT_MS = 2_000;
 
 function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
   return {
@@ -27,7 +25,6 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
     async adopt(nodeID, shard, maxMs = ADOPT_TIMEOUT_MS) {
       await call(broker, 'shards.adopt', { shard }, { nodeID, timeout: Math.round(maxMs) });
     },
-    answers: (nodeID) => answersCalls(broker, nodeID, ANSWER_TIMEOUT_MS),
     // Told to a node that has gone away every call would be a warning.
     isThere: (nodeID) =>
       broker.registry.actions.get('shards.follow')?.getEndpointByNodeID(nodeID)?.isAvailable === true,

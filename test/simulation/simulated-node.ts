@@ -129,7 +129,6 @@ export class SimulatedNode {
       membership: this.#membership as unknown as Membership,
       catalog: store.catalog,
       adopt,
-      answers: async (to) => isThere(to),
       following: { follow, clock: time, timers: time },
       log: LOG,
     });

@@ -112,7 +112,6 @@ export async function shardCluster(
         process: await identityOf(child),
         silenceMs: () => 0,
         adopt: async (to: string, shard: ShardSpec) => up(to).adopt(shard),
-        answers: async (to: string) => members.get(to)?.isUp ?? false,
         isThere: (to: string) => members.get(to)?.isUp ?? false,
         offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => up(to).offered(arrival),
         follow: async (to: string, shard: ShardSpec, seq: number) => up(to).follow(shard, seq),

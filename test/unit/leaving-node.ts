@@ -24,10 +24,6 @@ export interface LeavingTerms {
   adopt?(node: string, index: string): void | Promise<void>;
   /** What the store does with a release. */
   release?(index: string): void | Promise<void>;
-  /** Whether a shard that another node was given is not claimed yet. */
-  isUntaken?(index: string): boolean;
-  /** Whether a node answers that has not claimed what it was given. */
-  answers?(node: string): boolean;
   /** What each takes in memory. */
   bytes?: number;
   /** How long a checkpoint takes. */
@@ -42,8 +38,6 @@ export function leavingNode({
   follow = (_node, seq) => seq,
   adopt = () => undefined,
   release = () => undefined,
-  isUntaken = () => true,
-  answers = () => false,
   bytes = 1_000,
   saveMs = 0,
 }: LeavingTerms) {
@@ -80,7 +74,6 @@ export function leavingNode({
     ownership: {
       resting: () => [],
       leave: () => undefined,
-      isUntaken: async (key: string) => isUntaken(indexOf(key)),
       stay: () => undefined,
       giveBack: async (key: string, to?: { node: string }) => {
         await release(indexOf(key));
@@ -102,7 +95,6 @@ export function leavingNode({
       await Promise.race([adopt(node, String(index)), late]);
       done.push(`opened ${index} at ${node}`);
     },
-    answers: async (node: string) => answers(node),
     following: {
       follow: async (node: string, _spec: ShardSpec, seq: number) => {
         await time.delay(5);

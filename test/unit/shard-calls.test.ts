@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { ServiceBroker } from 'moleculer';
+import { Errors, ServiceBroker } from 'moleculer';
 import pino from 'pino';
 import { call } from '../../lib/actions/call.ts';
 import { readConfig } from '../../lib/config.ts';
@@ -11,6 +12,7 @@ import { shardSpec } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { ShardCalls } from '../../mixins/shard-router/shard-calls.ts';
+import { NodeUnresponsive } from '../../mixins/shard-router/unresponsive-nodes.ts';
 import shards from '../../services/shards/shards.service.ts';
 import { ACCOUNT, batchOf } from '../support/shard-fixture.ts';
 
@@ -94,4 +96,29 @@ test.each([0, 1])('an eventual read opens a shard that nobody holds (replicas: %
   };
   const found = await call(broker(), 'shards.query', { ...read, query }, options);
   expect(found.items.map(({ id }) => id).sort()).toEqual(ids);
+});
+
+/** What becomes of `shards.adopt` at another node, which takes `openMs` to open a shard. */
+async function adopting(answersQuestions: boolean, openMs: number): Promise<unknown> {
+  const endpoint = { id: 'heir', isAvailable: true, node: { metadata: {} } };
+  const broker = {
+    nodeID: 'a',
+    registry: { actions: { get: () => ({ endpoints: [endpoint] }) } },
+    async call() {
+      if (!answersQuestions) throw new Errors.RequestTimeoutError({ action: 'asked', nodeID: 'heir' });
+      return {};
+    },
+  };
+  const { middleware } = new ShardCalls({ get: async () => null }) as unknown as {
+    middleware: { created(it: unknown): void; stopped(): void; call(next: unknown): (...call: unknown[]) => unknown };
+  };
+  middleware.created(broker);
+  endings.push(() => middleware.stopped());
+  const next = () => delay(openMs, 'opened', { ref: false });
+  return middleware.call(next)('shards.adopt', { shard: {} }, { nodeID: 'heir' });
+}
+
+test('a node that is given a shard is waited for while it answers questions, and no longer', async () => {
+  expect(await adopting(true, 2_000)).toBe('opened');
+  await expect(adopting(false, 60_000)).rejects.toBeInstanceOf(NodeUnresponsive);
 });

@@ -70,24 +70,18 @@ test('a node that answers nothing is unresponsive within 1.5 s, for all that wai
   expect(world.asked).toBe(asked);
 });
 
-test('a node that is gone is not asked for ever', async () => {
+test.each([
+  ['a node that is gone is not asked for ever', 'gone'],
+  ['once stopped it asks nobody', 'stopped'],
+] as const)('%s', async (_, why) => {
   const { time, world, unresponsive } = nodes();
   const waiting = outcomeOf(unresponsive.answerFrom('a', new Promise(() => undefined)));
   await time.run(1_500);
   expect(await waiting).toBeInstanceOf(NodeUnresponsive);
-  world.gone.add('a');
+  if (why === 'gone') world.gone.add('a');
+  else unresponsive.stop();
   await time.run(4_000);
   expect(unresponsive.isUnresponsive('a')).toBe(false);
-  const { asked } = world;
-  await time.run(60_000);
-  expect(world.asked).toBe(asked);
-});
-
-test('once stopped it asks nobody', async () => {
-  const { time, world, unresponsive } = nodes();
-  void outcomeOf(unresponsive.answerFrom('a', new Promise(() => undefined)));
-  await time.run(1_500);
-  unresponsive.stop();
   const { asked } = world;
   await time.run(60_000);
   expect(world.asked).toBe(asked);

@@ -1,6 +1,8 @@
 /**
- * A client of a store, which has one for its leases and one for everything else. Every write is acknowledged by a majority and journaled, every read sees only what
- * a majority has, from the primary. The driver retries nothing: a write whose outcome is unknown is for its caller to look after, who knows what it meant.
+ * A client of a store, which has one for its leases and one for everything else. Every write is
+ * acknowledged by a majority and journaled, every read sees only what a majority has, from the
+ * primary. The driver retries nothing: a write whose outcome is unknown is for its caller to look
+ * after, who knows what it meant.
  *
  * Every call ends: choosing a server, connecting, waiting for a connection and waiting for an answer are bounded each by `callTimeoutMs`. So calls are kept
  * small; what touches many documents goes in slices.

@@ -20,8 +20,9 @@ import { MongoUsage } from './usage.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
 /**
- * Leases have connections of their own: a node whose renewal waits behind its reads and writes loses
- * what it holds, opens it again, and is busier still. A renewal that takes longer than this is of no use.
+ * Leases have connections of their own: a node whose renewal waits behind its reads and writes
+ * loses what it holds, opens it again, and is busier still. A renewal that takes longer than this
+ * is of no use.
  */
 const LEASE_CALL_TIMEOUT_MS = 5_000;
 const LEASE_CONNECTIONS = 4;

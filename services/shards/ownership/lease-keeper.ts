@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../lib/store/owners.ts';
-import type { Timers } from '../../../lib/timers.ts';
+import { endedWithin, type Timers } from '../../../lib/timers.ts';
 import { LEASE_MS, RENEW_AGAIN_MS, RENEW_EVERY_MS } from './lease-terms.ts';
 
 export interface LeaseKeeperOptions {
@@ -40,7 +40,7 @@ export class LeaseKeeper {
   #draining = false;
   #stopped = false;
   #beginning: Promise<void> | null = null;
-  /** Leases of this node that are over and may still be in the store, where they keep others from what was held under them. */
+  /** Leases of this node that are over; while they are in the store others wait for what was held under them. */
   readonly #over = new Set<string>();
   #cancel: () => void = () => {};
 
@@ -56,15 +56,8 @@ export class LeaseKeeper {
 
   /** The same, after a lease that is being taken was, or `maxMs` have gone by. */
   async holderWithin(maxMs: number): Promise<Holder | null> {
-    if (this.holder !== null || this.#beginning === null) return this.holder;
-    await new Promise<void>((resolve) => {
-      const cancel = this.#options.timers.after(maxMs, resolve);
-      const ended = (): void => {
-        cancel();
-        resolve();
-      };
-      this.#beginning!.then(ended, ended);
-    });
+    if (this.holder === null && this.#beginning !== null)
+      await endedWithin(this.#options.timers, this.#beginning, maxMs);
     return this.holder;
   }
 

@@ -4,8 +4,10 @@ export const RENEW_EVERY_MS = 2_000;
 /** After a renewal that failed. */
 export const RENEW_AGAIN_MS = 500;
 /**
- * For so long callers of a node wait for the lease that it is taking. After an outage of the store all nodes take theirs within a moment of each other, and whoever is
- * first would be left with everything that nobody holds. The store has answered such a caller just before, so that the lease is on its way.
+ * For so long callers of a node wait for the lease that it is taking. After an outage of the store
+ * all nodes take theirs within a moment of each other, and whoever is first would be left with
+ * everything that nobody holds. The store has answered such a caller just before, so that the lease
+ * is on its way.
  */
 export const LEASE_WAIT_MS = 1_000;
 /** A node that hears nothing for so long may be cut off from the others: each sends a heartbeat every 2 s. */

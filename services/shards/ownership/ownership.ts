@@ -145,12 +145,6 @@ export class Ownership implements Claims {
     return true;
   }
 
-  /** Whether the shard was left to somebody who has yet to claim it. Throws StoreError. */
-  async isUntaken(shard: ShardKey): Promise<boolean> {
-    const epoch = this.#given.get(shard);
-    return epoch !== undefined && (await this.#options.owners.get(shard))?.epoch === epoch;
-  }
-
   /** The collection is no more, and nothing of it in memory. */
   forget(collectionId: string): void {
     for (const shards of [this.#resting, this.#given])
