@@ -14,17 +14,16 @@ export interface QueryBlock {
   granted: number;
 }
 
-/** Which batch of queries was the last that a counter counted. */
+/** Which batch of queries was the last that a counter gave back. */
 export interface BatchMark {
-  /** UUID of the process that counts. */
+  /** UUID of the process. */
   counter: string;
   /** Grows from batch to batch of one counter, from 1. */
   number: number;
 }
 
-/** Queries that are counted together. */
+/** Queries that are given back together. */
 export interface QueryBatch extends BatchMark {
-  /** Negative when they are taken off again. */
   count: number;
 }
 
@@ -68,23 +67,25 @@ export interface UsageStore {
   /** Includes every committed log entry exactly once. */
   read(accountId: string, month: string): Promise<UsageRow>;
   /**
-   * Counts a batch, whatever the limit, never below 0, and marks its counter with its number. Atomic. Does nothing where that mark is as high already, so that it can be
-   * repeated after an unknown outcome.
+   * Takes a batch of queries off, never below 0, and marks its counter with its number. Atomic. Does
+   * nothing where that mark is as high already, so that it can be repeated after an unknown outcome,
+   * nor where the month has no queries.
    */
-  countQueries(accountId: string, month: string, batch: QueryBatch): Promise<void>;
+  returnQueries(accountId: string, month: string, batch: QueryBatch): Promise<void>;
   /** Takes the counter's mark off if it is this one. */
   forgetBatch(accountId: string, month: string, mark: BatchMark): Promise<void>;
   readQueries(accountId: string, month: string): Promise<QueriesTaken>;
   /**
-   * Takes min(count, limit - taken) queries as an open block and returns how many; 0 opens none. Atomic. Asked again with the id of a block that is open, it returns
-   * what that was granted, so that it can be repeated after an unknown outcome.
+   * Takes min(count, limit - taken) queries as an open block and returns how many; 0 opens none.
+   * `limit` null: `count`. Atomic. Asked again with the id of a block that is open, it returns what
+   * that was granted, so that it can be repeated after an unknown outcome.
    */
   openBlock(
     accountId: string,
     month: string,
     block: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
-    limit: number,
+    limit: number | null,
   ): Promise<number>;
   /** Ends a block and takes off what of it was not `used`. Of several calls one counts; false when it was not open. */
   closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;

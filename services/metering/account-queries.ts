@@ -3,23 +3,23 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
 import type { Allowance } from './allowance.ts';
+import type { ReturnedQueries } from './returned-queries.ts';
 import { Sightings } from './sightings.ts';
-import type { UnwrittenQueries } from './unwritten-queries.ts';
 
 /** Queries taken beforehand. */
 export interface Block {
   id: string;
   /** A block belongs to its month: what is left of it is worth nothing in the next one. */
   month: string;
-  /** The limit it was granted under. */
-  limit: number;
+  /** The limit it was granted under; null for none. */
+  limit: number | null;
   granted: number;
   used: number;
 }
 
 /** A query that waits for a block. */
 export interface QueryWaiter {
-  allowance: Allowance & { limits: { queries: number } };
+  allowance: Allowance;
   resolve(taken: { month: string }): void;
   reject(error: unknown): void;
 }
@@ -29,7 +29,7 @@ export interface AccountQueries {
   block: Block | null;
   /** Blocks that the store is still to close. */
   closing: Map<string, Pick<Block, 'id' | 'month' | 'used'>>;
-  unwritten: UnwrittenQueries;
+  returned: ReturnedQueries;
   waiting: QueryWaiter[];
   refilling: boolean;
   /** Open blocks of others that were found where nothing was left. */
@@ -41,14 +41,13 @@ export interface AccountQueries {
   /** Taken since the last tick, and in the second before it. */
   taken: number;
   takenBefore: number;
-  isLimited: boolean;
 }
 
-export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, unwritten: UnwrittenQueries): AccountQueries {
+export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, returned: ReturnedQueries): AccountQueries {
   return {
     block: null,
     closing: new Map(),
-    unwritten,
+    returned,
     waiting: [],
     refilling: false,
     foreign: new Sightings(() => clock.monotonicMs()),
@@ -57,13 +56,24 @@ export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, unwritten: 
     lastTakenMs: clock.monotonicMs(),
     taken: 0,
     takenBefore: 0,
-    isLimited: false,
   };
 }
 
-/** As many more as were taken lately, and of what is left a sixteenth, so that many instances near a limit do not hold back from each other what one needs. */
-export function spare({ taken, takenBefore }: AccountQueries, remaining: number): number {
-  return Math.max(0, Math.min(INTERNAL_LIMITS.queryBlockMax, taken + takenBefore, Math.floor(remaining / 16)));
+/**
+ * How many to take beforehand: as many as were taken lately, and of what `remaining` says is left (null: no limit) a
+ * sixteenth, so that many instances near a limit do not hold back from each other what one needs.
+ */
+export function spare({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
+  const lately = taken + takenBefore;
+  if (remaining === null) return Math.min(INTERNAL_LIMITS.queryBlockUnlimitedMax, lately);
+  return Math.max(0, Math.min(INTERNAL_LIMITS.queryBlockMax, lately, Math.floor(remaining / 16)));
+}
+
+/** Whether nothing was taken for as long as a block, if there is one, may lie idle. */
+export function isIdle({ block, lastTakenMs }: AccountQueries, nowMs: number): boolean {
+  const { queryBlockIdleMaxMs, queryBlockUnlimitedIdleMaxMs } = INTERNAL_LIMITS;
+  const idleMaxMs = block !== null && block.limit === null ? queryBlockUnlimitedIdleMaxMs : queryBlockIdleMaxMs;
+  return nowMs - lastTakenMs >= idleMaxMs;
 }
 
 /** Whether all that was found has been called back already, in vain. */

@@ -1,25 +1,31 @@
 /**
  * Counts queries, exactly, without a store write per query, with any number of instances.
  *
- * Without a limit they are counted in memory (`unwritten`) and written every second and on `close`, each exactly once whatever becomes of the
- * store's answers; a crash forgets at most that second.
- * With a limit they are drawn from a *block* that was taken from the store beforehand, by a conditional increment that never passes the limit: as many as were
- * asked for just before, at most `queryBlockMax`, none beyond what is asked for when little is left. The store knows which blocks are open, and at which node. A
- * block that is not used goes back after two seconds, at the end of its month, when the limit changes, on `close`, and when another instance asks for it.
+ * Queries are drawn from a *block* that was taken from the store beforehand, by a conditional
+ * increment that never passes the plan's limit: as many as were asked for just before, at most
+ * `queryBlockMax`, and fewer when little is left. The store knows which blocks are open, and at
+ * which node. A block that is not used goes back after two seconds, at the end of its month, when
+ * the limit changes, on `close`, and when another instance asks for it. Where the plan has no limit
+ * a block is larger and may lie idle for a minute: nobody is waiting for what it holds.
  *
- * Nothing is refused early: a query is refused only when the store has nothing left and no block is open anywhere. If one is, its node is asked to give it back
- * (`recall`) and the store is asked again. All store operations of an account run one after another (`tail`); recalls run between them, so that two instances
- * that recall each other do not wait for each other.
+ * Nothing is refused early: a query is refused only when the store has nothing left and no block is
+ * open anywhere. If one is, its node is asked to give it back (`recall`) and the store is asked
+ * again. All store operations of an account run one after another (`tail`); recalls run between
+ * them, so that two instances that recall each other do not wait for each other.
  *
- * A report counts what is used of open blocks, not the blocks: the others say what they have used, and write what is unwritten, before the store is read. A block that
- * was opened after that, and so while the report was made, counts as not used yet; one that is older and of which nobody speaks (its node is gone, or does not answer)
- * counts as used, and the report says by how much that may be too many.
+ * A report counts what is used of open blocks, not the blocks: the others say what they have used
+ * before the store is read. A block that was opened after that, and so while the report was made,
+ * counts as not used yet; one that is older and of which nobody speaks (its node is gone, or does
+ * not answer) counts as used, and the report says by how much that may be too many.
  *
- * Failure: how many queries of a block a dead process used stands in its journal (see use-journal.ts), on its own disk: what it did not use goes back at once where
- * another process uses the same folder, else when its node starts again. While a block is open whose node does not answer, queries that find nothing else are told
- * to try again (UNAVAILABLE), for `queryBlockLostAfterMs` (10 s); after that the block counts as used until its journal is found: for good when its disk is lost. So
- * a limit is never passed, and a crash costs an account at most the block. An instance that is cut off from the others but not from the store
- * gives back by itself; one that is cut off from the store can only use up what it has.
+ * Failure: how many queries of a block a dead process used stands in its journal (see
+ * use-journal.ts), on its own disk: what it did not use goes back at once where another process
+ * uses the same folder, else when its node starts again. While a block is open whose node does not
+ * answer, queries that find nothing else are told to try again (UNAVAILABLE), for
+ * `queryBlockLostAfterMs` (10 s); after that the block counts as used until its journal is found:
+ * for good when its disk is lost. So a limit is never passed, and a crash costs an account at most
+ * the block. An instance that is cut off from the others but not from the store gives back by
+ * itself; one that is cut off from the store can only use up what it has.
  */
 import { randomUUID } from 'node:crypto';
 import type { BlockUse } from '../../lib/actions/metering.ts';
@@ -34,6 +40,7 @@ import {
   dissolve,
   inUse,
   isAsked,
+  isIdle,
   newAccountQueries,
   type QueryWaiter,
   spare,
@@ -42,7 +49,7 @@ import {
 import type { Allowance } from './allowance.ts';
 import type { BlockUses } from './block-uses.ts';
 import { planLimitReached } from './refusal.ts';
-import { type BatchNumbers, UnwrittenQueries } from './unwritten-queries.ts';
+import { type BatchNumbers, ReturnedQueries } from './returned-queries.ts';
 
 export interface QueryQuotaOptions {
   usage: UsageStore;
@@ -52,7 +59,7 @@ export interface QueryQuotaOptions {
   uses: BlockUses;
   /** Has those of the nodes that can be reached give back what they hold of the account; never rejects. */
   recall(accountId: string, nodes: readonly string[]): Promise<void>;
-  /** Has all others write what is unwritten of the account and say what they have used of their blocks, as far as they can be reached; never rejects. */
+  /** What all others have used of their blocks, as far as they can be reached; never rejects. */
   usesElsewhere(accountId: string): Promise<BlockUse[]>;
 }
 
@@ -79,16 +86,11 @@ export class QueryQuota {
     const { queries } = allowance.limits;
     account.lastTakenMs = this.#options.clock.monotonicMs();
     account.taken++;
-    account.isLimited = queries !== null;
     if (this.#draw(account, month, queries)) return { month };
-    if (queries === null) {
-      account.unwritten.add(month, 1);
-      return { month };
-    }
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
       throw unavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
-      account.waiting.push({ allowance: { ...allowance, limits: { ...allowance.limits, queries } }, resolve, reject });
+      account.waiting.push({ allowance, resolve, reject });
       void this.#refill(accountId, account);
     });
   }
@@ -102,9 +104,9 @@ export class QueryQuota {
       this.#options.uses.note(block.id, block.used);
       return;
     }
-    account.unwritten.add(month, -1);
+    account.returned.add(month, 1);
     // Others may need it, who cannot know of it before it is in the store.
-    if (this.#closed || account.isLimited) await this.#writeOut(accountId, account);
+    await this.#writeOut(accountId, account);
   }
 
   /**
@@ -117,19 +119,22 @@ export class QueryQuota {
     const before = await usage.readQueries(accountId, month);
     const uses = await this.#options.usesElsewhere(accountId);
     const account = this.#account(accountId);
+    // Of a process that died on this machine a moment ago the journal says what it had used.
+    if (inUse(before.blocks, before.blocks, [...uses, ...usesOf(account)]).uncertain > 0)
+      await this.#options.uses.adopt();
     return this.#inTurn(account, async () => {
       // Whether a block or a batch of which the answer was lost is in the store's number, nobody knows before.
       await this.#closeBlocks(accountId, account);
-      await account.unwritten.settle();
+      await account.returned.settle();
       const stored = await usage.read(accountId, month);
       const taken = await usage.readQueries(accountId, month);
       const open = inUse(taken.blocks, before.blocks, [...uses, ...usesOf(account)]);
-      const queries = Math.max(0, taken.queries - open.unused + account.unwritten.in(month));
+      const queries = Math.max(0, taken.queries - open.unused - account.returned.in(month));
       return { month, row: { ...stored, queries }, uncertain: Math.min(queries, open.uncertain) };
     });
   }
 
-  /** For the report of another instance: writes what is unwritten, and says what is used of the blocks that the store may have open. */
+  /** For the report of another instance: what is used of the blocks that the store may have open. */
   async uses(accountId: string): Promise<BlockUse[]> {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return [];
@@ -137,23 +142,23 @@ export class QueryQuota {
     return usesOf(account);
   }
 
-  /** Gives back what was taken beforehand and writes what is unwritten. */
+  /** Gives back what was taken beforehand. */
   async yield(accountId: string): Promise<void> {
     const account = this.#accounts.get(accountId);
     if (account !== undefined) await this.#writeOut(accountId, account, true);
   }
 
-  /** Writes what is unwritten and returns blocks that are idle or of a past month. To be called once a second. */
+  /** Returns blocks that are idle or of a past month. To be called once a second. */
   async tick(): Promise<void> {
     if (!this.#options.uses.isCurrent) this.renewUses();
     const month = this.#month();
-    const idleSinceMs = this.#options.clock.monotonicMs() - INTERNAL_LIMITS.queryBlockIdleMaxMs;
-    const forgetBeforeMs = this.#options.clock.monotonicMs() - INTERNAL_LIMITS.meteringMemoryMaxMs;
+    const nowMs = this.#options.clock.monotonicMs();
+    const forgetBeforeMs = nowMs - INTERNAL_LIMITS.meteringMemoryMaxMs;
     const written = await Promise.allSettled(
       [...this.#accounts].map(async ([accountId, account]) => {
         account.takenBefore = account.taken;
         account.taken = 0;
-        const idle = account.lastTakenMs <= idleSinceMs;
+        const idle = isIdle(account, nowMs);
         if (idle || account.block?.month !== month) dissolve(account);
         if (!isWritten(account)) await this.#writeOut(accountId, account);
         const unused = account.block === null && isWritten(account);
@@ -161,7 +166,7 @@ export class QueryQuota {
         const isForgettable = account.foreign.size === 0 || account.lastTakenMs <= forgetBeforeMs;
         if (!idle || !unused || account.waiting.length + account.operations > 0) return;
         if (isForgettable) this.#accounts.delete(accountId);
-        await this.#inTurn(account, () => account.unwritten.unmark());
+        await this.#inTurn(account, () => account.returned.unmark());
       }),
     );
     rethrowFirst(written);
@@ -180,16 +185,16 @@ export class QueryQuota {
     dissolve(account);
     for (const id of account.closing.keys()) this.#options.uses.end(id);
     account.closing.clear();
-    account.unwritten.clear();
+    account.returned.clear();
   }
 
-  /** Refuses further queries, writes what is unwritten and returns all blocks. */
+  /** Refuses further queries and returns all blocks. */
   async close(): Promise<void> {
     this.#closed = true;
     const written = await Promise.allSettled(
       [...this.#accounts].map(async ([accountId, account]) => {
         await this.#writeOut(accountId, account, true);
-        await this.#inTurn(account, () => account.unwritten.unmark());
+        await this.#inTurn(account, () => account.returned.unmark());
       }),
     );
     rethrowFirst(written);
@@ -203,8 +208,8 @@ export class QueryQuota {
   #account(accountId: string): AccountQueries {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      const unwritten = new UnwrittenQueries(this.#options.usage, accountId, this.#numbers);
-      account = newAccountQueries(this.#options.clock, unwritten);
+      const returned = new ReturnedQueries(this.#options.usage, accountId, this.#numbers);
+      account = newAccountQueries(this.#options.clock, returned);
       this.#accounts.set(accountId, account);
     }
     return account;
@@ -251,7 +256,7 @@ export class QueryQuota {
 
   async #write(accountId: string, account: AccountQueries): Promise<void> {
     await this.#closeBlocks(accountId, account);
-    await account.unwritten.write();
+    await account.returned.write();
   }
 
   async #refill(accountId: string, account: AccountQueries): Promise<void> {
@@ -277,11 +282,11 @@ export class QueryQuota {
   }
 
   /**
-   * Takes queries from the store for those who wait, and a block for those to come; refuses those for whom nothing is left. Where others may hold some, returns their
-   * blocks, and decides nothing.
+   * Takes queries from the store for those who wait, and a block for those to come; refuses those
+   * for whom nothing is left. Where others may hold some, returns their blocks, and decides nothing.
    */
   async #takeBlock(accountId: string, account: AccountQueries): Promise<QueryBlock[]> {
-    const { usage, clock, node, uses } = this.#options;
+    const { usage, clock, uses } = this.#options;
     const first = account.waiting[0];
     if (first === undefined) return [];
     const limit = first.allowance.limits.queries;
@@ -289,43 +294,59 @@ export class QueryQuota {
     dissolve(account);
     await this.#write(accountId, account);
     const askedAtMs = clock.monotonicMs();
-    const stored = await usage.readQueries(accountId, month);
-    const asking = account.waiting.length;
-    if (stored.queries < limit && uses.isCurrent) {
-      const block = { id: randomUUID(), month, limit, used: 0 };
-      uses.begin({ accountId, month, id: block.id });
-      const wanted = asking + spare(account, limit - stored.queries - asking);
-      // Should its opening fail, whatever the store made of it is closed.
-      account.closing.set(block.id, block);
-      const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
-      account.closing.delete(block.id);
-      account.block = { ...block, granted };
-      let waiter = account.waiting[0];
-      for (; waiter && this.#draw(account, month, waiter.allowance.limits.queries); waiter = account.waiting[0]) {
-        account.waiting.shift();
-        waiter.resolve({ month });
-      }
-      return [];
-    }
+    const stored = limit === null ? null : await usage.readQueries(accountId, month);
     if (!uses.isCurrent) {
       this.renewUses();
       return [];
     }
+    if (limit === null || stored === null || stored.queries < limit) {
+      await this.#serve(accountId, account, { month, limit, taken: stored?.queries ?? 0 });
+      return [];
+    }
+    const asking = account.waiting.length;
     account.foreign.observe(stored.blocks.map(({ id }) => [id, 0] as const));
     const open = stored.blocks.filter(
       ({ id }) => account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs,
     );
     // One that came meanwhile asks the store itself, and so do all when something of ours is still to go back.
-    if (open.length > 0 || account.unwritten.in(month) < 0) return open;
-    // A plan that was changed meanwhile gives those who came after it another limit: they are decided by the next turn.
-    const isOver = ({ allowance }: QueryWaiter): boolean => allowance.limits.queries <= stored.queries;
-    const decided = account.waiting.splice(0, asking);
-    account.waiting.unshift(...decided.filter((waiter) => !isOver(waiter)));
-    for (const { allowance, reject } of decided.filter(isOver)) {
-      const used = { limit: 'queries', used: stored.queries, requested: 1 } as const;
-      reject(planLimitReached(used, allowance, clock, this.#options.pricingUrl));
-    }
+    if (open.length > 0 || account.returned.in(month) > 0) return open;
+    this.#refuse(account.waiting.splice(0, asking), stored.queries, account);
     return [];
+  }
+
+  /** Opens a block of which `taken` queries were taken when it was read, and serves who waits. */
+  async #serve(
+    accountId: string,
+    account: AccountQueries,
+    { month, limit, taken }: { month: string; limit: number | null; taken: number },
+  ): Promise<void> {
+    const { node, uses } = this.#options;
+    const block = { id: randomUUID(), month, limit, used: 0 };
+    uses.begin({ accountId, month, id: block.id });
+    const asking = account.waiting.length;
+    const wanted = asking + spare(account, limit === null ? null : limit - taken - asking);
+    // Should its opening fail, whatever the store made of it is closed.
+    account.closing.set(block.id, block);
+    const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
+    account.closing.delete(block.id);
+    account.block = { ...block, granted };
+    let waiter = account.waiting[0];
+    for (; waiter && this.#draw(account, month, waiter.allowance.limits.queries); waiter = account.waiting[0]) {
+      account.waiting.shift();
+      waiter.resolve({ month });
+    }
+  }
+
+  /**
+   * Refuses those whose plan has no query left. A plan that was changed meanwhile gives those who
+   * came after it another limit: they wait on, and the next turn decides.
+   */
+  #refuse(decided: QueryWaiter[], used: number, account: AccountQueries): void {
+    const { clock, pricingUrl } = this.#options;
+    const isOver = ({ allowance }: QueryWaiter): boolean => (allowance.limits.queries ?? Infinity) <= used;
+    account.waiting.unshift(...decided.filter((waiter) => !isOver(waiter)));
+    for (const { allowance, reject } of decided.filter(isOver))
+      reject(planLimitReached({ limit: 'queries', used, requested: 1 }, allowance, clock, pricingUrl));
   }
 
   async #open(...ask: Parameters<UsageStore['openBlock']>): Promise<number> {
@@ -344,8 +365,8 @@ export class QueryQuota {
 }
 
 /** Whether the store knows all that there is to know. */
-function isWritten({ unwritten, closing }: AccountQueries): boolean {
-  return unwritten.isEmpty && closing.size === 0;
+function isWritten({ returned, closing }: AccountQueries): boolean {
+  return returned.isEmpty && closing.size === 0;
 }
 
 function rethrowFirst(outcomes: PromiseSettledResult<unknown>[]): void {

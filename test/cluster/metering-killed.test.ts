@@ -5,9 +5,13 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import { monthOf } from '../../lib/month.ts';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { BlockUses } from '../../services/metering/block-uses.ts';
+import { QueryQuota } from '../../services/metering/query-quota.ts';
 import { seed } from '../support/seed.ts';
 
 const LIMIT = 3_000;
@@ -27,9 +31,9 @@ afterEach(async () => {
 });
 
 /** Runs a process that takes queries until it has taken `count`, kills it then; gives what it said. */
-async function takeUntilKilled(count: number): Promise<string[]> {
+async function takeUntilKilled(count: number, limit?: number): Promise<string[]> {
   const program = join(import.meta.dirname, 'query-taker.ts');
-  const taker = spawn(process.execPath, [program, folder, accountId, String(LIMIT)], {
+  const taker = spawn(process.execPath, [program, folder, accountId, ...(limit === undefined ? [] : [String(limit)])], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let said = '';
@@ -41,21 +45,50 @@ async function takeUntilKilled(count: number): Promise<string[]> {
   return said.split('\n').slice(0, -1);
 }
 
+const countOf = (kill: number): number => 100 + ((seed >>> (4 * kill)) % 400);
+const answered = (lines: string[]): number => lines.filter((line) => line === 'taken').length;
+
 test('processes that are killed give back exactly what they did not use, to the next one', async () => {
   let taken = 0;
   for (let kill = 0; kill < KILLS; kill++) {
-    taken += (await takeUntilKilled(100 + ((seed >>> (4 * kill)) % 400))).filter((line) => line === 'taken').length;
+    taken += answered(await takeUntilKilled(countOf(kill), LIMIT));
     const { queries, blocks } = await store.usage.readQueries(accountId, monthOf(Date.now()));
     expect(queries).toBeGreaterThanOrEqual(taken);
     // It died with a block in hand, and was the first to give back what those before it left.
     expect(blocks.length).toBeLessThanOrEqual(1);
   }
-  const last = await takeUntilKilled(LIMIT);
-  taken += last.filter((line) => line === 'taken').length;
+  const last = await takeUntilKilled(LIMIT, LIMIT);
+  taken += answered(last);
   expect(last.at(-1)).toBe('PLAN_LIMIT_REACHED');
   expect(await store.usage.readQueries(accountId, monthOf(Date.now()))).toEqual({ queries: LIMIT, blocks: [] });
   // Each of the killed may have counted one that it had no time to say.
   expect(taken).toBeLessThanOrEqual(LIMIT);
   expect(taken).toBeGreaterThanOrEqual(LIMIT - KILLS);
   expect((await readdir(join(folder, 'uses'))).length).toBeLessThanOrEqual(1);
+});
+
+test('without a limit a report that comes right after a kill counts what the dead process had answered', async () => {
+  const { usage } = store;
+  const log = pino({ level: 'silent' });
+  const uses = new BlockUses({ folder: join(folder, 'uses'), usage, clock: SYSTEM_CLOCK, log });
+  await uses.start();
+  const quota = new QueryQuota({
+    usage,
+    uses,
+    clock: SYSTEM_CLOCK,
+    pricingUrl: '',
+    node: 'reporter',
+    recall: async () => {},
+    usesElsewhere: async () => [],
+  });
+  let taken = 0;
+  for (let kill = 1; kill <= KILLS; kill++) {
+    taken += answered(await takeUntilKilled(countOf(kill)));
+    const { row, uncertain } = await quota.read(accountId);
+    expect(uncertain).toBe(0);
+    expect(row.queries).toBeGreaterThanOrEqual(taken);
+    // It may have counted one that it had no time to say.
+    expect(row.queries).toBeLessThanOrEqual(taken + kill);
+  }
+  uses.close();
 });

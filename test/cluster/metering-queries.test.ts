@@ -253,3 +253,19 @@ test('without a limit every query of every node is in the report at once', async
   for (const node of nodes) await takeMany(node, 7);
   for (const node of nodes) expect(await used(node)).toBe(21);
 });
+
+test('what a dead node counted without a limit is uncertain until its journal is found, and exact from then on', async () => {
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'enterprise' });
+  clock.advance(501);
+  await takeMany(nodes[0], 100);
+  await takeMany(nodes[1], 7);
+  const [{ granted }] = (await inStore()).blocks.filter(({ node }) => node === 'a');
+  await nodes[0].kill();
+  const { usage, query_count_uncertainty } = await report(nodes[1]);
+  expect(query_count_uncertainty).toBe(granted);
+  expect(usage.query_count).toBeGreaterThanOrEqual(107);
+  expect(usage.query_count - query_count_uncertainty).toBeLessThanOrEqual(107);
+  clock.advance(7_500);
+  for (const node of nodes.slice(1))
+    expect(await report(node)).toMatchObject({ usage: { query_count: 107 }, query_count_uncertainty: 0 });
+});

@@ -1,5 +1,6 @@
 /**
- * Takes queries of the account argv[3] from the store in argv[2] (limit argv[4]), as a node of a cluster, until it is killed; says `taken` for each one that was answered.
+ * Takes queries of the account argv[3] from the store in argv[2] (limit argv[4], none without it), as a
+ * node of a cluster, until it is killed; says `taken` for each one that was answered.
  */
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
@@ -9,7 +10,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { BlockUses } from '../../services/metering/block-uses.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
 
-const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string];
+const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string | undefined];
 const { usage } = await openSqliteStore(`${folder}/store`);
 const uses = new BlockUses({ folder: `${folder}/uses`, usage, clock: SYSTEM_CLOCK, log: pino({ level: 'silent' }) });
 await uses.start();
@@ -26,7 +27,14 @@ setInterval(() => {
   uses.beat();
   void quota.tick();
 }, 1_000);
-const limits = { queries: Number(limit), writes: null, vectors: null, collections: null, keys: null, anchoring: false };
+const limits = {
+  queries: limit === undefined ? null : Number(limit),
+  writes: null,
+  vectors: null,
+  collections: null,
+  keys: null,
+  anchoring: false,
+};
 
 writeSync(1, 'ready\n');
 for (;;) {

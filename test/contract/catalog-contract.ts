@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoreUnderTest } from './store-contract.ts';
-import { at, collect, newAccount, newBatch, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
+import { at, collect, newAccount, newBlock, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
 
 export function catalogContract(subject: StoreUnderTest): void {
   describe('catalog', () => {
@@ -124,8 +124,8 @@ export function catalogContract(subject: StoreUnderTest): void {
       const kept = newKey({ accountId: young.id });
       await keys.create(key, null);
       await keys.create(kept, null);
-      await usage.countQueries(old.id, '2026-11', newBatch(3));
-      await usage.countQueries(young.id, '2026-11', newBatch(4));
+      await usage.openBlock(old.id, '2026-11', newBlock(), 3, null);
+      await usage.openBlock(young.id, '2026-11', newBlock(), 4, null);
       expect(await catalog.deleteAccount(old.id)).toBe(true);
       expect(await catalog.deleteAccount(old.id)).toBe(false);
       expect(await catalog.getAccount(old.id)).toBeNull();

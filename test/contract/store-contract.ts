@@ -120,7 +120,7 @@ export function storeContract(
           () => store.keys.count('a'),
           () => store.log.append(entry(shard, 1)),
           () => store.log.head(shard),
-          () => store.usage.countQueries('a', '2026-11', newBatch(1)),
+          () => store.usage.returnQueries('a', '2026-11', newBatch(1)),
           () => store.records.scan(shard),
           () => store.records.apply(shard, 0, 1, []),
           () => store.checkpoints.stage(shard),

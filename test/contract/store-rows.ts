@@ -4,7 +4,7 @@ import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import type { RecordChange, RecordScan, StoredRecord } from '../../lib/store/records.ts';
-import type { QueryBatch } from '../../lib/store/usage.ts';
+import type { QueryBatch, QueryBlock } from '../../lib/store/usage.ts';
 
 /** Rows and entries for the tests of the storage port; every call makes new ids. */
 
@@ -41,6 +41,11 @@ export function at(seconds: number): string {
 
 export function newAccount(change: Partial<AccountRow> = {}): AccountRow {
   return { id: randomUUID(), name: 'an account', plan: 'free', createdAt: at(0), ...change };
+}
+
+/** A block of queries, of a node whose name takes some quoting. */
+export function newBlock(): Pick<QueryBlock, 'id' | 'node'> {
+  return { id: randomUUID(), node: 'a.node$ of any name' };
 }
 
 /** The first batch of a counter of its own. */

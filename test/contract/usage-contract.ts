@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WriteHolds } from '../../lib/store/usage.ts';
 import type { StoreUnderTest } from './store-contract.ts';
-import { entry, newBatch, newCollection, WEIRD_IDS } from './store-rows.ts';
+import { entry, newBatch, newBlock, newCollection, WEIRD_IDS } from './store-rows.ts';
 
 const MONTH = '2026-11';
 
 export function usageContract(subject: StoreUnderTest): void {
-  const block = () => ({ id: randomUUID(), node: 'a.node$ of any name' });
-
   describe('usage', () => {
     let a: string;
     let b: string;
@@ -47,7 +45,7 @@ export function usageContract(subject: StoreUnderTest): void {
 
     test('blocks never pass the limit and are never refused early', async () => {
       const { usage } = subject.store;
-      const opened = await Promise.all(Array.from({ length: 60 }, () => usage.openBlock(a, MONTH, block(), 4, 150)));
+      const opened = await Promise.all(Array.from({ length: 60 }, () => usage.openBlock(a, MONTH, newBlock(), 4, 150)));
       expect(opened.reduce((sum, count) => sum + count)).toBe(150);
       const { queries, blocks } = await usage.readQueries(a, MONTH);
       expect(queries).toBe(150);
@@ -57,21 +55,21 @@ export function usageContract(subject: StoreUnderTest): void {
 
     test('a block gets what is left, under its own limit and month', async () => {
       const { usage } = subject.store;
-      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(8);
-      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(2);
-      expect(await usage.openBlock(a, MONTH, block(), 8, 10)).toBe(0);
-      expect(await usage.openBlock(a, MONTH, block(), 8, 5)).toBe(0);
-      expect(await usage.openBlock(a, MONTH, block(), 8, 0)).toBe(0);
-      await usage.countQueries(a, MONTH, newBatch(8));
-      expect(await usage.openBlock(a, '2026-12', block(), 8, 10)).toBe(8);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 8, 10)).toBe(8);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 8, 10)).toBe(2);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 8, 10)).toBe(0);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 8, 5)).toBe(0);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 8, 0)).toBe(0);
+      await usage.openBlock(a, MONTH, newBlock(), 8, null);
+      expect(await usage.openBlock(a, '2026-12', newBlock(), 8, 10)).toBe(8);
       expect((await usage.read(a, MONTH)).queries).toBe(18);
-      expect((await usage.readQueries(a, MONTH)).blocks).toHaveLength(2);
+      expect((await usage.readQueries(a, MONTH)).blocks).toHaveLength(3);
       expect(await usage.readQueries(b, MONTH)).toEqual({ queries: 0, blocks: [] });
     });
 
     test('opening a block again grants nothing more', async () => {
       const { usage } = subject.store;
-      const mine = block();
+      const mine = newBlock();
       expect(await usage.openBlock(a, MONTH, mine, 8, 10)).toBe(8);
       const again = await Promise.all([8, 1, 20].map((count) => usage.openBlock(a, MONTH, mine, count, 100)));
       expect(again).toEqual([8, 8, 8]);
@@ -80,7 +78,7 @@ export function usageContract(subject: StoreUnderTest): void {
 
     test('a block is closed once, whoever closes it, and gives back what was not used', async () => {
       const { usage, log } = subject.store;
-      const [mine, other] = [block(), block()];
+      const [mine, other] = [newBlock(), newBlock()];
       await usage.openBlock(a, MONTH, mine, 10, 100);
       await usage.openBlock(a, MONTH, other, 10, 100);
       const tally = { accountId: a, month: MONTH, writes: 3, vectors: 3 };
@@ -119,56 +117,67 @@ export function usageContract(subject: StoreUnderTest): void {
 
     test('gives queries back, never below zero', async () => {
       const { usage } = subject.store;
-      await usage.countQueries(a, MONTH, newBatch(5));
-      await usage.countQueries(a, MONTH, newBatch(-2));
+      await usage.openBlock(a, MONTH, newBlock(), 5, null);
+      await usage.returnQueries(a, MONTH, newBatch(2));
       expect((await usage.read(a, MONTH)).queries).toBe(3);
-      await usage.countQueries(a, MONTH, newBatch(-9));
-      await usage.countQueries(b, MONTH, newBatch(-9));
+      await usage.returnQueries(a, MONTH, newBatch(9));
+      await usage.returnQueries(b, MONTH, newBatch(9));
       expect((await usage.read(a, MONTH)).queries).toBe(0);
       expect((await usage.read(b, MONTH)).queries).toBe(0);
     });
 
-    test('a batch counts once, however often it comes, and an older one of its counter not at all', async () => {
+    test('a batch comes off once, however often it comes, and an older one of its counter not at all', async () => {
       const { usage } = subject.store;
       const counter = randomUUID();
-      const queries = async (): Promise<number> => (await usage.read(a, MONTH)).queries;
+      const queries = async (month = MONTH): Promise<number> => (await usage.read(a, month)).queries;
+      for (const month of [MONTH, '2026-12']) await usage.openBlock(a, month, newBlock(), 20, null);
       const first = { counter, number: 1, count: 5 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries(a, MONTH, first)));
-      expect(await queries()).toBe(5);
-      const less = { counter, number: 7, count: -2 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.countQueries(a, MONTH, less)));
-      expect(await queries()).toBe(3);
-      for (const late of [first, { counter, number: 6, count: -1 }]) await usage.countQueries(a, MONTH, late);
-      expect(await queries()).toBe(3);
-      await usage.countQueries(a, MONTH, newBatch(1));
-      await usage.countQueries(a, '2026-12', first);
-      expect([await queries(), (await usage.read(a, '2026-12')).queries]).toEqual([4, 5]);
+      await Promise.all([1, 2, 3, 4].map(() => usage.returnQueries(a, MONTH, first)));
+      expect(await queries()).toBe(15);
+      const next = { counter, number: 7, count: 2 };
+      await Promise.all([1, 2, 3, 4].map(() => usage.returnQueries(a, MONTH, next)));
+      expect(await queries()).toBe(13);
+      for (const late of [first, { counter, number: 6, count: 1 }]) await usage.returnQueries(a, MONTH, late);
+      expect(await queries()).toBe(13);
+      await usage.returnQueries(a, MONTH, newBatch(1));
+      await usage.returnQueries(a, '2026-12', first);
+      expect([await queries(), await queries('2026-12')]).toEqual([12, 15]);
     });
 
     test("a counter's mark is taken off only if it is the one that is named", async () => {
       const { usage } = subject.store;
       const batch = { counter: randomUUID(), number: 3, count: 2 };
-      await usage.countQueries(a, MONTH, batch);
+      await usage.openBlock(a, MONTH, newBlock(), 10, null);
+      await usage.returnQueries(a, MONTH, batch);
       for (const number of [2, 4]) await usage.forgetBatch(a, MONTH, { ...batch, number });
       await usage.forgetBatch(b, MONTH, batch);
-      await usage.countQueries(a, MONTH, batch);
-      expect((await usage.read(a, MONTH)).queries).toBe(2);
+      await usage.returnQueries(a, MONTH, batch);
+      expect((await usage.read(a, MONTH)).queries).toBe(8);
       await usage.forgetBatch(a, MONTH, batch);
-      await usage.countQueries(a, MONTH, batch);
-      expect((await usage.read(a, MONTH)).queries).toBe(4);
+      await usage.returnQueries(a, MONTH, batch);
+      expect((await usage.read(a, MONTH)).queries).toBe(6);
+    });
+
+    test('a block of a plan without a limit is as large as was asked for, whatever others have taken', async () => {
+      const { usage } = subject.store;
+      const opened = await Promise.all(
+        Array.from({ length: 20 }, () => usage.openBlock(a, MONTH, newBlock(), 9, null)),
+      );
+      expect(opened).toEqual(Array(20).fill(9));
+      expect((await usage.readQueries(a, MONTH)).queries).toBe(180);
     });
 
     test('survives a restart', async () => {
       const { log, usage } = subject.store;
       const tally = { accountId: a, month: MONTH, writes: 4, vectors: 3 };
       await log.append(entry(`${newCollection().id}.0`, 1, { tally }));
-      await usage.countQueries(a, MONTH, newBatch(2));
+      await usage.openBlock(a, MONTH, newBlock(), 2, null);
       expect(await (await subject.reopen()).usage.read(a, MONTH)).toEqual({ writes: 4, queries: 2, vectors: 3 });
     });
 
     test('account ids of any form stay apart', async () => {
       const { usage } = subject.store;
-      for (const [i, id] of WEIRD_IDS.entries()) await usage.countQueries(id, MONTH, newBatch(i + 1));
+      for (const [i, id] of WEIRD_IDS.entries()) await usage.openBlock(id, MONTH, newBlock(), i + 1, null);
       for (const [i, id] of WEIRD_IDS.entries()) expect((await usage.read(id, MONTH)).queries).toBe(i + 1);
     });
   });

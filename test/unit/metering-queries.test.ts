@@ -197,53 +197,41 @@ describe('with a limit', () => {
 describe('without a limit', () => {
   beforeEach(() => setPlan('enterprise'));
 
-  test('every query is in the next report, and in the store soon after', async () => {
-    const { countQueries } = store.usage;
-    let storeWrites = 0;
-    store.usage.countQueries = (...args) => {
-      storeWrites++;
-      return countQueries.apply(store.usage, args);
+  test('every query is in the next report, and the store is written ever less often', async () => {
+    const { openBlock } = store.usage;
+    let opened = 0;
+    store.usage.openBlock = (...args) => {
+      opened++;
+      return openBlock.apply(store.usage, args);
     };
-    for (let i = 1; i <= 20; i++) {
+    for (let i = 1; i <= 100; i++) {
       await take();
       expect(await reported()).toBe(i);
     }
-    await giveBack('2026-11');
-    expect(await reported()).toBe(19);
-    await eventually(async () => (await inStore()) === 19);
-    expect(await reported()).toBe(19);
-    expect(storeWrites).toBeLessThanOrEqual(5);
-    await giveBack('2026-11');
-    expect(await reported()).toBe(18);
-    await eventually(async () => (await inStore()) === 18);
+    store.usage.openBlock = openBlock;
+    expect(opened).toBeLessThanOrEqual(10);
   });
 
-  test('reports stay exact while counts are on their way to the store', async () => {
-    const { countQueries } = store.usage;
-    const gate = Promise.withResolvers<void>();
-    let written = false;
-    store.usage.countQueries = async (...args) => {
-      await countQueries.apply(store.usage, args);
-      written = true;
-      await gate.promise;
-    };
-    for (let i = 0; i < 7; i++) await take();
-    await eventually(() => written);
-    expect(await inStore()).toBe(7);
-    const report = reported();
-    await take();
-    store.usage.countQueries = countQueries;
-    gate.resolve();
-    expect(await report).toBe(8);
-    expect(await reported()).toBe(8);
+  test('a query waits for nothing that another node holds', async () => {
+    await store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'gone' }, 500, null);
+    expect((await takeMany(300)).passed).toBe(300);
   });
 
-  test('a stop writes what is not written yet', async () => {
-    for (let i = 0; i < 5; i++) await take();
+  test('a block goes back when it was idle for a minute, at once on a stop and when the plan gets a limit', async () => {
+    await takeMany(20);
+    clock.advance(59_999);
+    await node.call('metering.queriesUsed', { accountId });
+    expect(await inStore()).toBeGreaterThan(20);
+    clock.advance(1);
+    await eventually(async () => (await inStore()) === 20);
+    await takeMany(20);
     await stop(node);
-    expect(await inStore()).toBe(5);
+    expect(await inStore()).toBe(40);
     node = await start();
-    expect(await reported()).toBe(5);
+    await takeMany(20);
+    await setPlan('free');
+    expect((await takeMany(100)).passed).toBe(40);
+    expect(await reported()).toBe(100);
   });
 
   test('each query counts in the month it was taken in', async () => {
@@ -258,78 +246,98 @@ describe('without a limit', () => {
     expect([await inStore('2026-12'), await inStore('2027-01')]).toEqual([0, 2]);
   });
 
-  test('counts that could not be written are kept', async () => {
-    const { countQueries } = store.usage;
-    let failures = 0;
-    store.usage.countQueries = () => {
-      failures++;
-      return Promise.reject(new StoreError('unavailable', 'out of reach'));
+  test('a store that fails fails the query, and nothing is counted twice or lost', async () => {
+    await takeMany(5);
+    const { openBlock } = store.usage;
+    store.usage.openBlock = async (...args) => {
+      await openBlock.apply(store.usage, args);
+      throw new StoreError('unknown', 'no answer came');
     };
-    for (let i = 0; i < 5; i++) await take();
-    await eventually(() => failures > 0);
-    expect(await reported()).toBe(5);
-    store.usage.countQueries = countQueries;
-    await eventually(async () => (await inStore()) === 5);
+    let passed = 5;
+    const passes = (): Promise<boolean> =>
+      take().then(
+        () => true,
+        () => false,
+      );
+    while (await passes()) passed++;
+    store.usage.openBlock = openBlock;
+    expect(await reported()).toBe(passed);
+    expect((await takeMany(7)).passed).toBe(7);
     await stop(node);
-    expect(await inStore()).toBe(5);
+    expect(await inStore()).toBe(passed + 7);
+  });
+});
+
+describe('given back after its block has closed', () => {
+  beforeEach(async () => {
+    await takeMany(20);
+    await stop(node);
+    node = await start();
   });
 
   test.each([
     ['was', true],
     ['was not', false],
-  ])('after an unknown outcome, where the store %s written, each query is counted once', async (_, isWritten) => {
-    const { countQueries } = store.usage;
+  ])('where the outcome is unknown and the store %s written, each query comes off once', async (_, isWritten) => {
+    const { returnQueries } = store.usage;
     let failures = 0;
-    store.usage.countQueries = async (...args) => {
+    store.usage.returnQueries = async (...args) => {
       failures++;
-      if (isWritten && failures === 1) await countQueries.apply(store.usage, args);
+      if (isWritten && failures === 1) await returnQueries.apply(store.usage, args);
       throw new StoreError('unknown', 'no answer came');
     };
-    for (let i = 0; i < 5; i++) await take();
-    await eventually(() => failures > 0);
+    await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
     await expect(reported()).rejects.toThrow('no answer came');
-    await take();
-    store.usage.countQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
     await expect(reported()).rejects.toThrow('out of reach');
-    store.usage.countQueries = countQueries;
-    expect(await reported()).toBe(6);
-    await take();
+    store.usage.returnQueries = returnQueries;
+    expect(await reported()).toBe(18);
     await giveBack('2026-11');
-    await eventually(async () => (await inStore()) === 6);
-    expect(await reported()).toBe(6);
+    await eventually(async () => (await inStore()) === 17);
     await stop(node);
-    expect(await inStore()).toBe(6);
+    expect(await inStore()).toBe(17);
+  });
+
+  test('what could not be written is kept', async () => {
+    const { returnQueries } = store.usage;
+    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
+    expect(await reported()).toBe(19);
+    store.usage.returnQueries = returnQueries;
+    await eventually(async () => (await inStore()) === 19);
   });
 
   test('marks of batches go when they are needed no more; one that was repeated keeps its own', async () => {
-    const { countQueries, forgetBatch } = store.usage;
+    const { returnQueries, forgetBatch } = store.usage;
     let marks = 0;
-    store.usage.countQueries = async (...args) => {
-      await countQueries.apply(store.usage, args);
+    store.usage.returnQueries = async (...args) => {
+      await returnQueries.apply(store.usage, args);
       marks++;
     };
     store.usage.forgetBatch = async (...args) => {
       await forgetBatch.apply(store.usage, args);
       marks--;
     };
-    await take();
-    await eventually(() => marks === 1);
+    await giveBack('2026-11');
+    expect(marks).toBe(1);
     clock.advance(3_000);
     await eventually(() => marks === 0);
-    await take();
+    await giveBack('2026-11');
     await stop(node);
-    expect([marks, await inStore()]).toEqual([0, 2]);
+    expect([marks, await inStore()]).toEqual([0, 18]);
     node = await start();
     let failures = 0;
-    const counting = store.usage.countQueries;
-    store.usage.countQueries = async (...args) => {
-      await counting.apply(store.usage, args);
+    const returning = store.usage.returnQueries;
+    store.usage.returnQueries = async (...args) => {
+      await returning.apply(store.usage, args);
       if (failures++ === 0) throw new StoreError('unknown', 'no answer came');
     };
-    await take();
+    await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
     await eventually(() => failures === 2);
     await stop(node);
-    expect([marks, await inStore()]).toEqual([2, 3]);
+    expect([marks, await inStore()]).toEqual([2, 17]);
+    Object.assign(store.usage, { returnQueries, forgetBatch });
   });
 });
 

@@ -10,7 +10,7 @@ import { Connection } from '../../lib/store/mongo/connection.ts';
 import { MONGO_FORMAT } from '../../lib/store/mongo/format.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { at, newAccount, newBatch, newCollection, newKey } from '../contract/store-rows.ts';
+import { at, newAccount, newBlock, newCollection, newKey } from '../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../support/mongo-server.ts';
 import { type MongoDatabase, mongoDatabase } from './mongo-database.ts';
 
@@ -108,7 +108,7 @@ if (isMongoThere(start)) {
       const key = newKey({ accountId: account.id });
       await store.catalog.createAccount(account);
       await store.keys.create(key, null);
-      await store.usage.countQueries(account.id, '2026-11', newBatch(5));
+      await store.usage.openBlock(account.id, '2026-11', newBlock(), 5, null);
       await database.db
         .collection<{ _id: string }>('accounts')
         .updateOne({ _id: account.id }, { $set: { deleting: true } });

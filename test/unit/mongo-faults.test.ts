@@ -121,7 +121,7 @@ if (isMongoThere(hasOwnMongoServer)) {
           ].map((call) => (call() as Promise<unknown>).catch((error: unknown) => error)),
         );
         for (const outcome of outcomes) expect(outcome).toMatchObject({ name: 'StoreError', kind: 'unavailable' });
-        const write = await store.usage.countQueries('x', MONTH, newBatch(1)).catch((error: unknown) => error);
+        const write = await store.usage.returnQueries('x', MONTH, newBatch(1)).catch((error: unknown) => error);
         expect(write).toMatchObject({ name: 'StoreError' });
         expect(['unknown', 'unavailable']).toContain((write as StoreError).kind);
       } finally {

@@ -46,19 +46,15 @@ export class MongoUsage implements UsageStore {
     return this.#connection.run('read', 'reading usage', () => this.#read(account, monthField(month)));
   }
 
-  async countQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): Promise<void> {
+  async returnQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): Promise<void> {
     const account = idPart(accountId);
     const path = queriesPath(month);
     const mark = markPath(month, counter);
-    await this.#connection.run('write', 'counting queries', async () => {
-      const fresh = { ...living(account), [mark]: { $not: { $gte: number } } };
-      const marked = (by: number): object => ({ $inc: { [path]: by }, $set: { [mark]: number } });
-      if (count >= 0) {
-        await this.#upsert(fresh as Filter<UsageDocument>, marked(count));
-        return;
-      }
-      for (let left = -count; left > 0; ) {
-        if (await this.#change({ ...fresh, [path]: { $gte: left } } as Filter<UsageDocument>, marked(-left))) return;
+    await this.#connection.run('write', 'giving queries back', async () => {
+      for (let left = count; left > 0; ) {
+        const fresh = { _id: account, [path]: { $gte: left }, [mark]: { $not: { $gte: number } } };
+        const update = { $inc: { [path]: -left }, $set: { [mark]: number } };
+        if (await this.#change(fresh as Filter<UsageDocument>, update)) return;
         const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
         if (stored?.queries === undefined || (stored.marks?.[idPart(counter)] ?? 0) >= number) return;
         left = Math.min(left, stored.queries);
@@ -69,7 +65,7 @@ export class MongoUsage implements UsageStore {
   async forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): Promise<void> {
     const mark = markPath(month, counter);
     const there = { _id: idPart(accountId), [mark]: number } as Filter<UsageDocument>;
-    await this.#connection.run('write', 'counting queries', () => this.#change(there, { $unset: { [mark]: '' } }));
+    await this.#connection.run('write', 'giving queries back', () => this.#change(there, { $unset: { [mark]: '' } }));
   }
 
   async readQueries(accountId: string, month: string): Promise<QueriesTaken> {
@@ -85,14 +81,15 @@ export class MongoUsage implements UsageStore {
     month: string,
     { id, node }: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
-    limit: number,
+    limit: number | null,
   ): Promise<number> {
+    const max = limit ?? Number.MAX_SAFE_INTEGER;
     const account = idPart(accountId);
     const path = queriesPath(month);
     const place = blockPath(month, id);
     return this.#connection.run('write', 'counting queries', async () => {
-      for (let wanted = Math.min(count, limit); wanted > 0; ) {
-        const room = { _id: account, [path]: { $lte: limit - wanted }, [place]: { $exists: false } };
+      for (let wanted = Math.min(count, max); wanted > 0; ) {
+        const room = { _id: account, [path]: { $lte: max - wanted }, [place]: { $exists: false } };
         const block: BlockPart = { n: wanted, node };
         if (await this.#change(room as Filter<UsageDocument>, { $inc: { [path]: wanted }, $set: { [place]: block } }))
           return wanted;
@@ -100,7 +97,7 @@ export class MongoUsage implements UsageStore {
         const open = stored?.blocks?.[idPart(id)];
         if (open !== undefined) return open.n;
         if (stored?.queries === undefined && !(await this.#makeMonth(account, path))) return 0;
-        wanted = Math.min(count, limit - (stored?.queries ?? 0));
+        wanted = Math.min(count, max - (stored?.queries ?? 0));
       }
       return 0;
     });

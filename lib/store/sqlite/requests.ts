@@ -73,7 +73,7 @@ export const OPERATIONS = {
   },
   usage: {
     read: 'read',
-    countQueries: 'write',
+    returnQueries: 'write',
     forgetBatch: 'write',
     readQueries: 'read',
     openBlock: 'write',

@@ -30,7 +30,7 @@ export function accountSchemas(): Schemas {
       usage: counts((description) => integer(description, { minimum: 0 })),
       limits: counts((description) => nullable(integer(`${description} Null: no limit.`, { minimum: 0 }))),
       query_count_uncertainty: integer(
-        'Of `usage.query_count`, how many may not have been made: an instance that does not answer took them beforehand.',
+        'Of `usage.query_count`, how many may not have been made: a node that does not answer took them beforehand. 0 in the ordinary course.',
         { minimum: 0 },
       ),
       resets_at: time('When the monthly counts start anew.'),

@@ -41,7 +41,7 @@ export class UsageTables {
     return { ...this.#month(accountId, month), vectors };
   }
 
-  countQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): void {
+  returnQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): void {
     const isNew = this.#database.run(
       `INSERT INTO query_batches VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET number = excluded.number WHERE number < excluded.number`,
@@ -50,7 +50,7 @@ export class UsageTables {
       counter,
       number,
     );
-    if (isNew > 0) this.#addQueries(accountId, month, count);
+    if (isNew > 0) this.#addQueries(accountId, month, -count);
   }
 
   forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): void {
@@ -69,11 +69,12 @@ export class UsageTables {
     month: string,
     { id, node }: Pick<QueryBlock, 'id' | 'node'>,
     count: number,
-    limit: number,
+    limit: number | null,
   ): number {
     const open = this.#block(accountId, month, id);
     if (open !== undefined) return open.granted;
-    const granted = Math.min(count, Math.max(0, limit - this.#month(accountId, month).queries));
+    const left = limit === null ? count : limit - this.#month(accountId, month).queries;
+    const granted = Math.min(count, Math.max(0, left));
     if (granted === 0) return 0;
     this.#addQueries(accountId, month, granted);
     const sql = 'INSERT INTO query_blocks (account, month, id, node, granted) VALUES (?, ?, ?, ?, ?)';

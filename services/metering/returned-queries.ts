@@ -1,10 +1,12 @@
 /**
- * Queries of one account that were counted in memory and are on their way to the store.
+ * Queries of one account that failed after their block had closed, on their way back to the store.
  *
- * Promises: each is counted there exactly once, whatever becomes of the answers. What goes to the store together is a numbered batch; one whose outcome is unknown is
- * repeated, under its number, before anything else is written, and the store knows by its mark whether it is counted already. `unmark` takes the mark off again
- * when no batch can still be under way, so that marks do not pile up.
- * Fails: what is here when the process ends without `write` is forgotten.
+ * Promises: each is taken off there exactly once, whatever becomes of the answers. What goes to the
+ * store together is a numbered batch; one whose outcome is unknown is repeated, under its number,
+ * before anything else is written, and the store knows by its mark whether it has it already.
+ * `unmark` takes the mark off again when no batch can still be under way, so that marks do not pile
+ * up.
+ * Fails: what is here when the process ends without `write` stays counted.
  *
  * `settle`, `write` and `unmark` are called one after another.
  */
@@ -18,11 +20,11 @@ export interface BatchNumbers {
   next(): number;
 }
 
-export class UnwrittenQueries {
+export class ReturnedQueries {
   readonly #usage: UsageStore;
   readonly #accountId: string;
   readonly #numbers: BatchNumbers;
-  /** By month; negative when more were given back than taken. */
+  /** By month. */
   readonly #counts = new Map<string, number>();
   /** Its outcome is unknown. */
   #uncertain: (QueryBatch & { month: string }) | null = null;
@@ -37,14 +39,11 @@ export class UnwrittenQueries {
     this.#numbers = numbers;
   }
 
-  /** `count` is negative for queries that are given back. */
   add(month: string, count: number): void {
-    const sum = this.in(month) + count;
-    if (sum === 0) this.#counts.delete(month);
-    else this.#counts.set(month, sum);
+    this.#counts.set(month, this.in(month) + count);
   }
 
-  /** How many the store's number lacks once `settle` has ended; negative when it has too many. */
+  /** How many too many the store's number has once `settle` has ended. */
   in(month: string): number {
     return this.#counts.get(month) ?? 0;
   }
@@ -88,7 +87,7 @@ export class UnwrittenQueries {
   async #send(batch: QueryBatch & { month: string }): Promise<void> {
     const { month, count, number } = batch;
     try {
-      await this.#usage.countQueries(this.#accountId, month, batch);
+      await this.#usage.returnQueries(this.#accountId, month, batch);
     } catch (error) {
       const isUnknown = error instanceof StoreError && error.kind === 'unknown';
       // One that was of unknown outcome before stays so until it succeeds.
