@@ -8,6 +8,15 @@ export class DeliveryError extends Error {
   override name = 'DeliveryError';
 }
 
+/** Thrown when nothing of a message was sent: no process listens at the node. */
+export class NobodyListens extends Error {
+  override name = 'NobodyListens';
+
+  constructor(node: string) {
+    super(`No process listens at ${node}.`);
+  }
+}
+
 /** Hands one frame of a message to the wire. Rejects when it cannot be sent. */
 export type Carry = (frame: Buffer) => Promise<void>;
 

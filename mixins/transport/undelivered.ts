@@ -1,5 +1,6 @@
 import { Errors, type Transporters } from 'moleculer';
 import { MessageTooLarge } from './message-channel.ts';
+import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost } from './redis-link.ts';
 
 export type Packet = Parameters<Transporters.Base['prepublish']>[0];
@@ -13,14 +14,15 @@ export function undelivered(packet: Packet, cause: unknown): Error {
       : cause instanceof LinkLost
         ? new Errors.BrokerDisconnectedError('')
         : isRefused(cause)
-          ? new Errors.ServiceNotFoundError({ action: payload?.action ?? type, nodeID: target })
+          ? new Errors.ServiceNotAvailableError({ action: payload?.action ?? type, nodeID: target })
           : new Errors.RequestRejectedError({ action: payload?.action ?? type, nodeID: target });
   error.cause = cause;
   return error;
 }
 
-/** Nobody listens there any more: nothing was sent, so the request may go to another node. */
+/** Nothing was sent, so the request may go to another node. */
 function isRefused(cause: unknown): boolean {
+  if (cause instanceof NobodyListens) return true;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 

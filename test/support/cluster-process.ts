@@ -7,6 +7,10 @@ import { LedgerRelay } from './ledger-relay.ts';
 import { TEST_KEY } from './tenant.ts';
 import { until } from './until.ts';
 
+const ON_KUBERNETES: { gateway: readonly ServiceName[]; control: readonly ServiceName[] } = {
+  gateway: ['gateway', 'collections', 'keys'],
+  control: ['keys', 'metering', 'anchoring', 'verification', 'cluster'],
+};
 const CONTROL: readonly ServiceName[] = ['collections', 'keys', 'metering', 'anchoring', 'verification', 'cluster'];
 
 export interface ClusterOptions {
@@ -14,6 +18,8 @@ export interface ClusterOptions {
   gateways?: number;
   /** Instances of the control services. One has the embedded ledger; several share a ledger of the test's. */
   controls?: number;
+  /** Gateways run collections and keys, as on Kubernetes; without it control nodes alone do. */
+  isAsOnKubernetes?: boolean;
   environment?: Record<string, string>;
   /** What a shard node is run by; see `NodeSettings`. */
   under?(id: string): readonly string[];
@@ -61,6 +67,7 @@ export class ClusterProcess {
   /** Starts the nodes and waits until all are there for each other. `backing` ends with the cluster. */
   static async start(backing: BackingServices, options: ClusterOptions): Promise<ClusterProcess> {
     const { shardNodes, gateways = 1, controls = 1 } = options;
+    const services = options.isAsOnKubernetes ? ON_KUBERNETES : { gateway: ['gateway'] as const, control: CONTROL };
     const store = await backing.openStore().catch(async (error: unknown) => {
       await backing.end();
       throw error;
@@ -70,9 +77,9 @@ export class ClusterProcess {
     try {
       const shards = Array.from({ length: shardNodes }, () => cluster.addShardNode());
       for (let number = 1; number <= gateways; number++)
-        cluster.gateways.push(cluster.#node(`gateway-${number}`, ['gateway']));
+        cluster.gateways.push(cluster.#node(`gateway-${number}`, services.gateway));
       for (let number = 1; number <= controls; number++)
-        cluster.controls.push(cluster.#node(`control-${number}`, CONTROL));
+        cluster.controls.push(cluster.#node(`control-${number}`, services.control));
       await Promise.all([...shards, ...[...cluster.controls, ...cluster.gateways].map((node) => node.start())]);
       for (const gateway of cluster.gateways) cluster.list(gateway);
       await cluster.ready();

@@ -35,12 +35,28 @@ test('a call with a time of its own is made again with what is left of it', asyn
   expect(timeouts[1]).toBeLessThanOrEqual(30_000);
 });
 
-test('another error is the answer', async () => {
-  let calls = 0;
-  const call = wrap(async () => {
-    calls++;
-    throw new Errors.RequestRejectedError({ action: 'keys.list', nodeID: 'gone' });
+/** A broker whose first node dies with the call, or with one that the call made. */
+function dying(failed: string) {
+  const called: string[] = [];
+  const call = wrap(async (action) => {
+    called.push(action);
+    if (called.length === 1) throw new Errors.RequestRejectedError({ action: failed, nodeID: 'gone' });
+    return 'done';
   });
-  await expect(call('keys.list')).rejects.toMatchObject({ name: 'RequestRejectedError' });
-  expect(calls).toBe(1);
+  return { call, called };
+}
+
+test('a read that a node took with it is made again', async () => {
+  const { call, called } = dying('keys.list');
+  expect(await call('keys.list')).toBe('done');
+  expect(called).toEqual(['keys.list', 'keys.list']);
+});
+
+test.each([
+  ['of which nobody knows whether it wrote', 'keys.create', 'keys.create'],
+  ['whose own call was lost', 'collections.get', 'keys.plan'],
+])('a call %s is not made again', async (_, action, failed) => {
+  const { call, called } = dying(failed);
+  await expect(call(action)).rejects.toMatchObject({ name: 'RequestRejectedError' });
+  expect(called).toHaveLength(1);
 });
