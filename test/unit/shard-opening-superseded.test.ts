@@ -64,3 +64,20 @@ test('a copy of records that the log has left behind has the version that was re
   const copy = await followShard(SPEC, null, head, newWorker(), store, LOG);
   expect(copy).toMatchObject({ head: { seq: head.seq, version: head.version } });
 });
+
+test('a copy of records that the log goes on from while it is asked about them has the version that was recorded there', async () => {
+  const { head: old } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
+  const { head } = await fixture.node.upsert(SPEC, batchOf(['c'], 2));
+  await new Materialiser(fixture.store, LOG).catchUp(KEY);
+  const { log } = fixture.store;
+  let newest = head;
+  const read = async (...asked: Parameters<typeof log.read>) => {
+    const entries = await log.read(...asked);
+    if (newest === head) newest = (await fixture.node.upsert(SPEC, batchOf(['d'], 3))).head;
+    return entries;
+  };
+  const store = { ...fixture.store, log: Object.assign(Object.create(log), { read }) };
+  const copy = await followShard(SPEC, null, old, newWorker(), store, LOG);
+  expect(newest.version).toBe(head.version + 1);
+  expect(copy).toMatchObject({ head: newest });
+});

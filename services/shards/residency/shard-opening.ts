@@ -290,11 +290,20 @@ async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, 
 async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
   // The log may have gone on since, and have been trimmed past this.
   if (seq === recorded.seq) return recorded.version;
-  const [next] = await log.read(key, seq, 1);
-  if (next?.seq === seq + 1 && next.kind !== 'damaged') return next.head.version - versionAfter(0, next);
+  const before = await versionBefore(key, seq + 1, log);
+  if (before !== null) return before;
   const newest = (await log.head(key)) ?? EMPTY_HEAD;
-  // It ends there, or it cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
-  return newest.version;
+  // The next entry may have come between the two readings.
+  const beforeLate = newest.seq > seq ? await versionBefore(key, seq + 1, log) : null;
+  // The log ends there, or it cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
+  return beforeLate ?? newest.version;
+}
+
+/** How many writes led to the entry at `seq`, without it; null where there is none. */
+async function versionBefore(key: ShardKey, seq: number, log: Store['log']): Promise<number | null> {
+  const [entry] = await log.read(key, seq - 1, 1);
+  if (entry?.seq !== seq || entry.kind === 'damaged') return null;
+  return entry.head.version - versionAfter(0, entry);
 }
 
 async function replay(
