@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../../lib/config.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
+import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
 import { watch } from './access-log.ts';
 import { ClientGoneError } from './client-gone.ts';
 import { Cors } from './cors.ts';
@@ -37,6 +38,7 @@ export interface EdgeParts {
 export class Edge {
   readonly #parts: EdgeParts;
   readonly #cors: Cors;
+  readonly #repeated = new RepeatedLines();
   readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
   /** Connections on which another reader of the same bytes might see other requests. */
   readonly #unclear = new WeakSet<Socket>();
@@ -44,6 +46,11 @@ export class Edge {
   constructor(parts: EdgeParts) {
     this.#parts = parts;
     this.#cors = new Cors(parts.config.corsOrigins);
+  }
+
+  /** Writes the lines that were kept back; to be called when no request is left. */
+  close(): void {
+    this.#repeated.close();
   }
 
   /** The exchange of a request that came in through `handle`. */
@@ -118,7 +125,7 @@ export class Edge {
       return;
     }
     const { error, isFault } = toFailure(thrown);
-    if (isFault) this.#logFault(exchange, thrown);
+    if (isFault) this.#logFault(exchange, error, thrown);
     if (exchange.res.headersSent) {
       exchange.res.destroy();
       return;
@@ -148,9 +155,14 @@ export class Edge {
       .finally(() => exchange.hold?.release());
   }
 
-  #logFault(exchange: Exchange, thrown: unknown): void {
+  /** While a part is away every request fails of the same cause: one line a second says so, and of how many. */
+  #logFault(exchange: Exchange, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
-    this.#parts.log.error({ err: cause, requestId: exchange.id, route: exchange.pattern }, 'request failed');
+    const fields = { err: cause, requestId: exchange.id, route: exchange.pattern };
+    const write = (repeated: RepeatedFields): void =>
+      this.#parts.log.error({ ...fields, ...repeated }, 'request failed');
+    if (code === 'UNAVAILABLE' && cause instanceof Error) this.#repeated.write(`${cause.name} ${cause.message}`, write);
+    else write({});
   }
 }
 

@@ -278,6 +278,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       clearTimeout(refuseWaiting);
       refuse();
       await bodies.close();
+      edge.close();
     },
   };
 }

@@ -292,6 +292,20 @@ describe('errors that actions throw', () => {
     }
   });
 
+  test('requests that fail of one cause are one line a second, which says how many they were', async () => {
+    const away = new Errors.RequestRejectedError({ action: 'metering.usage', nodeID: 'node-7' });
+    const edge = await startEdge({ actions: { 'metering.usage': thrower(away) } });
+    try {
+      for (let i = 0; i < 20; i++) expect((await edge.request('GET', `${V1}/usage`)).status).toBe(503);
+    } finally {
+      await edge.stop();
+    }
+    const lines = edge.log.filter((line) => line.includes('request failed'));
+    const counts = lines.map((line) => (JSON.parse(line) as { repeated?: number }).repeated ?? 1);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20);
+    expect(lines.length).toBeLessThan(20);
+  });
+
   test('a service that is not there is 503', async () => {
     const edge = await startEdge({ without: ['metering.usage', 'collections.proof', 'collections.resolve'] });
     try {
