@@ -17,6 +17,8 @@ const LEVEL_OF: Record<Level, Level> = {
 /** What differs between lines that say the same of one request each. */
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMES = /'[^']*'/g;
+/** Of a call that comes when its service has stopped, as some do in every drain: its caller asks another node. */
+const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**
  * Moleculer's logger over ours: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. Prints messages and errors; other objects that
@@ -36,13 +38,13 @@ export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
     const module = bindings?.svc ?? bindings?.mod ?? 'broker';
     const log = this.#log.child({ module });
     return (level, args) => {
-      const to = LEVEL_OF[level];
-      if (!log.isLevelEnabled(to)) return;
+      if (!log.isLevelEnabled(LEVEL_OF[level])) return;
       const err = args.find((arg) => arg instanceof Error);
       const message = args
         .filter((arg) => typeof arg === 'string' || typeof arg === 'number')
         .join(' ')
         .trim();
+      const to = LATE_CALL.test(message) ? 'debug' : LEVEL_OF[level];
       const write = (fields: object) => log[to](err ? { err, ...fields } : fields, message || (err?.name ?? ''));
       if (to === 'warn' || to === 'error') this.#repeated.write(`${to} ${module} ${kindOf(message, err)}`, write);
       else write({});

@@ -13,6 +13,7 @@ interface Line {
   repeated?: number;
 }
 
+const WARN = 40;
 const ERROR = 50;
 
 function logger(mod = 'transit') {
@@ -75,4 +76,12 @@ test('a fatal line is always written', () => {
   const { lines, handler } = logger();
   for (let at = 0; at < 3; at++) handler('fatal', ['The same.']);
   expect(lines).toHaveLength(3);
+});
+
+test('a call that comes when its service has stopped is no warning: its caller asks another node', () => {
+  const { lines, handler } = logger();
+  handler('warn', ["Service 'shards.head' is not registered locally."]);
+  expect(lines.filter(({ level }) => level >= WARN)).toEqual([]);
+  handler('warn', ["Service 'shards.head' is not available."]);
+  expect(lines.filter(({ level }) => level >= WARN)).toHaveLength(1);
 });
