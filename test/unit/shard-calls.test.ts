@@ -98,27 +98,50 @@ test.each([0, 1])('an eventual read opens a shard that nobody holds (replicas: %
   expect(found.items.map(({ id }) => id).sort()).toEqual(ids);
 });
 
-/** What becomes of `shards.adopt` at another node, which takes `openMs` to open a shard. */
-async function adopting(answersQuestions: boolean, openMs: number): Promise<unknown> {
-  const endpoint = { id: 'heir', isAvailable: true, node: { metadata: {} } };
+interface Caller {
+  call(action: string, params: unknown, options: { nodeID?: string; timeout?: number }): Promise<unknown>;
+}
+
+/** The calls of node `a`, which sees the shard nodes `others`; of these `silent` answers no question. */
+function callsOf(others: string[], silent: string | null, next: (...call: unknown[]) => Promise<unknown>): Caller {
+  const endpoints = others.map((id) => ({ id, isAvailable: true, node: { metadata: {} } }));
   const broker = {
     nodeID: 'a',
-    registry: { actions: { get: () => ({ endpoints: [endpoint] }) } },
-    async call() {
-      if (!answersQuestions) throw new Errors.RequestTimeoutError({ action: 'asked', nodeID: 'heir' });
+    registry: { actions: { get: () => ({ endpoints }) } },
+    async call(_action: string, _params: unknown, { nodeID }: { nodeID: string }) {
+      if (nodeID === silent) throw new Errors.RequestTimeoutError({ action: 'asked', nodeID });
       return {};
     },
   };
   const { middleware } = new ShardCalls({ get: async () => null }) as unknown as {
-    middleware: { created(it: unknown): void; stopped(): void; call(next: unknown): (...call: unknown[]) => unknown };
+    middleware: { created(it: unknown): void; stopped(): void; call(next: unknown): Caller['call'] };
   };
   middleware.created(broker);
   endings.push(() => middleware.stopped());
-  const next = () => delay(openMs, 'opened', { ref: false });
-  return middleware.call(next)('shards.adopt', { shard: {} }, { nodeID: 'heir' });
+  return { call: middleware.call(next) };
 }
 
 test('a node that is given a shard is waited for while it answers questions, and no longer', async () => {
-  expect(await adopting(true, 2_000)).toBe('opened');
-  await expect(adopting(false, 60_000)).rejects.toBeInstanceOf(NodeUnresponsive);
+  const adopt = (silent: string | null, openMs: number): Promise<unknown> =>
+    callsOf(['heir'], silent, () => delay(openMs, 'opened', { ref: false })).call(
+      'shards.adopt',
+      { shard: {} },
+      { nodeID: 'heir' },
+    );
+  expect(await adopt(null, 2_000)).toBe('opened');
+  await expect(adopt('heir', 60_000)).rejects.toBeInstanceOf(NodeUnresponsive);
+});
+
+test('an eventual read passes over a copy whose node answers nobody', async () => {
+  let askedSilent = 0;
+  const { call: read } = callsOf(['silent', 'good'], 'silent', (_action, _params, options) => {
+    if ((options as { nodeID: string }).nodeID === 'good') return Promise.resolve('answer');
+    askedSilent++;
+    return new Promise(() => undefined);
+  });
+  const shard = { collectionId: COLLECTION, index: 0, replicas: 1 };
+  const fetch = () => read('shards.headAt', { shard, eventual: true }, { timeout: PATIENCE_MS });
+  while (askedSilent === 0) expect(await fetch()).toBe('answer');
+  for (let i = 0; i < 50; i++) expect(await fetch()).toBe('answer');
+  expect(askedSilent).toBe(1);
 });
