@@ -80,18 +80,31 @@ async function startCluster(backing: Backing): Promise<{ cluster: ClusterProcess
   return { cluster, wires };
 }
 
-/** Makes the collections with a record in every shard; gives their ids by name. */
+/** Makes a collection with a record in every shard; gives its id. */
+async function make(cluster: ClusterProcess, name: string, shards: number, replicas: number): Promise<string> {
+  const body = { name, dimensions: 2, shards, replicas };
+  const made = await cluster.api<{ collection: { id: string } }>('POST', '/collections', body);
+  const records = Array.from({ length: shards }, (_, shard) => {
+    return { id: shards === 1 ? 'r0' : idOf(shard, shards), values: [1, shard + 1] };
+  });
+  expect((await cluster.api('POST', `/collections/${name}/upsert`, { records })).status).toBe(200);
+  return made.body.collection.id;
+}
+
+/** Over TCP nodes hear of each other one by one: whoever is first would be given every shard, and keep it for minutes. */
+async function everyNodeIsKnown(cluster: ClusterProcess): Promise<void> {
+  await until('every node is given shards', async () => {
+    const id = await make(cluster, 'before', 16, 0);
+    const held = await cluster.holdings(id);
+    await cluster.api('DELETE', '/collections/before');
+    return held.size === cluster.shardNodes.length;
+  });
+}
+
+/** Makes the collections; gives their ids by name. */
 async function fill(cluster: ClusterProcess): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
-  for (const { name, shards, replicas } of COLLECTIONS) {
-    const body = { name, dimensions: 2, shards, replicas };
-    const made = await cluster.api<{ collection: { id: string } }>('POST', '/collections', body);
-    ids.set(name, made.body.collection.id);
-    const records = Array.from({ length: shards }, (_, shard) => {
-      return { id: shards === 1 ? 'r0' : idOf(shard, shards), values: [1, shard + 1] };
-    });
-    expect((await cluster.api('POST', `/collections/${name}/upsert`, { records })).status).toBe(200);
-  }
+  for (const { name, shards, replicas } of COLLECTIONS) ids.set(name, await make(cluster, name, shards, replicas));
   return ids;
 }
 
@@ -111,6 +124,7 @@ async function holdings(cluster: ClusterProcess, ids: Map<string, string>): Prom
 async function struckBy(fault: Fault, backing: Backing): Promise<Unavailability> {
   const { cluster, wires } = await startCluster(backing);
   try {
+    await everyNodeIsKnown(cluster);
     const ids = await fill(cluster);
     const held = await until('every shard has a holder', async () => {
       const found = await holdings(cluster, ids);
