@@ -88,9 +88,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   writeLineDeadAfterMs: 5_000,
   queryBlockMax: 64,
   queryBlockIdleMaxMs: 2_000,
-  /** A block of a plan without a limit is withheld from nobody: larger, and kept for longer. */
   queryBlockUnlimitedMax: 1_024,
-  queryBlockUnlimitedIdleMaxMs: 60_000,
   /** Longer than it takes another process on its machine to find it. */
   queryBlockLostAfterMs: 10_000,
   queryRecallMaxMs: 1_000,

@@ -69,13 +69,6 @@ export function spare({ taken, takenBefore }: AccountQueries, remaining: number 
   return Math.max(0, Math.min(INTERNAL_LIMITS.queryBlockMax, lately, Math.floor(remaining / 16)));
 }
 
-/** Whether nothing was taken for as long as a block, if there is one, may lie idle. */
-export function isIdle({ block, lastTakenMs }: AccountQueries, nowMs: number): boolean {
-  const { queryBlockIdleMaxMs, queryBlockUnlimitedIdleMaxMs } = INTERNAL_LIMITS;
-  const idleMaxMs = block !== null && block.limit === null ? queryBlockUnlimitedIdleMaxMs : queryBlockIdleMaxMs;
-  return nowMs - lastTakenMs >= idleMaxMs;
-}
-
 /** Whether all that was found has been called back already, in vain. */
 export function isAsked(open: QueryBlock[], asked: ReadonlySet<string>): boolean {
   return open.length > 0 && open.every(({ id }) => asked.has(id));

@@ -23,6 +23,8 @@ export class BlockUses {
   #journal: UseJournal | null = null;
   /** No longer current; its blocks are being given back. */
   #former: UseJournal[] = [];
+  #generation = 0;
+  #isWarned = false;
 
   constructor(options: BlockUsesOptions) {
     this.#options = options;
@@ -42,14 +44,23 @@ export class BlockUses {
     return this.#journal?.isCurrent ?? true;
   }
 
+  /** Which journal is written: a block of an earlier one must not be used any more. */
+  get generation(): number {
+    return this.#generation;
+  }
+
   /** A journal for the blocks to come, in place of one that is not current any more. */
   renew(): void {
     const { folder, clock, log } = this.#options;
     if (this.#journal !== null) this.#former.push(this.#journal);
     this.#journal = null;
+    this.#generation++;
     try {
       if (this.#owner !== null) this.#journal = new UseJournal(folder, this.#owner, clock);
+      this.#isWarned = false;
     } catch (error) {
+      if (this.#isWarned) return;
+      this.#isWarned = true;
       log.warn({ err: error }, 'uses of query blocks cannot be journaled: what a crash leaves unused counts as used');
     }
   }
@@ -71,6 +82,7 @@ export class BlockUses {
   /** To be called once a second. */
   beat(): void {
     if (this.#journal !== null) this.#attempt(this.#journal, (journal) => journal.beat());
+    else this.renew();
     for (const journal of this.#former.filter(({ isEmpty }) => isEmpty)) journal.close();
     this.#former = this.#former.filter(({ isEmpty }) => !isEmpty);
   }

@@ -6,7 +6,7 @@
  * `queryBlockMax`, and fewer when little is left. The store knows which blocks are open, and at
  * which node. A block that is not used goes back after two seconds, at the end of its month, when
  * the limit changes, on `close`, and when another instance asks for it. Where the plan has no limit
- * a block is larger and may lie idle for a minute: nobody is waiting for what it holds.
+ * a block is larger.
  *
  * Nothing is refused early: a query is refused only when the store has nothing left and no block is
  * open anywhere. If one is, its node is asked to give it back (`recall`) and the store is asked
@@ -40,7 +40,6 @@ import {
   dissolve,
   inUse,
   isAsked,
-  isIdle,
   newAccountQueries,
   type QueryWaiter,
   spare,
@@ -158,7 +157,7 @@ export class QueryQuota {
       [...this.#accounts].map(async ([accountId, account]) => {
         account.takenBefore = account.taken;
         account.taken = 0;
-        const idle = isIdle(account, nowMs);
+        const idle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
         if (idle || account.block?.month !== month) dissolve(account);
         if (!isWritten(account)) await this.#writeOut(accountId, account);
         const unused = account.block === null && isWritten(account);
@@ -198,11 +197,6 @@ export class QueryQuota {
       }),
     );
     rethrowFirst(written);
-  }
-
-  /** Number of accounts that something is remembered of. */
-  get accounts(): number {
-    return this.#accounts.size;
   }
 
   #account(accountId: string): AccountQueries {
@@ -322,12 +316,15 @@ export class QueryQuota {
   ): Promise<void> {
     const { node, uses } = this.#options;
     const block = { id: randomUUID(), month, limit, used: 0 };
+    const { generation } = uses;
     uses.begin({ accountId, month, id: block.id });
     const asking = account.waiting.length;
     const wanted = asking + spare(account, limit === null ? null : limit - taken - asking);
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
+    // Where this process stood still meanwhile and has another journal now, nobody would learn of its uses.
+    if (uses.generation !== generation) return;
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];

@@ -121,9 +121,14 @@ export function usageContract(subject: StoreUnderTest): void {
       await usage.returnQueries(a, MONTH, newBatch(2));
       expect((await usage.read(a, MONTH)).queries).toBe(3);
       await usage.returnQueries(a, MONTH, newBatch(9));
-      await usage.returnQueries(b, MONTH, newBatch(9));
+      const early = newBatch(9);
+      await usage.returnQueries(b, MONTH, early);
       expect((await usage.read(a, MONTH)).queries).toBe(0);
       expect((await usage.read(b, MONTH)).queries).toBe(0);
+      // It left nothing behind, no mark either.
+      await usage.openBlock(b, MONTH, newBlock(), 10, null);
+      await usage.returnQueries(b, MONTH, early);
+      expect((await usage.read(b, MONTH)).queries).toBe(1);
     });
 
     test('a batch comes off once, however often it comes, and an older one of its counter not at all', async () => {

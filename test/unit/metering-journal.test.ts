@@ -10,7 +10,7 @@ import { BlockUses } from '../../services/metering/block-uses.ts';
 import { bootOfMachine, JournalAdoption } from '../../services/metering/journal-adoption.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
 import { type JournalOwner, UseJournal } from '../../services/metering/use-journal.ts';
-import { HandClock, openTemporaryStore } from '../support/accounts.ts';
+import { eventually, HandClock, openTemporaryStore } from '../support/accounts.ts';
 
 const MONTH = '2026-11';
 const LIMIT = 100;
@@ -152,4 +152,68 @@ test('a store that grants nothing although it has some left ends the wait', asyn
   await expect(quota.take(accountId, { plan: 'free', limits })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   await quota.close();
   uses.close();
+});
+
+/** Counts queries of an account without a limit in `folder`. */
+async function unlimited(store: UsageStore) {
+  const uses = new BlockUses({ folder, usage: store, clock, log: pino({ level: 'silent' }) });
+  await uses.start();
+  const quota = new QueryQuota({
+    usage: store,
+    clock,
+    uses,
+    pricingUrl: '',
+    node: 'a',
+    recall: async () => {},
+    usesElsewhere: async () => [],
+  });
+  const limits = { queries: null, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
+  const take = (): Promise<unknown> => quota.take(accountId, { plan: 'enterprise', limits });
+  return { uses, quota, take };
+}
+
+test('a process that stood still while it opened a block counts what it uses of it all the same', async () => {
+  const gate = Promise.withResolvers<void>();
+  let isOpening = false;
+  const slow: UsageStore = Object.assign(Object.create(usage), {
+    openBlock: async (...ask: Parameters<UsageStore['openBlock']>) => {
+      const granted = await usage.openBlock(...ask);
+      isOpening = true;
+      await gate.promise;
+      return granted;
+    },
+  });
+  const { uses, quota, take } = await unlimited(slow);
+  const first = Promise.all(Array.from({ length: 20 }, take));
+  await eventually(() => isOpening);
+  clock.advance(6_000);
+  uses.beat();
+  const ticked = quota.tick();
+  gate.resolve();
+  await Promise.all([first, ticked]);
+  // Whoever finds that the journal of before stands still gives back what it says is unused.
+  const observer = adoption();
+  for (let second = 0; second < 10; second++) {
+    await observer.adopt(null);
+    clock.advance(1_000);
+    uses.beat();
+  }
+  for (let i = 0; i < 3; i++) await take();
+  await quota.close();
+  uses.close();
+  expect(await usage.readQueries(accountId, MONTH)).toEqual({ queries: 23, blocks: [] });
+});
+
+test('a journal that could not be written is tried again', async () => {
+  await rm(folder, { recursive: true });
+  await writeFile(folder, '');
+  const { uses, quota, take } = await unlimited(usage);
+  await take();
+  await rm(folder);
+  uses.beat();
+  expect(await readdir(folder)).toHaveLength(1);
+  await take();
+  await quota.close();
+  uses.close();
+  expect(await taken()).toBe(2);
 });

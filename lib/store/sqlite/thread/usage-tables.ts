@@ -42,6 +42,7 @@ export class UsageTables {
   }
 
   returnQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): void {
+    if (this.#month(accountId, month).queries === 0) return;
     const isNew = this.#database.run(
       `INSERT INTO query_batches VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET number = excluded.number WHERE number < excluded.number`,
