@@ -30,37 +30,11 @@ import { monthOf } from '../../lib/month.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { UsageRow, UsageStore, WaitingInstance, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
+import { type AccountWrites, isBusy, newAccountWrites, type Waiter, type WriteAnswer } from './account-writes.ts';
 import { type Allowance, passes } from './allowance.ts';
-import { HoldSightings } from './hold-sightings.ts';
 import { planLimitReached, roomUncertain, ticketGone, tooBusy } from './refusal.ts';
-import { type Decision, decideWrites, type WriteNeed, type WriteRequest } from './write-decisions.ts';
+import { type Decision, decideWrites, type WriteNeed } from './write-decisions.ts';
 import { lineUp, nextRow } from './write-row.ts';
-
-export type WriteAnswer = { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
-
-interface Waiter extends WriteRequest {
-  giveUpAtMs: number;
-  resolve(answer: WriteAnswer): void;
-  reject(error: unknown): void;
-}
-
-interface AccountWrites {
-  waiting: Waiter[];
-  /** Ids of holds to be ended, with those who wait for that. */
-  ending: Map<string, PromiseWithResolvers<void>>;
-  renewing: Set<string>;
-  /** When the first orphaned hold runs out: somebody may have been told to come back then. */
-  runsOutAtMs: number;
-  /** Holds made here that have not been ended here. */
-  own: Set<string>;
-  sightings: HoldSightings;
-  deciding: boolean;
-  /** Something came while a decision was being made. */
-  again: boolean;
-  /** Its place in line is to be shown to be alive. */
-  beatDue: boolean;
-  lastUsedMs: number;
-}
 
 /** What a turn makes of a row. */
 interface Turn {
@@ -111,20 +85,26 @@ export class WriteQuota {
     const account = this.#account(accountId);
     const { usage } = this.#options;
     let isUnsure = false;
+    let refusal: ProvecError | null = null;
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const { next } = await this.#read(account, accountId);
       const hold = next.holds.find(({ id }) => id === ticket);
-      if (hold === undefined) throw ticketGone();
+      if (hold === undefined) throw refusal ?? ticketGone();
       if (hold.baseline === null) {
         if (isUnsure) return { outcome: 'reserved', id: ticket };
         throw ticketGone();
       }
       const stored = await usage.read(accountId, this.#month());
       const { writes, vectors } = allowance.limits;
-      for (const limit of ['writes', 'vectors'] as const) {
-        if (!passes(allowance.limits[limit], stored[limit], need[limit])) continue;
-        await this.settle(accountId, ticket);
-        throw this.#refusal(limit, stored[limit], need, allowance);
+      const passed = (['writes', 'vectors'] as const).find((limit) =>
+        passes(allowance.limits[limit], stored[limit], need[limit]),
+      );
+      if (passed !== undefined) {
+        // By the row, like what is granted: the same call may have been made again, and have its room by now.
+        refusal = this.#refusal(passed, stored[passed], need, allowance);
+        if ((await this.#giveUp(accountId, account, ticket, next)) === 'yes') throw refusal;
+        await pause(attempt);
+        continue;
       }
       const isSure = !passes(vectors, hold.baseline, need.vectors) && !passes(writes, stored.writes, need.writes);
       Object.assign(hold, isSure ? { ...need, baseline: null } : { baseline: stored.vectors }, { beat: hold.beat + 1 });
@@ -134,6 +114,23 @@ export class WriteQuota {
       await pause(attempt);
     }
     throw tooBusy();
+  }
+
+  /** Ends a ticket, if the row is still what `next` was made of. */
+  async #giveUp(
+    accountId: string,
+    account: AccountWrites,
+    ticket: string,
+    next: WriteHolds,
+  ): Promise<'yes' | 'no' | 'unknown'> {
+    next.holds = next.holds.filter(({ id }) => id !== ticket);
+    if (next.alone === ticket) next.alone = null;
+    const replaced = await this.#replace(accountId, account, next);
+    if (replaced !== 'yes') return replaced;
+    account.own.delete(ticket);
+    if (next.line.some(({ instance }) => instance !== this.#instance)) this.#options.onRoom(accountId);
+    this.#wake(accountId, account);
+    return replaced;
   }
 
   /** Keeps a reservation for another `writeReservationMaxMs`, and shows that the holder of a ticket lives. Nothing happens when it has ended. */
@@ -181,18 +178,7 @@ export class WriteQuota {
   #account(accountId: string): AccountWrites {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      account = {
-        waiting: [],
-        ending: new Map(),
-        renewing: new Set(),
-        runsOutAtMs: Number.POSITIVE_INFINITY,
-        own: new Set(),
-        sightings: new HoldSightings(() => this.#nowMs()),
-        deciding: false,
-        again: false,
-        beatDue: false,
-        lastUsedMs: 0,
-      };
+      account = newAccountWrites(() => this.#nowMs());
       this.#accounts.set(accountId, account);
     }
     account.lastUsedMs = this.#nowMs();
@@ -382,10 +368,6 @@ export class WriteQuota {
     const { clock, pricingUrl } = this.#options;
     return planLimitReached({ limit, used, requested: need[limit] }, allowance, clock, pricingUrl);
   }
-}
-
-function isBusy({ waiting, ending, renewing }: AccountWrites): boolean {
-  return waiting.length > 0 || ending.size > 0 || renewing.size > 0;
 }
 
 /** So that instances that met do not go on meeting. */

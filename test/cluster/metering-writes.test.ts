@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
-import type { WriteAnswer } from '../../services/metering/write-quota.ts';
+import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import { commitTally, eventually, HandClock, isPending, refusal } from '../support/accounts.ts';
 import { ControlCluster, type ControlNode } from './control-cluster.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Store } from '../../lib/store/port.ts';
-import type { WriteAnswer } from '../../services/metering/write-quota.ts';
+import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
 
 const LIMITS = { writes: 100, vectors: 20 };

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { WriteAnswer } from '../../services/metering/write-quota.ts';
+import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import { isPending, refusal } from '../support/accounts.ts';
 import { MeteredAccount, reserved } from '../support/metered-account.ts';
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { UsageStore } from '../../lib/store/usage.ts';
+import type { WriteAnswer } from '../../services/metering/account-writes.ts';
 import type { Allowance } from '../../services/metering/allowance.ts';
-import { type WriteAnswer, WriteQuota } from '../../services/metering/write-quota.ts';
+import { WriteQuota } from '../../services/metering/write-quota.ts';
 import { eventually, isPending, refusal } from '../support/accounts.ts';
 import { MeteredAccount, reserved } from '../support/metered-account.ts';
 import { seed } from '../support/seed.ts';
@@ -324,4 +326,40 @@ test('a reservation whose caller died runs out; settling it late does nothing', 
   await settle(dead);
   expect(await isPending(reserve(20))).toBe(true);
   await settle(alive);
+});
+
+test('a count that is made again at another instance keeps its room, whatever the first one finds later', async () => {
+  const { usage } = account.store;
+  const read = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  let isHeld = false;
+  const slow: UsageStore = Object.assign(Object.create(usage), {
+    async read(...asked: Parameters<UsageStore['read']>) {
+      if (isHeld) {
+        read.resolve();
+        await gate.promise;
+      }
+      return usage.read(...asked);
+    },
+  });
+  const quotaOn = (store: UsageStore): WriteQuota =>
+    new WriteQuota({ usage: store, clock: account.clock, pricingUrl: '', isAlone: false, onRoom: () => undefined });
+  const [first, second] = [quotaOn(slow), quotaOn(usage)];
+  const limits = { writes: 100, vectors: 20, queries: null, collections: null, keys: null, anchoring: false };
+  const allowance: Allowance = { plan: 'free', limits };
+  await commit(10, 10);
+  const ticket = await ticketOf(first.reserve(account.id, { writes: 12, vectors: 12 }, allowance));
+  const need = { writes: 12, vectors: 10 };
+  isHeld = true;
+  const cutOff = refusal(first.reserveCounted(account.id, need, ticket, allowance));
+  await read.promise;
+  expect(await second.reserveCounted(account.id, need, ticket, allowance)).toEqual({
+    outcome: 'reserved',
+    id: ticket,
+  });
+  // One of two shards has committed its part.
+  await commit(6, 6);
+  gate.resolve();
+  expect((await cutOff).code).toBe('UNAVAILABLE');
+  expect((await usage.readHolds(account.id)).holds).toEqual([expect.objectContaining({ id: ticket, vectors: 10 })]);
 });
