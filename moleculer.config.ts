@@ -8,7 +8,7 @@ import { SYSTEM_CLOCK } from './lib/runtime.ts';
 import { VERSION } from './lib/version.ts';
 import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
-import { isRepeatable } from './mixins/shard-router/shard-calls.ts';
+import { isShardRead } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
 import { hearing } from './mixins/transport/hearing.ts';
 import { LostCalls } from './mixins/transport/lost-calls.ts';
@@ -68,7 +68,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
   const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  if (transporter !== null) middlewares?.push(new LostCalls({ log, nowMs, isRepeatable }).middleware);
+  if (transporter !== null) middlewares?.push(new LostCalls({ log, nowMs, isRepeatable: isShardRead }).middleware);
   // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine, where nothing is cut.
   if (transportOf(config) === 'redis') middlewares?.push(hearing(nowMs));
   return {

@@ -24,9 +24,9 @@ import { HealthServer } from './mixins/health/health-server.ts';
 import { readinessOf } from './mixins/health/readiness.ts';
 import { Metrics } from './mixins/metrics.ts';
 import { ServiceGauges } from './mixins/metrics-gauges.ts';
+import { retriedCalls } from './mixins/retried-calls.ts';
 import { ShardCalls } from './mixins/shard-router/shard-calls.ts';
 import { shardNodeMetadata } from './mixins/shard-router/shard-nodes.ts';
-import { unservedCalls } from './mixins/unserved-calls.ts';
 import { brokerOptions } from './moleculer.config.ts';
 import anchoring from './services/anchoring/anchoring.service.ts';
 import cluster from './services/cluster/cluster.service.ts';
@@ -136,7 +136,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const runtime: Runtime = { config, store, clock, log };
     const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
     const options = brokerOptions({ config, log, metrics });
-    if (shardCalls) options.middlewares?.push(shardCalls.middleware, unservedCalls);
+    if (shardCalls) options.middlewares?.push(shardCalls.middleware, retriedCalls);
     if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
     const leave = async (): Promise<void> => {

@@ -41,7 +41,7 @@ const COPY_MAX_MS = 2_000;
 export const NODE_DEAD = 'shards.nodeDead';
 
 /** Whether a call changes nothing and is made again by its caller, or by the router, when its answer is lost. */
-export const isRepeatable = (action: string): boolean => REPEATED.has(action);
+export const isShardRead = (action: string): boolean => REPEATED.has(action);
 
 interface CallOptions {
   nodeID?: string;

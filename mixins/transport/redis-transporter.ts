@@ -13,9 +13,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
-import { isFrame } from './frame.ts';
 import { MessageChannel } from './message-channel.ts';
-import { DeliveryError, NobodyListens } from './outbound-messages.ts';
+import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
@@ -187,8 +186,8 @@ export class RedisTransporter extends Transporters.Redis {
     const receivers = await this.#link.publish(this.getTopicName(cmd, target ?? undefined), packet);
     if (receivers > 0 || target === null) return;
     void this.#doubt(target);
-    // Of a message in parts the node may have had all, and only the word of it was lost.
-    throw isFrame(packet) ? new DeliveryError('The node is not connected.') : new NobodyListens(target);
+    // A message in parts never becomes whole without this one.
+    throw new NobodyListens(target);
   }
 
   /** A node that nobody listens for is gone, unless it is just connecting again: then its answers are still to come. */

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { Errors } from 'moleculer';
-import { unservedCalls } from '../../mixins/unserved-calls.ts';
+import { retriedCalls } from '../../mixins/retried-calls.ts';
 
 type Options = { timeout?: number };
 type Call = (action: string, params?: unknown, options?: Options) => Promise<unknown>;
-const { call: wrap } = unservedCalls as unknown as { call(next: Call): Call };
+const { call: wrap } = retriedCalls as unknown as { call(next: Call): Call };
 const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.list', nodeID: 'gone' });
 
 /** A broker whose first node is leaving; as Moleculer does, it writes its default into the options. */

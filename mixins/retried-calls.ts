@@ -28,8 +28,8 @@ interface CallOptions {
 type Action = string | { action: { name: string } };
 type Call = (action: Action, params?: unknown, options?: CallOptions) => Promise<unknown>;
 
-export const unservedCalls: Middleware = {
-  name: 'UnservedCalls',
+export const retriedCalls: Middleware = {
+  name: 'RetriedCalls',
   call: (next: Call): Call => {
     return async (action, params, options = {}) => {
       const name = typeof action === 'string' ? action : action.action.name;
