@@ -17,7 +17,10 @@ const LEVEL_OF: Record<Level, Level> = {
 /** What differs between lines that say the same of one request each. */
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMES = /'[^']*'/g;
-/** Of a call that comes when its service has stopped, as some do in every drain: its caller asks another node. */
+/**
+ * Of a call that comes when its service has stopped, as some do in every drain: its caller asks
+ * another node.
+ */
 const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**

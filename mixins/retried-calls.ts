@@ -1,12 +1,12 @@
 /**
- * Makes calls again that no node took, so that none fails while nodes stop and start, and reads that a
- * node took with it when it died.
+ * Makes calls again that no node took, so that none fails while nodes stop and start, and reads
+ * that a node took with it when it died.
  *
  * Promises: a call that the asked node refused because it does not run the service any more, that
- * never came there (transport/lost-calls.ts, transport/undelivered.ts), or for which no node is known
- * at the moment, goes to another node as soon as there is one. Nothing was done of such a call, so it
- * may be made again whatever it does. One whose outcome is open is made again if it may be made twice
- * (lib/actions/repeatable.ts).
+ * never came there (transport/lost-calls.ts, transport/undelivered.ts), or for which no node is
+ * known at the moment, goes to another node as soon as there is one. Nothing was done of such a
+ * call, so it may be made again whatever it does. One whose outcome is open is made again if it may
+ * be made twice (lib/actions/repeatable.ts).
  * How it fails: a few seconds after it first failed so, or when the caller's time is over, with the
  * error of the last attempt. What is about a shard has a router of its own.
  */
@@ -14,6 +14,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, type Middleware } from 'moleculer';
 import { isRepeatable } from '../lib/actions/repeatable.ts';
+import { isUnsent } from './transport/undelivered.ts';
 
 const PATIENCE_MS = 5_000;
 const PAUSE_FIRST_MS = 10;
@@ -61,8 +62,6 @@ export const retriedCalls: Middleware = {
 /** Says so of this very call only; one that its action made on the way is another matter. */
 function isToBeRepeated(error: unknown, action: string): boolean {
   if (!(error instanceof Errors.MoleculerError)) return false;
-  const { name, data } = error;
-  if ((data as { action?: string } | null)?.action !== action) return false;
-  const isUnserved = name === 'ServiceNotFoundError' || name === 'ServiceNotAvailableError';
-  return isUnserved || (name === 'RequestRejectedError' && isRepeatable(action));
+  if ((error.data as { action?: string } | null)?.action !== action) return false;
+  return isUnsent(error) || (error.name === 'RequestRejectedError' && isRepeatable(action));
 }

@@ -67,9 +67,9 @@ export interface UsageStore {
   /** Includes every committed log entry exactly once. */
   read(accountId: string, month: string): Promise<UsageRow>;
   /**
-   * Takes a batch of queries off, never below 0, and marks its counter with its number. Atomic. Does
-   * nothing where that mark is as high already, so that it can be repeated after an unknown outcome,
-   * nor where the month has no queries.
+   * Takes a batch of queries off, never below 0, and marks its counter with its number. Atomic.
+   * Does nothing where that mark is as high already, so that it can be repeated after an unknown
+   * outcome, nor where the month has no queries.
    */
   returnQueries(accountId: string, month: string, batch: QueryBatch): Promise<void>;
   /** Takes the counter's mark off if it is this one. */

@@ -14,6 +14,7 @@ import { ShardMoved } from '../../lib/shard/shard-moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { answersCalls } from '../transport/lost-calls.ts';
+import { isUnsent } from '../transport/undelivered.ts';
 import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
 import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
@@ -250,10 +251,8 @@ function lossOf(error: unknown): Loss {
   // A write was not sent, and of a read that does not matter.
   if (error instanceof NodeUnresponsive) return 'unsent';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
+  if (isUnsent(error)) return 'unsent';
   switch (error.name) {
-    case 'ServiceNotFoundError':
-    case 'ServiceNotAvailableError':
-      return 'unsent';
     case 'RequestRejectedError':
     case 'RequestTimeoutError':
     case 'BrokerDisconnectedError':

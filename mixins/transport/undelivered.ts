@@ -20,7 +20,15 @@ export function undelivered(packet: Packet, cause: unknown): Error {
   return error;
 }
 
-/** Nothing was sent, so the request may go to another node. */
+/**
+ * Whether nothing was or will be done of a call that failed with this error: it may go to another
+ * node.
+ */
+export function isUnsent({ name }: Error): boolean {
+  return name === 'ServiceNotFoundError' || name === 'ServiceNotAvailableError';
+}
+
+/** Whether no process takes what is sent there, so that nothing was. */
 function isRefused(cause: unknown): boolean {
   if (cause instanceof NobodyListens) return true;
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';

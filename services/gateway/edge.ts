@@ -155,7 +155,10 @@ export class Edge {
       .finally(() => exchange.hold?.release());
   }
 
-  /** While a part is away every request fails of the same cause: one line a second says so, and of how many. */
+  /**
+   * While a part is away every request fails of the same cause: one line a second says so, and of
+   * how many.
+   */
   #logFault(exchange: Exchange, { code }: ProvecError, thrown: unknown): void {
     const cause = thrown instanceof Error && thrown.cause instanceof Error ? thrown.cause : thrown;
     const fields = { err: cause, requestId: exchange.id, route: exchange.pattern };

@@ -60,8 +60,9 @@ export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, returned: R
 }
 
 /**
- * How many to take beforehand: as many as were taken lately, and of what `remaining` says is left (null: no limit) a
- * sixteenth, so that many instances near a limit do not hold back from each other what one needs.
+ * How many to take beforehand: as many as were taken lately, and of what `remaining` says is left
+ * (null: no limit) a sixteenth, so that many instances near a limit do not hold back from each
+ * other what one needs.
  */
 export function spare({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
   const lately = taken + takenBefore;

@@ -133,7 +133,9 @@ export class QueryQuota {
     });
   }
 
-  /** For the report of another instance: what is used of the blocks that the store may have open. */
+  /**
+   * For the report of another instance: what is used of the blocks that the store may have open.
+   */
   async uses(accountId: string): Promise<BlockUse[]> {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return [];
@@ -277,7 +279,8 @@ export class QueryQuota {
 
   /**
    * Takes queries from the store for those who wait, and a block for those to come; refuses those
-   * for whom nothing is left. Where others may hold some, returns their blocks, and decides nothing.
+   * for whom nothing is left. Where others may hold some, returns their blocks, and decides
+   * nothing.
    */
   async #takeBlock(accountId: string, account: AccountQueries): Promise<QueryBlock[]> {
     const { usage, clock, uses } = this.#options;
@@ -323,7 +326,8 @@ export class QueryQuota {
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
-    // Where this process stood still meanwhile and has another journal now, nobody would learn of its uses.
+    // Where this process stood still meanwhile and has another journal now, nobody would learn of
+    // its uses.
     if (uses.generation !== generation) return;
     account.closing.delete(block.id);
     account.block = { ...block, granted };

@@ -68,7 +68,10 @@ export class ReturnedQueries {
     }
   }
 
-  /** To be called when nothing will be written for long. Throws StoreError; a mark that stays does no harm. */
+  /**
+   * To be called when nothing will be written for long. Throws StoreError; a mark that stays does
+   * no harm.
+   */
   async unmark(): Promise<void> {
     const marks = [...this.#marks];
     this.#marks.clear();

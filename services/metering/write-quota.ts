@@ -100,7 +100,8 @@ export class WriteQuota {
         passes(allowance.limits[limit], stored[limit], need[limit]),
       );
       if (passed !== undefined) {
-        // By the row, like what is granted: the same call may have been made again, and have its room by now.
+        // By the row, like what is granted: the same call may have been made again, and have its
+        // room by now.
         refusal = this.#refusal(passed, stored[passed], need, allowance);
         if ((await this.#giveUp(accountId, account, ticket, next)) === 'yes') throw refusal;
         await pause(attempt);

@@ -35,7 +35,10 @@ export interface Peers {
   /** Name of this node. */
   node: string;
   process: ProcessIdentity;
-  /** Has `node` open a shard that was given back, within `maxMs` where it is given; rejects as well when it becomes unresponsive. */
+  /**
+   * Has `node` open a shard that was given back, within `maxMs` where it is given; rejects as well
+   * when it becomes unresponsive.
+   */
   adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
   /** For how long nothing was heard of any of them, in milliseconds. */
   silenceMs(): number;

@@ -36,7 +36,10 @@ export interface HandOverOptions {
   residency: Pick<Residency, 'peek' | 'save' | 'letGo'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
-  /** Has another node open a shard that this one gave back; rejects when that node becomes unresponsive, or takes longer than `maxMs`, where it is given. */
+  /**
+   * Has another node open a shard that this one gave back; rejects when that node becomes
+   * unresponsive, or takes longer than `maxMs`, where it is given.
+   */
   adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
   /** Absent: shards are handed over without a copy. */
   following?: Following;

@@ -5,13 +5,10 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { monthOf } from '../../lib/month.ts';
-import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { BlockUses } from '../../services/metering/block-uses.ts';
-import { QueryQuota } from '../../services/metering/query-quota.ts';
+import { startQueryCounter } from '../support/query-counter.ts';
 import { seed } from '../support/seed.ts';
 
 const LIMIT = 3_000;
@@ -68,19 +65,7 @@ test('processes that are killed give back exactly what they did not use, to the 
 });
 
 test('without a limit a report that comes right after a kill counts what the dead process had answered', async () => {
-  const { usage } = store;
-  const log = pino({ level: 'silent' });
-  const uses = new BlockUses({ folder: join(folder, 'uses'), usage, clock: SYSTEM_CLOCK, log });
-  await uses.start();
-  const quota = new QueryQuota({
-    usage,
-    uses,
-    clock: SYSTEM_CLOCK,
-    pricingUrl: '',
-    node: 'reporter',
-    recall: async () => {},
-    usesElsewhere: async () => [],
-  });
+  const { quota, end } = await startQueryCounter(store.usage, join(folder, 'uses'));
   let taken = 0;
   for (let kill = 1; kill <= KILLS; kill++) {
     taken += answered(await takeUntilKilled(countOf(kill)));
@@ -90,5 +75,5 @@ test('without a limit a report that comes right after a kill counts what the dea
     // It may have counted one that it had no time to say.
     expect(row.queries).toBeLessThanOrEqual(taken + kill);
   }
-  uses.close();
+  await end();
 });

@@ -91,7 +91,10 @@ async function make(cluster: ClusterProcess, name: string, shards: number, repli
   return made.body.collection.id;
 }
 
-/** Over TCP nodes hear of each other one by one: whoever is first would be given every shard, and keep it for minutes. */
+/**
+ * Over TCP nodes hear of each other one by one: whoever is first would be given every shard, and
+ * keep it for minutes.
+ */
 async function everyNodeIsKnown(cluster: ClusterProcess): Promise<void> {
   await until('every node is given shards', async () => {
     const id = await make(cluster, 'before', 16, 0);

@@ -3,14 +3,12 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { ownIdentity } from '../../lib/process/process-identity.ts';
 import type { UsageStore } from '../../lib/store/usage.ts';
-import { BlockUses } from '../../services/metering/block-uses.ts';
 import { bootOfMachine, JournalAdoption } from '../../services/metering/journal-adoption.ts';
-import { QueryQuota } from '../../services/metering/query-quota.ts';
 import { type JournalOwner, UseJournal } from '../../services/metering/use-journal.ts';
 import { eventually, HandClock, openTemporaryStore } from '../support/accounts.ts';
+import { startQueryCounter } from '../support/query-counter.ts';
 
 const MONTH = '2026-11';
 const LIMIT = 100;
@@ -107,70 +105,19 @@ test('a file that is no journal harms nobody', async () => {
 test('where no journal can be written queries are counted all the same', async () => {
   const file = join(folder, 'a-file');
   await writeFile(file, '');
-  const log = pino({ level: 'silent' });
-  const uses = new BlockUses({ folder: join(file, 'uses'), usage, clock, log });
-  await uses.start();
-  const quota = new QueryQuota({
-    usage,
-    clock,
-    uses,
-    pricingUrl: '',
-    node: 'a',
-    recall: async () => {},
-    usesElsewhere: async () => [],
-  });
-  const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: LIMIT + 5 }, () => quota.take(accountId, { plan: 'free', limits })),
-  );
+  const { take, end } = await startQueryCounter(usage, join(file, 'uses'), clock);
+  const outcomes = await Promise.allSettled(Array.from({ length: LIMIT + 5 }, () => take(accountId, LIMIT)));
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(LIMIT);
-  await quota.close();
-  uses.close();
+  await end();
   expect(await usage.readQueries(accountId, MONTH)).toEqual({ queries: LIMIT, blocks: [] });
 });
 
 test('a store that grants nothing although it has some left ends the wait', async () => {
-  const uses = new BlockUses({ folder, usage, clock, log: pino({ level: 'silent' }) });
-  await uses.start();
-  const stingy = new Proxy(usage, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name);
-      if (name === 'openBlock') return async () => 0;
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  const quota = new QueryQuota({
-    usage: stingy,
-    clock,
-    uses,
-    pricingUrl: '',
-    node: 'a',
-    recall: async () => {},
-    usesElsewhere: async () => [],
-  });
-  const limits = { queries: LIMIT, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
-  await expect(quota.take(accountId, { plan: 'free', limits })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-  await quota.close();
-  uses.close();
+  const stingy: UsageStore = Object.assign(Object.create(usage), { openBlock: async () => 0 });
+  const { take, end } = await startQueryCounter(stingy, folder, clock);
+  await expect(take(accountId, LIMIT)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await end();
 });
-
-/** Counts queries of an account without a limit in `folder`. */
-async function unlimited(store: UsageStore) {
-  const uses = new BlockUses({ folder, usage: store, clock, log: pino({ level: 'silent' }) });
-  await uses.start();
-  const quota = new QueryQuota({
-    usage: store,
-    clock,
-    uses,
-    pricingUrl: '',
-    node: 'a',
-    recall: async () => {},
-    usesElsewhere: async () => [],
-  });
-  const limits = { queries: null, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
-  const take = (): Promise<unknown> => quota.take(accountId, { plan: 'enterprise', limits });
-  return { uses, quota, take };
-}
 
 test('a process that stood still while it opened a block counts what it uses of it all the same', async () => {
   const gate = Promise.withResolvers<void>();
@@ -183,8 +130,8 @@ test('a process that stood still while it opened a block counts what it uses of 
       return granted;
     },
   });
-  const { uses, quota, take } = await unlimited(slow);
-  const first = Promise.all(Array.from({ length: 20 }, take));
+  const { uses, quota, take, end } = await startQueryCounter(slow, folder, clock);
+  const first = Promise.all(Array.from({ length: 20 }, () => take(accountId, null)));
   await eventually(() => isOpening);
   clock.advance(6_000);
   uses.beat();
@@ -198,22 +145,20 @@ test('a process that stood still while it opened a block counts what it uses of 
     clock.advance(1_000);
     uses.beat();
   }
-  for (let i = 0; i < 3; i++) await take();
-  await quota.close();
-  uses.close();
+  for (let i = 0; i < 3; i++) await take(accountId, null);
+  await end();
   expect(await usage.readQueries(accountId, MONTH)).toEqual({ queries: 23, blocks: [] });
 });
 
 test('a journal that could not be written is tried again', async () => {
   await rm(folder, { recursive: true });
   await writeFile(folder, '');
-  const { uses, quota, take } = await unlimited(usage);
-  await take();
+  const { uses, take, end } = await startQueryCounter(usage, folder, clock);
+  await take(accountId, null);
   await rm(folder);
   uses.beat();
   expect(await readdir(folder)).toHaveLength(1);
-  await take();
-  await quota.close();
-  uses.close();
+  await take(accountId, null);
+  await end();
   expect(await taken()).toBe(2);
 });

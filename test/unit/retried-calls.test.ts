@@ -7,7 +7,9 @@ type Call = (action: string, params?: unknown, options?: Options) => Promise<unk
 const { call: wrap } = retriedCalls as unknown as { call(next: Call): Call };
 const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.list', nodeID: 'gone' });
 
-/** A broker whose first node is leaving; as Moleculer does, it writes its default into the options. */
+/**
+ * A broker whose first node is leaving; as Moleculer does, it writes its default into the options.
+ */
 function leaving(defaultMs: number) {
   const timeouts: (number | undefined)[] = [];
   const call = wrap(async (_action, _params, options = {}) => {

@@ -102,7 +102,10 @@ interface Caller {
   call(action: string, params: unknown, options: { nodeID?: string; timeout?: number }): Promise<unknown>;
 }
 
-/** The calls of node `a`, which sees the shard nodes `others`; of these `silent` answers no question. */
+/**
+ * The calls of node `a`, which sees the shard nodes `others`; of these `silent` answers no
+ * question.
+ */
 function callsOf(others: string[], silent: string | null, next: (...call: unknown[]) => Promise<unknown>): Caller {
   const endpoints = others.map((id) => ({ id, isAvailable: true, node: { metadata: {} } }));
   const broker = {

@@ -183,20 +183,16 @@ export class MongoUsage implements UsageStore {
   }
 
   /** False for a deleted account. */
-  #makeMonth(account: string, path: string): Promise<boolean> {
-    return this.#upsert(living(account), { $inc: { [path]: 0 } });
-  }
-
-  /** False when there is a document that the filter does not let pass. */
-  async #upsert(filter: Filter<UsageDocument>, update: object): Promise<boolean> {
+  async #makeMonth(account: string, path: string): Promise<boolean> {
+    const [there, update] = [living(account), { $inc: { [path]: 0 } }];
     try {
-      await this.#usage.updateOne(filter, update, { upsert: true });
+      await this.#usage.updateOne(there, update, { upsert: true });
       return true;
     } catch (error) {
       if (!isDuplicateKey(error)) throw error;
     }
-    // Two that would have made the document met, or the filter says no.
-    return this.#change(filter, update);
+    // Two that would have made the document met, or the account is deleted.
+    return this.#change(there, update);
   }
 
   async #change(filter: Filter<UsageDocument>, update: object): Promise<boolean> {

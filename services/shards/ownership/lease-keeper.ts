@@ -40,7 +40,10 @@ export class LeaseKeeper {
   #draining = false;
   #stopped = false;
   #beginning: Promise<void> | null = null;
-  /** Leases of this node that are over; while they are in the store others wait for what was held under them. */
+  /**
+   * Leases of this node that are over; while they are in the store others wait for what was held
+   * under them.
+   */
   readonly #over = new Set<string>();
   #cancel: () => void = () => {};
 

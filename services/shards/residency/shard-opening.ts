@@ -295,7 +295,8 @@ async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log 
   const newest = (await log.head(key)) ?? EMPTY_HEAD;
   // The next entry may have come between the two readings.
   const beforeLate = newest.seq > seq ? await versionBefore(key, seq + 1, log) : null;
-  // The log ends there, or it cannot be followed from here, which is told of it whatever this is; between writes that were counted it must not go back.
+  // The log ends there, or it cannot be followed from here, which is told of it whatever this is;
+  // between writes that were counted it must not go back.
   return beforeLate ?? newest.version;
 }
 
