@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/memory-budget.ts';
 import type { Seat } from './overload/fair-queue.ts';
-import type { Route } from './routes.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -25,7 +24,6 @@ export class Exchange {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  route: Route | null = null;
   identity: Identity | null = null;
   /** The memory that the body takes, until the action has ended. */
   body: MemoryHold | null = null;

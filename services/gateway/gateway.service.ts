@@ -12,7 +12,7 @@ import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { ServiceGauges } from '../../mixins/metrics-gauges.ts';
-import { Admission, waiterOf } from './admission.ts';
+import { Admission, type Admitted, waiterOf } from './admission.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { Edge } from './edge.ts';
 import type { Exchange } from './exchange.ts';
@@ -58,15 +58,9 @@ interface Router extends Caller {
   httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
 }
 
-/** What moleculer-web hands to its method that calls an action. */
-type CalledRoute = { callOptions?: object };
 type Alias = { method: string; path: string };
-type RoutedRequest = IncomingMessage & {
-  $params?: unknown;
-  $endpoint?: unknown;
-  $alias?: Alias;
-  $ctx?: { call(endpoint: unknown, params: unknown, options: object): Promise<unknown> };
-};
+/** As moleculer-web hands it on once it has found the alias. */
+type RoutedRequest = IncomingMessage & { $params: { params: Record<string, string> }; $ctx: Context };
 type RootCallOptions = { requestID?: string; tracking?: boolean };
 
 const BODIES: MemoryBounds = {
@@ -153,29 +147,21 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   };
   const server = new HttpServer(timeouts, (req, res, awaitsContinue) => edge.handle(req, res, awaitsContinue));
 
-  /** Also of a request that fails before it comes to its action, such as one to a service that is not there. */
-  function routeBehind(exchange: Exchange, { method, path }: Alias): Route {
-    const found = table.byAlias(`${method} ${path}`);
-    exchange.pattern = BASE_PATH + found.path;
-    return found;
-  }
-
   /** For a query that was counted and then could not be answered, in the month in which it came: given back in the next, it would make room for one too many. */
   function giveBackQuery({ accountId, startedMs }: Exchange): void {
     const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
     call(caller, 'metering.giveBackQuery', { accountId, month }).catch(() => {});
   }
 
-  async function beforeCall(ctx: Context, _: unknown, req: RoutedRequest, __: unknown, alias: Alias): Promise<void> {
+  /** Checks a request and says what it asks for; its parameters are ready for the action. */
+  async function admitted(req: RoutedRequest, { method, path }: Alias): Promise<Admitted> {
     const exchange = edge.of(req);
-    const found = routeBehind(exchange, alias);
-    const pathParams = (req.$params as { params: Record<string, string> }).params;
+    const found = table.byAlias(`${method} ${path}`);
+    exchange.pattern = BASE_PATH + found.path;
+    const pathParams = req.$params.params;
     const target = pathParams.name ?? pathParams.id ?? '';
     try {
-      const { params, route } = await admission.admit(ctx as unknown as Caller, exchange, found, target);
-      exchange.route = route;
-      req.$params = params;
-      if (route !== found) req.$endpoint = endpointOf(ctx, route);
+      return await admission.admit(req.$ctx as unknown as Caller, exchange, found, target);
     } catch (error) {
       // Where the client is gone, moleculer-web tells nobody.
       exchange.ended();
@@ -184,26 +170,28 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   }
 
   /** The request's action; where a shard is away it is called again once that is back. */
-  function callOf(exchange: Exchange, req: RoutedRequest, callOptions: object): Promise<unknown> {
-    const action = (options: object): Promise<unknown> => req.$ctx!.call(req.$endpoint, req.$params, options);
-    if (exchange.route?.mayBeAway !== true) return action({ ...callOptions });
-    const { name, ...terms } = req.$params as { name: string; allowPartial?: boolean; consistency?: Consistency };
+  function callOf(req: RoutedRequest, route: Route, params: unknown): Promise<unknown> {
+    const exchange = edge.of(req);
+    // Where the route has no time-out, the action's own holds: one set here would cut a write short
+    // that answers in its own time.
+    const callOptions = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
+    const action = (options: object): Promise<unknown> =>
+      (req.$ctx as unknown as Caller).call(route.action, params, { ...callOptions, ...options });
+    if (!route.mayBeAway) return action({});
+    const { name, ...terms } = params as { name: string; allowPartial?: boolean; consistency?: Consistency };
     // Others find out for themselves: copies may answer, or the rest is enough.
     const isStrong = terms.allowPartial !== true && terms.consistency !== 'eventual';
-    const needsAll = exchange.route.queue === 'query' && isStrong;
+    const needsAll = route.queue === 'query' && isStrong;
     return away.run(waiterOf(exchange, name), needsAll, (leftMs) =>
-      action({ ...callOptions, meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
+      action({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
     );
   }
 
-  function answered(req: IncomingMessage, data: unknown): void {
-    const exchange = edge.of(req);
-    const { route } = exchange;
-    if (route === null) throw new Error('an answer without a route');
+  function answered(req: IncomingMessage, route: Route, data: unknown): void {
     try {
       edge.succeed(req, route, data);
     } catch (error) {
-      if (route.action === 'collections.query') giveBackQuery(exchange);
+      if (route.action === 'collections.query') giveBackQuery(edge.of(req));
       throw error;
     }
   }
@@ -221,7 +209,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       // `stopped` waits for requests itself.
       callOptions.tracking = false;
     },
-    routes: routerRoutes(table.routes, beforeCall),
+    routes: [routerRoute(table.routes)],
   };
 
   return {
@@ -238,15 +226,16 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     },
     methods: {
       /**
-       * In place of moleculer-web's, which forgets a request whose client is gone when its action fails: what it holds must be let go of
-       * whenever the action ends.
+       * In place of moleculer-web's, which gives up at once while no node is known that has the
+       * action, and forgets a request whose client is gone when its action fails: what it holds
+       * must be let go of whenever the action ends.
        */
-      callAction: async ({ callOptions }: CalledRoute, _action: string, req: RoutedRequest) => {
-        const exchange = edge.of(req);
+      aliasHandler: async (req: RoutedRequest, _res: ServerResponse, alias: Alias) => {
+        const { params, route } = await admitted(req, alias);
         try {
-          const answer = await callOf(exchange, req, callOptions ?? {});
-          exchange.actionEnded();
-          answered(req, answer);
+          const answer = await callOf(req, route, params);
+          edge.of(req).actionEnded();
+          answered(req, route, answer);
         } catch (error) {
           edge.fail(req, error);
         }
@@ -254,10 +243,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       },
       /** Strict, and only after authentication: see `Admission`. */
       parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
-      errorHandler: (req: RoutedRequest, _res: ServerResponse, error: unknown) => {
-        if (req.$alias !== undefined) routeBehind(edge.of(req), req.$alias);
-        edge.fail(req, error);
-      },
+      errorHandler: (req: IncomingMessage, _res: ServerResponse, error: unknown) => edge.fail(req, error),
       sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => edge.fail(req, error),
       send404: (req: IncomingMessage) => edge.unrouted(req),
     },
@@ -283,29 +269,15 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   };
 }
 
-/** An action's endpoint as moleculer-web calls it; throws what the broker says when there is none. */
-function endpointOf(ctx: Context, route: Route): unknown {
-  const endpoint: unknown = ctx.broker.findNextActionEndpoint(route.action, {}, ctx);
-  if (endpoint instanceof Error) throw endpoint;
-  return endpoint;
-}
-
-/**
- * moleculer-web's routes: one per time-out, the aliases in order of the table (the first match wins). Where a route has none, the
- * action's own holds or else the broker's: one set here would cut a write short that answers in its own time.
- */
-function routerRoutes(routes: readonly Route[], onBeforeCall: unknown): object[] {
-  const groups = Map.groupBy(routes, (route) => route.timeoutMs);
-  return [...groups].map(([timeout, group]) => ({
-    name: timeout === null ? 'within the time of the action' : `within ${timeout} ms`,
+/** moleculer-web's one route, with the aliases in order of the table (the first match wins). */
+function routerRoute(routes: readonly Route[]): object {
+  return {
     path: BASE_PATH,
     bodyParsers: false,
     mergeParams: false,
     mappingPolicy: 'restrict',
     logging: false,
     pathToRegexpOptions: { sensitive: true },
-    callOptions: timeout === null ? {} : { timeout },
-    onBeforeCall,
-    aliases: Object.fromEntries(group.map((route) => [aliasOf(route), route.action])),
-  }));
+    aliases: Object.fromEntries(routes.map((route) => [aliasOf(route), route.action])),
+  };
 }

@@ -3,7 +3,8 @@ import { Errors } from 'moleculer';
 import { ProvecError } from '../../lib/errors.ts';
 import { outOfCapacity } from '../../lib/out-of-capacity.ts';
 import { StoreError } from '../../lib/store/port.ts';
-import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge } from './gateway-harness.ts';
+import { retriedCalls } from '../../mixins/retried-calls.ts';
+import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge, until } from './gateway-harness.ts';
 
 const V1 = '/api/v1';
 const thrower = (error: unknown) => () => {
@@ -317,6 +318,22 @@ describe('errors that actions throw', () => {
         const reply = await edge.request(method, V1 + path, body);
         expect([reply.status, reply.json.code]).toEqual([503, 'UNAVAILABLE']);
       }
+    } finally {
+      await edge.stop();
+    }
+  });
+
+  test('a request waits for a service that is away and comes back', async () => {
+    const edge = await startEdge({ without: ['metering.usage'], broker: { middlewares: [retriedCalls] } });
+    try {
+      let isAnswered = false;
+      const asked = edge.request('GET', `${V1}/usage`).finally(() => {
+        isAnswered = true;
+      });
+      await until(() => edge.calls.has('keys.authenticate') || isAnswered);
+      edge.broker.createService({ name: 'metering', actions: { usage: () => ({ month: '2026-11' }) } });
+      const { status, json } = await asked;
+      expect([status, json.month]).toEqual([200, '2026-11']);
     } finally {
       await edge.stop();
     }
