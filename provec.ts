@@ -17,8 +17,10 @@ import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
+import { storeKeys } from './lib/secret/keyring.ts';
+import { openSecrets } from './lib/secret/secret-file.ts';
 import type { Store } from './lib/store/port.ts';
-import { openSqliteStore } from './lib/store/sqlite/store.ts';
+import { isStoreMade, openSqliteStore } from './lib/store/sqlite/store.ts';
 import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/health/health-pages.ts';
 import { HealthServer } from './mixins/health/health-server.ts';
 import { readinessOf } from './mixins/health/readiness.ts';
@@ -127,7 +129,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
     const home = await takeHome(config);
     started.push(['the data directory', () => home.release()]);
-    const store = await openStore(config, home.folder, overrides.storeMaxPages);
+    const store = await openStore(config, home.folder, log, overrides.storeMaxPages);
     started.push(['the store', () => store.close()]);
     const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
     const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
@@ -214,9 +216,12 @@ async function stopAll(started: StartedPart[], log: Logger, onPart: (name: strin
 }
 
 /** The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load. */
-async function openStore({ mongoUrl, dataDir }: Config, homeFolder: string, maxPages?: number): Promise<Store> {
+async function openStore(config: Config, homeFolder: string, log: Logger, maxPages?: number): Promise<Store> {
+  const { mongoUrl, dataDir } = config;
+  const isNew = mongoUrl === null && !(await isStoreMade(dataDir));
+  const keys = storeKeys(await openSecrets(config, isNew, log));
   const checkpoints = join(homeFolder, 'checkpoints');
-  if (mongoUrl === null) return openSqliteStore(dataDir, { staging: join(checkpoints, 'staging'), maxPages });
+  if (mongoUrl === null) return openSqliteStore(dataDir, { keys, staging: join(checkpoints, 'staging'), maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');
-  return openMongoStore({ url: mongoUrl, folder: checkpoints });
+  return openMongoStore({ url: mongoUrl, folder: checkpoints, keys });
 }

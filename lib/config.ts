@@ -4,6 +4,8 @@ import { LIMITS, type LimitName, type Limits } from './limits.ts';
 import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
 import { memoryLimitMiB } from './process/memory-limit.ts';
 import { isJsonObject } from './records/fields.ts';
+import type { Secrets } from './secret/keyring.ts';
+import { SECRETS_MEANT, secretsIn } from './secret/secrets-text.ts';
 
 /** The whole configuration, read once, checked, frozen. */
 export interface Config {
@@ -18,6 +20,10 @@ export interface Config {
   readonly transporter: 'none' | 'TCP' | null;
   /** Null: host name and process id. */
   readonly nodeId: string | null;
+  /** The current one first; null: those of `secretFile`. */
+  readonly secret: Secrets | null;
+  /** Null: in the data folder. */
+  readonly secretFile: string | null;
   readonly bootstrapKey: string | null;
   readonly bootstrapPlan: PlanName;
   readonly adminToken: string | null;
@@ -178,7 +184,7 @@ export const VARIABLES: VariableOf = {
   dataDir: {
     env: 'PROVEC_DATA_DIR',
     default: './data',
-    meaning: 'Folder of the store, the embedded ledger and the generated keypair.',
+    meaning: 'Folder of the store, the embedded ledger, and the keypair and secret that the first start makes.',
     read: (raw) => resolve(raw ?? './data'),
   },
   mongoUrl: {
@@ -209,6 +215,19 @@ export const VARIABLES: VariableOf = {
       raw === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(raw)
         ? (raw ?? null)
         : invalid('1 to 128 letters, digits, dots, dashes and underscores'),
+  },
+  secret: {
+    env: 'PROVEC_SECRET',
+    default: 'those of `PROVEC_SECRET_FILE`',
+    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. Everything stored is sealed with keys that follow from the first.`,
+    read: (raw) => (raw === undefined ? null : (secretsIn(raw) ?? invalid(SECRETS_MEANT))),
+  },
+  secretFile: {
+    env: 'PROVEC_SECRET_FILE',
+    default: '`<data dir>/secret`',
+    meaning:
+      "File of the installation's secret, as `PROVEC_SECRET` has it; made on the first start without MongoDB. Keep it, and a copy, apart from the data.",
+    read: (raw) => (raw === undefined ? null : resolve(raw)),
   },
   bootstrapKey: {
     env: 'PROVEC_BOOTSTRAP_KEY',

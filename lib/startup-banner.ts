@@ -1,5 +1,6 @@
 import type { LedgerInfo } from './actions/anchoring.ts';
 import type { Config } from './config.ts';
+import { secretFileIn } from './secret/secret-file.ts';
 
 export interface Startup {
   /** Null when this process has no gateway. */
@@ -26,6 +27,9 @@ export function startupBanner(config: Config, startup: Startup): string {
     ['Ledger', ledgerLine(config, startup)],
     ...(startup.healthUrl === null ? [] : [['Health', `${startup.healthUrl}/readyz`]]),
     ...(startup.bootstrapSecret === null ? [] : [['API key', keyLine(config, startup.bootstrapSecret)]]),
+    ...(isSecretMade(config, startup)
+      ? [['Secret', `${secretFileIn(config.dataDir)}   (keep a copy apart from the data)`]]
+      : []),
     ...(startup.isBootstrapKeyIgnored ? [['API key', IGNORED]] : []),
   ];
   const lines = [
@@ -40,6 +44,11 @@ export function startupBanner(config: Config, startup: Startup): string {
     lines.push(title, '', `  ${createRequest(url, key)}`, '');
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Of an empty store the first start made the secret, unless it was given one. */
+function isSecretMade({ secret, secretFile, mongoUrl }: Config, { bootstrapSecret }: Startup): boolean {
+  return bootstrapSecret !== null && secret === null && secretFile === null && mongoUrl === null;
 }
 
 function ledgerLine(config: Config, { ledger, devLedgerUrl }: Startup): string {

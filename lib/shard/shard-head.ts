@@ -26,6 +26,22 @@ export const EMPTY_HEAD: ShardHead = Object.freeze({
   count: 0,
 });
 
+/** No log is this long: a stored seq past it was not written by the service. */
+export const SEQ_MAX = 2 ** 48;
+
+/**
+ * Stands for a stored head that the service did not write, or that does not decode: the state of no shard, as no SHA-256 is
+ * known that is all zeros. `seq` is what the stored one says, 0 where no log can be that long.
+ */
+export function unsoundHead(seq: number): ShardHead {
+  const isPossible = Number.isSafeInteger(seq) && seq >= 0 && seq <= SEQ_MAX;
+  return { ...EMPTY_HEAD, type: 'leaf', seq: isPossible ? seq : 0 };
+}
+
+export function isUnsound({ type, hash }: ShardHead): boolean {
+  return type !== 'empty' && hash.every((byte) => byte === 0);
+}
+
 /** Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's root. */
 export type Cut = ShardHead[];
 

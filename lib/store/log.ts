@@ -19,7 +19,10 @@ export interface LogEntry {
   epoch: number;
   /** UUID of this append, to recognise one's own entry after an unknown outcome. */
   entryId: string;
-  /** 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored bytes that do not decode. */
+  /**
+   * 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored bytes that do not decode or
+   * that the service did not write (log-seals.ts).
+   */
   kind: 'write' | 'open' | 'void' | 'damaged';
   /** The shard after this entry; head.seq === seq, and head.version one more than before for a write, the same for others. */
   head: ShardHead;
@@ -27,7 +30,7 @@ export interface LogEntry {
   body: Uint8Array;
 }
 
-/** What reading gives in place of an entry whose stored bytes do not decode. */
+/** What reading gives in place of an entry that does not decode, or does not bear its link. */
 export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
   const head = { ...EMPTY_HEAD, seq };
   return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
@@ -42,14 +45,17 @@ export interface ShardLog {
   append(entry: LogEntry): Promise<'committed' | 'conflict'>;
   /** Entries after `afterSeq`, in order, at least one if there is one, then up to `maxBytes` of bodies. */
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]>;
-  /** The newest entry's head; null when the shard never had an entry. Survives trimming. */
+  /**
+   * The newest entry's head; null when the shard never had an entry. Survives trimming. An `unsoundHead` where the stored one does
+   * not decode, or the service did not write it.
+   */
   head(shard: ShardKey): Promise<ShardHead | null>;
-  /** Heads of all shards of a collection that have one, by shard index. */
+  /** Heads, as `head` gives them, of all shards of a collection that have one, by shard index. */
   heads(collectionId: string): Promise<Map<number, ShardHead>>;
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;
   /**
-   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what was appended there (log-link.ts), or is missing between others;
+   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what was appended there, or is missing between others;
    * null when all are sound. Reads every one of them.
    */
   audit(shard: ShardKey, throughSeq: number): Promise<number | null>;

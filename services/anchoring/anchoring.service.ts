@@ -7,6 +7,7 @@ import type { KeysChanged } from '../../lib/actions/keys.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import { committedCut } from '../../lib/shard/committed-cut.ts';
 import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -20,6 +21,7 @@ import { explorerUrl } from './ledger/explorer.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { type SealedAnchors, sealed, sealKeyOf } from './row-seal.ts';
+import { unsoundness } from './unsoundness.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
@@ -109,11 +111,10 @@ export default function anchoringService(
       async resume({ params }: Params<'anchoring.resume'>): Result<'anchoring.resume'> {
         const { collectionId } = params;
         const shown = running && (await shownNow(running.anchoring, collectionId));
-        const contradictions = await store.contradictions.list(collectionId);
         const collection = await store.catalog.getCollection(collectionId);
-        const shards = collection && contradictions.length > 0 ? shardSpecs(collection) : [];
         // Before anything else: a shard that opens again must not find the same contradiction.
-        for (const shard of shards) await call(this.broker, 'shards.accept', { shard });
+        if (collection && (await isDoubted(store, collection)))
+          for (const shard of shardSpecs(collection)) await call(this.broker, 'shards.accept', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
         else await store.contradictions.clear(collectionId);
         return null;
@@ -216,6 +217,12 @@ async function shownNow(anchoring: Anchoring, collectionId: string): Promise<str
       cause: error,
     });
   }
+}
+
+/** Whether what the shards hold is other than what was recorded of them. */
+async function isDoubted({ contradictions, log }: Store, collection: CollectionRow): Promise<boolean> {
+  if ((await contradictions.list(collection.id)).length > 0) return true;
+  return unsoundness(await committedCut(log, collection)) !== null;
 }
 
 /** Whether anything was ever anchored: another keypair could not write those accounts. */

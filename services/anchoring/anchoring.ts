@@ -14,7 +14,7 @@ import type { Clock } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
 import { contains } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
-import type { Confirmed } from '../../lib/store/anchors.ts';
+import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { Decisions } from './decisions.ts';
@@ -25,6 +25,7 @@ import { Receipts } from './receipts.ts';
 import { shownBy } from './reconciliation.ts';
 import { Schedule } from './schedule.ts';
 import { TakeUp } from './take-up.ts';
+import { unsoundness } from './unsoundness.ts';
 import { Wants } from './wants.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -78,7 +79,7 @@ export class Anchoring {
       isThere: async (id) => (await collection(id)) !== null,
       onWanted: (id) => this.#nudge(id),
     });
-    const want = (id: string, cut: Cut) => this.#wants.want(id, cut);
+    const want = (id: string, cut: Cut) => this.#want(id, cut);
     this.#decisions = new Decisions({ anchors, contradictions, clock, log, address, collection, loggedCut, want });
     this.#takeUp = new TakeUp({
       store,
@@ -144,7 +145,7 @@ export class Anchoring {
   /** The confirmed root that contains `cut`, or null when there is none after `waitMs`; the cut stays wanted. Throws StoreError. */
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#options.clock.monotonicMs();
-    const row = await this.#wants.want(collectionId, cut);
+    const row = await this.#want(collectionId, cut);
     // The operator's decision wants what the log holds then.
     if (row === null || row.halted || row.closing) return null;
     if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
@@ -202,6 +203,14 @@ export class Anchoring {
     const oldestMs = pending === 0 ? 0 : Math.max(0, clock.wallMs() - oldestAt);
     const counts = isShared ? await this.#members.total(this.#counts) : this.#counts;
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
+  }
+
+  /** As `Wants.want`; a head that the service did not write halts the collection instead. */
+  async #want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+    const reason = unsoundness(cut);
+    if (reason === null) return this.#wants.want(collectionId, cut);
+    await this.halt(collectionId, reason);
+    return this.#options.store.anchors.get(collectionId);
   }
 
   #decided(collectionId: string): void {

@@ -41,6 +41,7 @@ import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
 import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
 import { type Finding, reconcile, shownBy } from './reconciliation.ts';
+import { unsoundness } from './unsoundness.ts';
 
 /** Instants between which a process can die; tests do so. */
 export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
@@ -188,6 +189,8 @@ export class Outbox {
     const { ledger, clock, loggedCut } = this.#context;
     // Until something was wanted, records followed the log as they liked: the first root contains all that they may have reached.
     const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
+    const reason = unsoundness(cut);
+    if (reason !== null) return this.#halt(row, reason);
     this.#signedAt = new Date(clock.wallMs()).toISOString();
     const signed = row.created
       ? await ledger.signUpdate(this.collectionId, collectionRoot(cut))

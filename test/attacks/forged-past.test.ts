@@ -5,15 +5,15 @@
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import { linkAfter } from '../../lib/store/log-link.ts';
+import { LogSeals } from '../../lib/store/log-seals.ts';
 import { ChangedRows } from '../support/changed-rows.ts';
 import { float32Bytes, overwriteOnDisk } from '../support/intruder.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { FORGED_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 interface Record3 {
@@ -37,6 +37,9 @@ const BATCH = 700;
 const leafOf = ({ id, values, metadata }: Record3) => referenceLeaf(id, values, metadata);
 const rootOf = (records: Record3[]) => Buffer.from(referenceRoot(records.map(leafOf)), 'hex');
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest();
+
+/** Of whoever has the program and the store, and not the secret. */
+const FORGER = new LogSeals(FORGED_KEYS.log);
 
 let relay: LedgerRelay;
 let service: ServiceProcess;
@@ -90,19 +93,15 @@ function forge(rows: ChangedRows): void {
   }
   const [row] = rows.inLog<Row>('SELECT * FROM entries WHERE shard = :shard AND seq = 3');
   const { epoch, entryId, version, count, tally, body, before } = row!;
-  const said = [3, epoch, entryId, 'write', version, 'inner', root.toString('hex'), count, tally];
+  const shard = rows.shardKey;
   const head = { seq: 3, version, type: 'inner', hash: root, count } as const;
-  const entry = { seq: 3, epoch, entryId, kind: 'write', head, tally: JSON.parse(tally) } as const;
-  const link = linkAfter(before, entry, sha256(body));
-  const checksum = crc32(JSON.stringify(said));
-  const values = { root, checksum, link };
-  expect(
-    rows.log(
-      'UPDATE entries SET hash = :root, checksum = :checksum, link = :link WHERE shard = :shard AND seq = 3',
-      values,
-    ),
-  ).toBe(1);
-  expect(rows.log('UPDATE shards SET hash = :root, link = :link WHERE number = :shard', { root, link })).toBe(1);
+  const entry = { shard, seq: 3, epoch, entryId, kind: 'write', head, tally: JSON.parse(tally) } as const;
+  const link = FORGER.link({ entry, bodyHash: sha256(body), before });
+  const values = { root, link };
+  expect(rows.log('UPDATE entries SET hash = :root, link = :link WHERE shard = :shard AND seq = 3', values)).toBe(1);
+  const seal = FORGER.head(shard, head, link);
+  const sealed = { root, link, seal };
+  expect(rows.log('UPDATE shards SET hash = :root, link = :link, seal = :seal WHERE number = :shard', sealed)).toBe(1);
 }
 
 /** Has the records say that the third write is in them, too. */
@@ -115,11 +114,10 @@ function materialise(rows: ChangedRows): void {
   expect(rows.records('UPDATE shards SET seq = 3 WHERE number = :shard')).toBe(1);
 }
 
-const FORGERIES: { name: string; isNamed: boolean; make(rows: ChangedRows): void }[] = [
-  { name: 'every-root-since', isNamed: true, make: forge },
+const FORGERIES: { name: string; make(rows: ChangedRows): void }[] = [
+  { name: 'every-root-since', make: forge },
   {
     name: 'the-mark-as-well',
-    isNamed: true,
     make: (rows) => {
       forge(rows);
       materialise(rows);
@@ -127,7 +125,6 @@ const FORGERIES: { name: string; isNamed: boolean; make(rows: ChangedRows): void
   },
   {
     name: 'the-log-emptied',
-    isNamed: false,
     make: (rows) => {
       forge(rows);
       materialise(rows);
@@ -153,12 +150,10 @@ describe('what was anchored is changed while a later write waits for its anchor'
     await service.restart();
   });
 
-  test.each(FORGERIES)('$name: a mismatch, and nothing newer is ever anchored', async ({ name, isNamed }) => {
+  test.each(FORGERIES)('$name: a mismatch, and nothing newer is ever anchored', async ({ name }) => {
     // Before anybody has asked for a verify, which would find it.
     expect(await upsert(name, [{ ...LAST, id: 'after it' }])).toBe('pending');
-    const found = await verify(name);
-    expect(found).toMatchObject({ state: 'mismatch', verified: false, anchoredVersion: 2 });
-    expect(found.differences?.map(({ id }) => id)).toEqual(isNamed ? [VICTIM.id] : undefined);
+    expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false, anchoredVersion: 2 });
   });
 
   test('it stays one through another restart, and one that was left alone is anchored', async () => {

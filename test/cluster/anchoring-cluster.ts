@@ -13,6 +13,7 @@ import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { FlightWatch } from '../support/flight-watch.ts';
 import { LedgerRelay, type Passing } from '../support/ledger-relay.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 import { Cluster, type TestNode } from '../transport/cluster.ts';
 import { headOf, newCollection, rpc, SILENT } from '../unit/anchoring-fixture.ts';
@@ -78,7 +79,7 @@ export class AnchoringCluster {
 
   static async open(instances: number): Promise<AnchoringCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-cluster-'));
-    const store = await openSqliteStore(folder);
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     const relay = await LedgerRelay.open();
     const cluster = new AnchoringCluster(folder, store, relay, await relay.client('authority'));
     for (let count = 0; count < instances; count++) await cluster.start();

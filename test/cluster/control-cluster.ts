@@ -13,6 +13,7 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 /** How a node reaches the store: as it should; not at all; without ever getting an answer. */
@@ -65,7 +66,7 @@ export class ControlCluster {
 
   static async open(options: ControlClusterOptions): Promise<ControlCluster> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-control-'));
-    return new ControlCluster(await openSqliteStore(folder), folder, options);
+    return new ControlCluster(await openSqliteStore(folder, { keys: TEST_KEYS }), folder, options);
   }
 
   /** Starts nodes and waits until each sees all. */

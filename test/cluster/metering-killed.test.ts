@@ -10,6 +10,7 @@ import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { startQueryCounter } from '../support/query-counter.ts';
 import { seed } from '../support/seed.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 const LIMIT = 3_000;
 const KILLS = 4;
@@ -20,7 +21,7 @@ const accountId = randomUUID();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-killed-'));
-  store = await openSqliteStore(join(folder, 'store'));
+  store = await openSqliteStore(join(folder, 'store'), { keys: TEST_KEYS });
 });
 afterEach(async () => {
   await store.close();

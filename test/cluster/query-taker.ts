@@ -6,9 +6,10 @@ import { writeSync } from 'node:fs';
 import { ProvecError } from '../../lib/errors.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { startQueryCounter } from '../support/query-counter.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string | undefined];
-const { usage } = await openSqliteStore(`${folder}/store`);
+const { usage } = await openSqliteStore(`${folder}/store`, { keys: TEST_KEYS });
 const { uses, quota, take } = await startQueryCounter(usage, `${folder}/uses`);
 setInterval(() => {
   uses.beat();

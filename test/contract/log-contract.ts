@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { unsoundHead } from '../../lib/shard/shard-head.ts';
+import { damagedEntry } from '../../lib/store/log.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, head, newCollection } from './store-rows.ts';
 
@@ -125,6 +127,29 @@ export function logContract(subject: StoreUnderTest): void {
       await reopened.trim(shard, 41);
       await reopened.append(entry(shard, 42));
       expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+    });
+
+    test('an entry of somebody without the secret is damaged, and its head is no state: the log goes on after both', async () => {
+      const { log } = subject.store;
+      const { id } = newCollection();
+      const [shard, beside] = [`${id}.0`, `${id}.1`];
+      const own = [entry(shard, 1), entry(shard, 2)];
+      for (const each of own) await log.append(each);
+      await log.append(entry(beside, 1));
+      await subject.forge((forger) => forger.log.append(entry(shard, 3)));
+      expect(await log.read(shard, 1, MIB)).toEqual([own[1], damagedEntry(shard, 3)]);
+      expect(await log.head(shard)).toEqual(unsoundHead(3));
+      expect(await log.heads(id)).toEqual(
+        new Map([
+          [0, unsoundHead(3)],
+          [1, head(1)],
+        ]),
+      );
+      expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBe(3);
+      expect(await log.append(entry(shard, 3))).toBe('conflict');
+      expect(await log.append(entry(shard, 4))).toBe('committed');
+      expect(await log.head(shard)).toEqual(head(4));
+      expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBe(3);
     });
 
     test('survives a restart', async () => {

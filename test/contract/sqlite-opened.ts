@@ -3,24 +3,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseShardKey } from '../../lib/shard/shard-key.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { forgersStore } from '../support/forger.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import type { OpenedStore } from './store-contract.ts';
 
 /** An SQLite store in a folder of its own, for the contract of the port. */
 export async function openedSqliteStore(): Promise<OpenedStore> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
-  const store = await openSqliteStore(folder);
+  const store = await openSqliteStore(folder, { keys: TEST_KEYS });
   let current = store;
   return {
     store,
     async reopen() {
       await current.close();
-      current = await openSqliteStore(folder);
+      current = await openSqliteStore(folder, { keys: TEST_KEYS });
       return current;
     },
     async destroy() {
       await current.close();
       await rm(folder, { recursive: true });
     },
+    forger: () => forgersStore(folder),
     async spoil(shard, seq, name) {
       const file = join((await current.checkpoints.fetch(shard, seq))!, name);
       const bytes = await readFile(file);

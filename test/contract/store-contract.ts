@@ -20,6 +20,8 @@ export interface OpenedStore {
   store: Store;
   reopen(): Promise<Store>;
   destroy(): Promise<void>;
+  /** The same data as somebody has it who can write to it, and does not have the secret; the caller closes it. */
+  forger(): Promise<Store>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
 }
@@ -34,6 +36,8 @@ export interface StoreUnderTest {
   fresh(): Promise<Store>;
   /** The same data opened anew. */
   reopen(): Promise<Store>;
+  /** Has somebody do it who can write to the data, and does not have the secret. */
+  forge(work: (store: Store) => Promise<unknown>): Promise<void>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
   /** Opened anew after the test. */
@@ -74,6 +78,14 @@ export function storeContract(
         store = await opened.reopen();
         closed = false;
         return store;
+      },
+      async forge(work) {
+        const forger = await opened.forger();
+        try {
+          await work(forger);
+        } finally {
+          await forger.close();
+        }
       },
       spoil: (shard, seq, file) => opened.spoil(shard, seq, file),
       setAside: (shard) => opened.setAside(shard),

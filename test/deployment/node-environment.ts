@@ -4,6 +4,7 @@ import { type Container, type Manifest, quantity } from './manifest.ts';
 const SECRETS: Record<string, string> = {
   PROVEC_MONGO_URL: 'mongodb://provec:secret@mongo.example.com:27017/provec?replicaSet=rs0',
   PROVEC_REDIS_URL: 'rediss://:secret@redis.example.com:6379',
+  PROVEC_SECRET: 'the-secret-of-an-installation-of-tests',
   PROVEC_BOOTSTRAP_KEY: 'a-key-that-the-operator-chose',
   PROVEC_ADMIN_TOKEN: 'a-token-that-the-operator-chose',
   PROVEC_SOLANA_RPC_URLS: 'https://rpc.example.com/?api-key=secret',

@@ -12,6 +12,7 @@ const BAD: Record<string, string[]> = {
   PROVEC_BOOTSTRAP_KEY: ['tooshort', `has a space ${'x'.repeat(16)}`, 'x'.repeat(257), 'ключ-ключ-ключ-ключ'],
   PROVEC_BOOTSTRAP_PLAN: ['gold', 'Free', 'constructor'],
   PROVEC_ADMIN_TOKEN: ['tooshort', `has a space ${'x'.repeat(16)}`],
+  PROVEC_SECRET: ['tooshort', 'words of a sentence, none of them long', 'x'.repeat(513), `${'x '.repeat(4)}x`],
   PROVEC_LEDGER: ['no', 'OFF', 'true'],
   PROVEC_SOLANA_RPC_URLS: ['127.0.0.1:8899', 'http://a,ftp://b', ',', 'http://'],
   PROVEC_MONGO_URL: ['localhost:27017', 'http://localhost', 'mongodb://', 'mongodb+srv:'],
@@ -54,7 +55,7 @@ const BAD: Record<string, string[]> = {
   PROVEC_LOG_FORMAT: ['text'],
 };
 /** Whether these are good is known when they are used. */
-const ANY_VALUE = ['PROVEC_DATA_DIR', 'PROVEC_HOST', 'PROVEC_SOLANA_KEYPAIR'];
+const ANY_VALUE = ['PROVEC_DATA_DIR', 'PROVEC_HOST', 'PROVEC_SECRET_FILE', 'PROVEC_SOLANA_KEYPAIR'];
 
 const started: StartedProcess[] = [];
 afterAll(async () => {

@@ -46,6 +46,7 @@ test('a first start tells what a person needs to begin, in order, and nothing el
     `  Data folder  ${join(folder, 'data')}`,
     expect.stringMatching(/^ {2}Ledger {7}Solana, embedded, RPC http:\/\/127\.0\.0\.1:\d+, authority \w{32,44}$/),
     `  API key      ${key}   (shown only this once)`,
+    `  Secret       ${join(folder, 'data', 'secret')}   (keep a copy apart from the data)`,
     '',
     'Create a collection:',
     '',

@@ -105,6 +105,9 @@ test('no other secret is in any output, nor part of one', async () => {
   expect(secrets).toHaveLength(6);
   // What the store keeps of a key is its beginning; the rest is secret.
   for (const secret of [...secrets, ADMIN_TOKEN, WRONG_KEY]) expect(output).not.toContain(secret.slice(12));
+  const installation = (await readFile(join(service.dataDir, 'secret'), 'utf8')).trim();
+  expect(installation).toHaveLength(43);
+  expect(output).not.toContain(installation.slice(0, 12));
   const keypair = JSON.parse(await readFile(join(service.dataDir, 'ledger-keypair.json'), 'utf8')) as number[];
   expect(keypair).toHaveLength(64);
   const bytes = Buffer.from(keypair.slice(0, 32));

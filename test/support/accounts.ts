@@ -16,6 +16,7 @@ import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
+import { TEST_KEYS } from './store-keys.ts';
 import { quiet, watched } from './store-watch.ts';
 
 /** A clock that stands still until it is moved. */
@@ -40,7 +41,7 @@ export class HandClock implements Clock {
 /** A folder with an SQLite store, removed by `destroy`. */
 export async function openTemporaryStore(): Promise<{ store: Store; folder: string; destroy(): Promise<void> }> {
   const folder = await mkdtemp(join(tmpdir(), 'provec-accounts-'));
-  const store = watched(await openSqliteStore(folder));
+  const store = watched(await openSqliteStore(folder, { keys: TEST_KEYS }));
   return {
     store,
     folder,

@@ -13,6 +13,7 @@ import {
   ownMongoServer,
 } from './mongo-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
+import { TEST_KEYS, TEST_SECRET } from './store-keys.ts';
 
 /** What a cluster stands on: a store, and what carries calls between its nodes. */
 export interface BackingServices {
@@ -59,10 +60,10 @@ export async function startBacking(backing: Backing, isOwn = false): Promise<Bac
     return {
       name: backing,
       dataDir,
-      environment: { PROVEC_DATA_DIR: dataDir, PROVEC_TRANSPORTER: 'TCP' },
+      environment: { PROVEC_DATA_DIR: dataDir, PROVEC_TRANSPORTER: 'TCP', PROVEC_SECRET: TEST_SECRET },
       mongo: null,
       redis: null,
-      openStore: () => openSqliteStore(dataDir),
+      openStore: () => openSqliteStore(dataDir, { keys: TEST_KEYS }),
       end: removeData,
     };
   }
@@ -76,12 +77,13 @@ export async function startBacking(backing: Backing, isOwn = false): Promise<Bac
     dataDir,
     environment: {
       PROVEC_DATA_DIR: dataDir,
+      PROVEC_SECRET: TEST_SECRET,
       PROVEC_MONGO_URL: url,
       PROVEC_REDIS_URL: redis?.url ?? redisUrl!,
     },
     mongo: mortal ? (mongo as MortalMongoServer) : null,
     redis,
-    openStore: () => openMongoStore({ url, folder: join(dataDir, 'looking-on') }),
+    openStore: () => openMongoStore({ keys: TEST_KEYS, url, folder: join(dataDir, 'looking-on') }),
     async end() {
       await redis?.dispose();
       await mongo.end();

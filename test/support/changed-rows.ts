@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 
 /** The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk in hand sees and changes them. */
 export class ChangedRows {
@@ -9,6 +10,11 @@ export class ChangedRows {
   constructor(folder: string, collectionId: string) {
     this.#folder = folder;
     this.#collectionId = collectionId;
+  }
+
+  /** Names the collection's first shard. */
+  get shardKey(): ShardKey {
+    return shardKey(this.#collectionId, 0);
   }
 
   /** The seq through which records are materialised, and that of the newest log entry. */

@@ -15,6 +15,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_TIMERS } from '../../lib/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
+import { TEST_KEYS } from './store-keys.ts';
 
 const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
 const PATIENCE_MS = 30_000;
@@ -53,7 +54,7 @@ export async function shardCluster(
   environment: Record<string, string> = {},
 ): Promise<ShardCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'provec-cluster-'));
-  const store = await openSqliteStore(folder);
+  const store = await openSqliteStore(folder, { keys: TEST_KEYS });
   const createdAt = new Date(0).toISOString();
   await store.catalog.createAccount({ id: ACCOUNT, name: 'test', plan: 'enterprise', createdAt });
   const row: CollectionRow = {

@@ -9,6 +9,7 @@ import { type Clock, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
+import { TEST_KEYS } from './store-keys.ts';
 import { watched } from './store-watch.ts';
 
 /** The catalog of a fixture knows the collections of `specOf` 1 to this. */
@@ -62,7 +63,7 @@ export async function shardFixture(
     PROVEC_DISK_RESERVE_MB: '0',
     ...environment,
   });
-  const store = watched(await openSqliteStore(folder));
+  const store = watched(await openSqliteStore(folder, { keys: TEST_KEYS }));
   await store.catalog.createAccount({
     id: ACCOUNT,
     name: 'test',

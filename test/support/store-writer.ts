@@ -7,9 +7,10 @@ import { writeSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { entry, put } from '../contract/store-rows.ts';
+import { TEST_KEYS } from './store-keys.ts';
 
 const [, , folder, collectionId, restMs] = process.argv;
-const store = await openSqliteStore(folder);
+const store = await openSqliteStore(folder, { keys: TEST_KEYS });
 // Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
 function say(line: string): void {
   for (;;) {

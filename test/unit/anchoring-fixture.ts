@@ -17,6 +17,7 @@ import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 export const SILENT = pino({ level: 'silent' });
@@ -102,7 +103,7 @@ export class AnchoringFixture {
   static async open(): Promise<AnchoringFixture> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-anchoring-'));
     const devLedger = await startDevLedger({ dataDir: folder, log: SILENT });
-    const store = await openSqliteStore(folder);
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     const where = {
       get url() {
         return devLedger.url;

@@ -16,6 +16,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import collectionsService from '../../services/collections/collections.service.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { ShardsInMemory } from './collections-shards.ts';
 
 type Submitted = AnchoringActions['anchoring.submit']['params'];
@@ -80,7 +81,7 @@ export class Harness {
   static async open(environment: Record<string, string> = {}, clock: Clock = SYSTEM_CLOCK): Promise<Harness> {
     const folder = await mkdtemp(join(tmpdir(), 'provec-collections-'));
     const config = readConfig({ PROVEC_DATA_DIR: folder, ...environment });
-    const harness = new Harness(folder, config, await openSqliteStore(folder), clock);
+    const harness = new Harness(folder, config, await openSqliteStore(folder, { keys: TEST_KEYS }), clock);
     await harness.startServices();
     return harness;
   }

@@ -12,6 +12,7 @@ import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { at, newAccount, newBlock, newCollection, newKey } from '../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../support/mongo-server.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { type MongoDatabase, mongoDatabase } from './mongo-database.ts';
 
 const start = await anyMongoServer();
@@ -165,7 +166,7 @@ if (isMongoThere(start)) {
     test('a database of a later format is refused in one sentence, and so are an earlier and a damaged one', async () => {
       const folder = await mkdtemp(join(tmpdir(), 'provec-store-'));
       const formats = database.db.collection<{ _id: string }>('format');
-      const open = () => openMongoStore({ url: database.url, folder });
+      const open = () => openMongoStore({ keys: TEST_KEYS, url: database.url, folder });
       await formats.updateOne({ _id: 'format' }, { $set: { format: MONGO_FORMAT + 1 } });
       await expect(open()).rejects.toMatchObject({
         name: 'StoreError',

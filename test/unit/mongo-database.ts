@@ -5,13 +5,14 @@ import { type Db, MongoClient } from 'mongodb';
 import { type MongoStoreOptions, openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { type MongoServer, ownDatabase } from '../support/mongo-server.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 /** A database of its own, to be looked into, and any number of stores on it. */
 export interface MongoDatabase {
   url: string;
   db: Db;
   /** Another node's store; closed at the end. */
-  open(options?: Partial<MongoStoreOptions>): Promise<Store>;
+  open(options?: Partial<Omit<MongoStoreOptions, 'keys'>>): Promise<Store>;
   /** Ends the server too. */
   end(): Promise<void>;
 }
@@ -26,7 +27,7 @@ export async function mongoDatabase(server: MongoServer): Promise<MongoDatabase>
     db: client.db(),
     async open(options = {}) {
       const own = join(folder, String(stores.length));
-      const store = await openMongoStore({ url, folder: own, callTimeoutMs: 30_000, ...options });
+      const store = await openMongoStore({ url, folder: own, callTimeoutMs: 30_000, ...options, keys: TEST_KEYS });
       stores.push(store);
       return store;
     },

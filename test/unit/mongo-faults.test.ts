@@ -14,6 +14,7 @@ import {
   ownDatabase,
   ownMongoServer,
 } from '../support/mongo-server.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 const CALL_TIMEOUT_MS = 1_500;
@@ -38,12 +39,12 @@ if (isMongoThere(hasOwnMongoServer)) {
       await store.close();
       await rm(folder, { recursive: true });
     });
-    const open = () => openMongoStore({ url, folder, callTimeoutMs: CALL_TIMEOUT_MS });
+    const open = () => openMongoStore({ keys: TEST_KEYS, url, folder, callTimeoutMs: CALL_TIMEOUT_MS });
 
     test('killed under appends: what was committed is there once, and nothing is said to be there that is not', async () => {
       const relay = await MongoRelay.open(url);
       await store.close();
-      store = await openMongoStore({ url: relay.urlOf(url), folder, callTimeoutMs: CALL_TIMEOUT_MS });
+      store = await openMongoStore({ keys: TEST_KEYS, url: relay.urlOf(url), folder, callTimeoutMs: CALL_TIMEOUT_MS });
       const { id } = newCollection();
       const account = 'account';
       const shards = [0, 1, 2, 3].map((index) => `${id}.${index}`);
@@ -117,7 +118,8 @@ if (isMongoThere(hasOwnMongoServer)) {
             () => store.checkpoints.list(shard),
             () => store.anchors.get('x'),
             () => store.usage.read('x', MONTH),
-            () => openMongoStore({ url, folder: join(folder, 'other'), callTimeoutMs: CALL_TIMEOUT_MS }),
+            () =>
+              openMongoStore({ keys: TEST_KEYS, url, folder: join(folder, 'other'), callTimeoutMs: CALL_TIMEOUT_MS }),
           ].map((call) => (call() as Promise<unknown>).catch((error: unknown) => error)),
         );
         for (const outcome of outcomes) expect(outcome).toMatchObject({ name: 'StoreError', kind: 'unavailable' });
@@ -145,7 +147,7 @@ if (isMongoThere(hasOwnMongoServer)) {
       expect(['unknown', 'unavailable', 'applied']).toContain(outcome);
       await client.close();
       await store.close();
-      store = await openMongoStore({ url, folder, callTimeoutMs: 30_000 });
+      store = await openMongoStore({ keys: TEST_KEYS, url, folder, callTimeoutMs: 30_000 });
       const mark = await store.records.appliedSeq(shard);
       if (outcome === 'applied') expect(mark).toBe(2);
       const last = await store.records.get(shard, changes.map(({ id }) => id).slice(2));

@@ -15,6 +15,7 @@ import { ShardCalls } from '../../mixins/shard-router/shard-calls.ts';
 import { NodeUnresponsive } from '../../mixins/shard-router/unresponsive-nodes.ts';
 import shards from '../../services/shards/shards.service.ts';
 import { ACCOUNT, batchOf } from '../support/shard-fixture.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 const COLLECTION = 'c0000000-0000-4000-8000-000000000001';
 /** Longer than an opening takes, shorter than jest waits. */
@@ -29,7 +30,7 @@ afterEach(async () => {
 async function oneNode(replicas: number) {
   const folder = mkdtempSync(join(tmpdir(), 'provec-shard-calls-'));
   endings.push(() => rmSync(folder, { recursive: true, force: true }));
-  const store = await openSqliteStore(folder);
+  const store = await openSqliteStore(folder, { keys: TEST_KEYS });
   endings.push(() => store.close());
   const createdAt = new Date(0).toISOString();
   await store.catalog.createAccount({ id: ACCOUNT, name: 'test', plan: 'enterprise', createdAt });

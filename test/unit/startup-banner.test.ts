@@ -48,3 +48,15 @@ test.each([
   expect(banner).toContain(bearer);
   expect(banner).toContain(said);
 });
+
+test.each([
+  ['of the first start', {}, { bootstrapSecret: KEY }, true],
+  ['of later ones', {}, {}, false],
+  ['that was given', { PROVEC_SECRET: 'a-secret-that-the-operator-chose' }, { bootstrapSecret: KEY }, false],
+])('where the secret lies is told %s: %#', (_, variables, changes, isTold) => {
+  const banner = bannerOf(
+    { PROVEC_DATA_DIR: '/srv/provec', ...variables },
+    { devLedgerUrl: 'http://[::1]', ...changes },
+  );
+  expect(banner.includes('/srv/provec/secret   (keep a copy apart from the data)')).toBe(isTold);
+});

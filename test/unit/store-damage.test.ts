@@ -13,12 +13,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { unsoundHead } from '../../lib/shard/shard-head.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { STORE_FORMAT } from '../../lib/store/sqlite/format-file.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
-import { collect, entry, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
+import { collect, entry, head, newCollection, newKey, put, readAll, record } from '../contract/store-rows.ts';
 import { randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 const PAGE_BYTES = 4_096;
 const COLLECTION = newCollection();
@@ -33,7 +35,7 @@ let folder: string;
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), 'provec-damage-'));
   sound = join(root, 'sound');
-  const store = await openSqliteStore(sound);
+  const store = await openSqliteStore(sound, { keys: TEST_KEYS });
   await store.catalog.createCollection(COLLECTION, null);
   await store.keys.create(KEY, null);
   for (let seq = 1; seq <= 40; seq++) await store.log.append(entry(SHARD, seq, { body: Buffer.alloc(seq * 200) }));
@@ -54,7 +56,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 async function opening(): Promise<StoreError> {
-  const outcome = await openSqliteStore(folder).catch((error: unknown) => error);
+  const outcome = await openSqliteStore(folder, { keys: TEST_KEYS }).catch((error: unknown) => error);
   if (!(outcome instanceof StoreError)) {
     await (outcome as Store).close();
     throw new Error('the damaged store was opened');
@@ -109,7 +111,7 @@ describe('a store that must not be opened', () => {
     let refused = 0;
     for (let length = bytes - 1; length > 0; length -= 1 + Math.floor(random() * (PAGE_BYTES - 1))) {
       truncateSync(join(folder, name), length);
-      const store = await openSqliteStore(folder).catch((error: unknown) => error);
+      const store = await openSqliteStore(folder, { keys: TEST_KEYS }).catch((error: unknown) => error);
       if (store instanceof StoreError) {
         expect(store.kind).toBe('damaged');
         refused++;
@@ -131,7 +133,7 @@ describe('a store that must not be opened', () => {
       const at = next(bytes.length / PAGE_BYTES) * PAGE_BYTES + (round % 3 === 0 ? 0 : next(PAGE_BYTES - 64));
       for (let i = 0; i < 64; i++) bytes[at + i] = next(256);
       writeFileSync(join(folder, name), bytes);
-      const store = await openSqliteStore(folder).catch((error: unknown) => error);
+      const store = await openSqliteStore(folder, { keys: TEST_KEYS }).catch((error: unknown) => error);
       if (store instanceof StoreError) {
         expect(store.kind).toBe('damaged');
         refused++;
@@ -163,10 +165,11 @@ describe('a store that can be opened', () => {
     expect(JSON.parse(readFileSync(join(folder, 'provec.json'), 'utf8'))).toEqual({
       format: STORE_FORMAT,
       createdBy: 'provec',
+      installation: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     for (const name of ['provec.json', 'records.db', 'records.db-mark', 'log.db', 'log.db-mark'])
       rmSync(join(folder, name));
-    const store = await openSqliteStore(folder);
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     await store.close();
     expect(existsSync(join(folder, 'records.db'))).toBe(true);
   });
@@ -175,23 +178,34 @@ describe('a store that can be opened', () => {
     change('log.db', 'UPDATE entries SET epoch = epoch + 1 WHERE seq = 1');
     change('log.db', "UPDATE shards SET hash = x'00'");
     change('log.db', "UPDATE keys SET scopes = '{'");
-    const store = await openSqliteStore(folder);
-    for (const read of [
-      () => store.log.head(SHARD),
-      () => store.keys.findByHash(KEY.hash),
-      () => store.log.append(entry(SHARD, 41)),
-    ]) {
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+    for (const read of [() => store.keys.findByHash(KEY.hash)]) {
       await expect(read()).rejects.toMatchObject({ name: 'StoreError', kind: 'damaged' });
     }
+    expect(await store.log.head(SHARD)).toEqual(unsoundHead(40));
+    expect(await store.log.heads(COLLECTION.id)).toEqual(new Map([[0, unsoundHead(40)]]));
     expect(await store.log.read(SHARD, 0, 1)).toMatchObject([{ seq: 1, kind: 'damaged', body: new Uint8Array(0) }]);
     expect(await store.log.read(SHARD, 1, 1)).toMatchObject([{ seq: 2, kind: 'write' }]);
     expect(await store.records.get(SHARD, ['r1'])).toEqual([record('r1', 2)]);
     await store.close();
   });
 
+  test('a head whose seq no log can have is unsound, and hides no other', async () => {
+    change('log.db', 'UPDATE shards SET seq = 9223372036854775807');
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+    await store.log.append(entry(`${COLLECTION.id}.1`, 1));
+    expect(await store.log.heads(COLLECTION.id)).toEqual(
+      new Map([
+        [0, unsoundHead(0)],
+        [1, head(1)],
+      ]),
+    );
+    await store.close();
+  });
+
   test('a scan leaves out a record that does not decode, and says which', async () => {
     change('records.db', "UPDATE records SET leaf = x'00' WHERE CAST(id AS TEXT) IN ('r7', 'r201')");
-    const store = await openSqliteStore(folder);
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
     const scan = await store.records.scan(SHARD);
     const found = await readAll(scan);
     expect([...scan.unreadable].sort()).toEqual(['r201', 'r7']);

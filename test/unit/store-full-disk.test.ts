@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { entry, newAccount, newCollection, put } from '../contract/store-rows.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 
 const DISK_MIB = 48;
 const SHARDS = 8;
@@ -43,7 +44,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
   });
   beforeEach(async () => {
     mountSmallDisk(probe);
-    store = await openSqliteStore(probe);
+    store = await openSqliteStore(probe, { keys: TEST_KEYS });
     acknowledged.fill(0);
   });
   afterEach(async () => {
@@ -107,7 +108,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.catalog.createAccount(newAccount());
     await expectAcknowledgedOnly();
     await store.close();
-    store = await openSqliteStore(probe);
+    store = await openSqliteStore(probe, { keys: TEST_KEYS });
     await expectAcknowledgedOnly();
   });
 
@@ -153,10 +154,13 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.close();
     const { bavail, bsize } = statfsSync(probe);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    await expect(openSqliteStore(probe)).rejects.toMatchObject({ name: 'StoreError', kind: 'capacity' });
+    await expect(openSqliteStore(probe, { keys: TEST_KEYS })).rejects.toMatchObject({
+      name: 'StoreError',
+      kind: 'capacity',
+    });
     // What opening takes.
     truncateSync(ballast, bavail * bsize - (1 << 20));
-    store = await openSqliteStore(probe);
+    store = await openSqliteStore(probe, { keys: TEST_KEYS });
     await expectAcknowledgedOnly();
     for (const error of await fillUp()) expect(error).toMatchObject({ kind: 'capacity' });
     await expectAcknowledgedOnly();
@@ -168,9 +172,12 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.close();
     const { bavail, bsize } = statfsSync(probe);
     writeFileSync(ballast, Buffer.alloc(bavail * bsize));
-    await expect(openSqliteStore(join(probe, 'new'))).rejects.toMatchObject({ name: 'StoreError', kind: 'capacity' });
+    await expect(openSqliteStore(join(probe, 'new'), { keys: TEST_KEYS })).rejects.toMatchObject({
+      name: 'StoreError',
+      kind: 'capacity',
+    });
     rmSync(ballast);
-    store = await openSqliteStore(join(probe, 'new'));
+    store = await openSqliteStore(join(probe, 'new'), { keys: TEST_KEYS });
     expect(await store.log.append(nextEntry(0, 1_000))).toBe('committed');
   });
 });

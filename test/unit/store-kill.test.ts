@@ -14,6 +14,7 @@ import { invariant } from '../support/invariant.ts';
 import { randomFrom } from '../support/random.ts';
 import { seed } from '../support/seed.ts';
 import { StartedProcess } from '../support/service-process.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 const SHARDS = 4;
@@ -100,7 +101,7 @@ async function outlivesEnds(writerCount: number, ends: number, linesMax: number)
       const writer = writers[end % writerCount];
       await writer.hasSaid(1 + Math.floor(random() * linesMax));
       await writer.end(random() < 0.7 ? 'SIGKILL' : 'SIGTERM');
-      const store = await openSqliteStore(folder);
+      const store = await openSqliteStore(folder, { keys: TEST_KEYS });
       await writer.check(store, end >= ends - writerCount);
       await store.close();
       writer.restart();

@@ -1,28 +1,33 @@
+import type { Seals } from '../../secret/seals.ts';
+import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
-export const MONGO_FORMAT = 3;
+export const MONGO_FORMAT = 4;
 const ID = 'format';
 
 interface FormatDocument {
   _id: string;
   format: number;
   createdBy: string;
+  /** See installation-seal.ts. */
+  installation?: string;
 }
 
-/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, or of none that can be read. */
-export async function checkFormat(connection: Connection): Promise<void> {
+/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, of none that can be read, or made under another secret. */
+export async function checkFormat(connection: Connection, installation: Seals): Promise<void> {
   const formats = connection.collection<FormatDocument>('format');
   const found = await formats.findOne({ _id: ID });
   if (found === null) {
     try {
-      await formats.insertOne({ _id: ID, format: MONGO_FORMAT, createdBy: 'provec' });
+      const seal = sealOfInstallation(installation);
+      await formats.insertOne({ _id: ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal });
     } catch (error) {
       // Another node was first; it may be a newer one.
       if (!isDuplicateKey(error)) throw error;
-      await checkFormat(connection);
+      await checkFormat(connection, installation);
     }
     return;
   }
@@ -39,6 +44,12 @@ export async function checkFormat(connection: Connection): Promise<void> {
     throw new StoreError(
       'damaged',
       `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from where they came.`,
+    );
+  }
+  if (!isOfInstallation(installation, found.installation)) {
+    throw new StoreError(
+      'damaged',
+      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then.',
     );
   }
 }

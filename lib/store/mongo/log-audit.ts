@@ -1,12 +1,9 @@
 import type { Collection } from 'mongodb';
 import type { ShardKey } from '../../shard/shard-key.ts';
-import { firstAltered, type LinkedEntry, type LinkedSeq } from '../log-link.ts';
+import type { LinkedSeq, LogSeals } from '../log-seals.ts';
 import { lastNumber, numbered, shardPart } from './document-id.ts';
-import { bytesOf } from './head-codec.ts';
-import { decodeEntry, type EntryDocument } from './log-entry-codec.ts';
+import { bodyIn, decodeEntry, type EntryDocument } from './log-entry-codec.ts';
 import type { SplitBodies } from './split-bodies.ts';
-
-const NOTHING = new Uint8Array(0);
 
 /** SHA-256 in a thread of the pool. */
 export async function digest(body: Uint8Array): Promise<Uint8Array> {
@@ -17,6 +14,7 @@ export async function digest(body: Uint8Array): Promise<Uint8Array> {
 export async function auditEntries(
   entries: Collection<EntryDocument>,
   bodies: SplitBodies,
+  seals: LogSeals,
   shard: ShardKey,
   trimmed: number,
   throughSeq: number,
@@ -25,16 +23,15 @@ export async function auditEntries(
   let last: LinkedSeq | null = null;
   const documents = entries.find({ _id: numbered(part, trimmed + 1, throughSeq) }).sort({ _id: 1 });
   for await (const document of documents) {
-    const { body, ...entry } = decodeEntry(
-      shard,
-      document,
-      await bodies.read(part, lastNumber(document._id), document),
-    );
-    const [before, link] = [bytesOf(document.before) ?? NOTHING, bytesOf(document.link) ?? NOTHING];
-    const linked: LinkedEntry = { entry, bodyHash: await digest(body), before, link };
-    const altered = firstAltered([linked], last);
+    const seq = lastNumber(document._id);
+    const split = document.parts === undefined ? null : await bodies.read(part, seq, document);
+    const body = split ?? bodyIn(document);
+    if (body === null) return seq;
+    const linked = decodeEntry(shard, document);
+    if (linked === null) return seq;
+    const altered = seals.firstAltered([{ ...linked, bodyHash: await digest(body) }], last);
     if (altered !== null) return altered;
-    last = { seq: entry.seq, link };
+    last = { seq, link: linked.link };
   }
   return null;
 }

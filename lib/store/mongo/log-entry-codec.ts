@@ -1,6 +1,9 @@
 import { Binary } from 'mongodb';
+import type { ShardHead } from '../../shard/shard-head.ts';
 import type { ShardKey } from '../../shard/shard-key.ts';
-import { damagedEntry, type LogEntry, type Tally } from '../log.ts';
+import type { LogEntry, Tally } from '../log.ts';
+import type { LinkedEntry } from '../log-seals.ts';
+import { StoreError } from '../port.ts';
 import { idPart, joined, lastNumber, numberPart } from './document-id.ts';
 import { bytesOf, decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 
@@ -17,7 +20,8 @@ export interface EntryDocument {
   bodyBytes: number;
   body?: Binary;
   parts?: number;
-  /** See log-link.ts. */
+  /** See log-seals.ts. */
+  bodyHash: Binary;
   before: Binary;
   link: Binary;
 }
@@ -27,15 +31,17 @@ export type EntryOutline = Pick<EntryDocument, '_id' | 'bodyBytes' | 'parts' | '
 
 const KINDS = ['write', 'open', 'void'];
 
-/** `parts`: the body lies in so many parts; 0: in the entry. `link` is its own, and `before` that of the entry before it. */
+/** All of an entry but its body. */
+export const WITHOUT_BODY = { body: 0 } as const;
+
+/** `parts`: the body lies in so many parts; 0: in the entry. */
 export function encodeEntry(
   shard: string,
-  entry: LogEntry,
+  { entry, bodyHash, before, link }: LinkedEntry,
+  body: Uint8Array,
   parts: number,
-  before: Uint8Array,
-  link: Uint8Array,
 ): EntryDocument {
-  const { seq, epoch, entryId, kind, head, tally, body } = entry;
+  const { seq, epoch, entryId, kind, head, tally } = entry;
   const document: EntryDocument = {
     _id: joined(shard, numberPart(seq)),
     epoch,
@@ -44,6 +50,7 @@ export function encodeEntry(
     head: encodeHead(head),
     tally: tally && { accountId: tally.accountId, month: tally.month, writes: tally.writes, vectors: tally.vectors },
     bodyBytes: body.byteLength,
+    bodyHash: new Binary(bodyHash),
     before: new Binary(before),
     link: new Binary(link),
   };
@@ -53,25 +60,30 @@ export function encodeEntry(
   return document;
 }
 
-/** An entry of kind 'damaged' when the document is none; `splitBody` is what its parts hold, null when they are not all there. */
-export function decodeEntry(shard: ShardKey, document: EntryDocument, splitBody: Uint8Array | null): LogEntry {
+/** What a document says but for the body, whoever wrote it; null when it is no entry. */
+export function decodeEntry(shard: ShardKey, document: Omit<EntryDocument, 'body'>): LinkedEntry | null {
+  const { epoch, entryId, kind, tally } = document;
   const seq = lastNumber(document._id);
-  const { epoch, entryId, kind, tally, bodyBytes, parts } = document;
-  const body = parts === undefined ? bytesOf(document.body) : splitBody;
-  const sound =
-    Number.isSafeInteger(epoch) &&
-    typeof entryId === 'string' &&
-    KINDS.includes(kind) &&
-    isTally(tally) &&
-    body?.byteLength === bodyBytes;
-  if (!sound || !body) return damagedEntry(shard, seq);
+  const head = headIn(document);
+  const [bodyHash, before, link] = [document.bodyHash, document.before, document.link].map(bytesOf);
+  const isSound = Number.isSafeInteger(epoch) && typeof entryId === 'string' && KINDS.includes(kind) && isTally(tally);
+  if (!isSound || head?.seq !== seq || !bodyHash || !before || !link) return null;
+  return { entry: { shard, seq, epoch, entryId, kind, head, tally }, bodyHash, before, link };
+}
+
+/** The body that stands in the entry; null where none does. */
+export function bodyIn({ body, bodyBytes }: EntryDocument): Uint8Array | null {
+  const bytes = bytesOf(body);
+  return bytes?.byteLength === bodyBytes ? bytes : null;
+}
+
+function headIn({ head }: Pick<EntryDocument, 'head'>): ShardHead | null {
   try {
-    const head = decodeHead(document.head);
-    if (head.seq === seq) return { shard, seq, epoch, entryId, kind, head, tally, body };
-  } catch {
-    // Said below.
+    return decodeHead(head);
+  } catch (error) {
+    if (error instanceof StoreError) return null;
+    throw error;
   }
-  return damagedEntry(shard, seq);
 }
 
 function isTally(tally: Tally | null): boolean {

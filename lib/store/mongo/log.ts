@@ -15,16 +15,23 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
-import type { ShardHead } from '../../shard/shard-head.ts';
-import type { ShardKey } from '../../shard/shard-key.ts';
-import type { LogEntry, ShardLog } from '../log.ts';
-import { type LinkedSeq, linkAfter, NO_LINK } from '../log-link.ts';
+import { SEQ_MAX, type ShardHead, unsoundHead } from '../../shard/shard-head.ts';
+import { type ShardKey, shardKey } from '../../shard/shard-key.ts';
+import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
+import { type LinkedSeq, type LogSeals, NO_LINK } from '../log-seals.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
-import { bytesOf, decodeHead } from './head-codec.ts';
+import { bytesOf } from './head-codec.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { auditEntries, digest } from './log-audit.ts';
-import { decodeEntry, type EntryDocument, type EntryOutline, encodeEntry } from './log-entry-codec.ts';
+import {
+  bodyIn,
+  decodeEntry,
+  type EntryDocument,
+  type EntryOutline,
+  encodeEntry,
+  WITHOUT_BODY,
+} from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { LogTrimming } from './log-trimming.ts';
 import { SplitBodies } from './split-bodies.ts';
@@ -34,7 +41,6 @@ import type { TallyFolding } from './tally-folding.ts';
 const OUTLINES_PER_READ = 1_000;
 const NEWEST_KEPT = 10_000;
 const HEADS_AT_ONCE = 16;
-const LAST_SEQ = Number.MAX_SAFE_INTEGER;
 
 export class MongoLog implements ShardLog {
   readonly #connection: Connection;
@@ -42,14 +48,22 @@ export class MongoLog implements ShardLog {
   readonly #shards: LogShards;
   readonly #bodies: SplitBodies;
   readonly #trimming: LogTrimming;
+  readonly #seals: LogSeals;
   readonly #turns = new KeyedMutex();
   /** The newest entry that this process knows of; more may have come from elsewhere. */
   readonly #newest = new LRUCache<string, LinkedSeq>({ max: NEWEST_KEPT });
 
-  constructor(connection: Connection, entries: Collection<EntryDocument>, shards: LogShards, folding: TallyFolding) {
+  constructor(
+    connection: Connection,
+    entries: Collection<EntryDocument>,
+    shards: LogShards,
+    folding: TallyFolding,
+    seals: LogSeals,
+  ) {
     this.#connection = connection;
     this.#entries = entries;
     this.#shards = shards;
+    this.#seals = seals;
     this.#bodies = new SplitBodies(connection);
     this.#trimming = new LogTrimming(connection, entries, shards, this.#bodies, folding);
   }
@@ -67,7 +81,7 @@ export class MongoLog implements ShardLog {
   }
 
   async head(shard: ShardKey): Promise<ShardHead | null> {
-    return this.#connection.run('read', 'reading a head', () => this.#head(shardPart(shard)));
+    return this.#connection.run('read', 'reading a head', () => this.#head(shard));
   }
 
   async heads(collectionId: string): Promise<Map<number, ShardHead>> {
@@ -76,7 +90,7 @@ export class MongoLog implements ShardLog {
       const shards = await this.#shards.of(collectionId);
       for (let at = 0; at < shards.length; at += HEADS_AT_ONCE) {
         const some = shards.slice(at, at + HEADS_AT_ONCE);
-        const found = await Promise.all(some.map(({ _id }) => this.#head(_id)));
+        const found = await Promise.all(some.map(({ index }) => this.#head(shardKey(collectionId, index))));
         found.forEach((head, i) => {
           if (head !== null) heads.set(some[i].index, head);
         });
@@ -92,7 +106,7 @@ export class MongoLog implements ShardLog {
   async audit(shard: ShardKey, throughSeq: number): Promise<number | null> {
     return this.#connection.run('read', 'auditing the log', async () => {
       const trimmed = await this.#shards.trimmedThrough(shardPart(shard));
-      const altered = await auditEntries(this.#entries, this.#bodies, shard, trimmed, throughSeq);
+      const altered = await auditEntries(this.#entries, this.#bodies, this.#seals, shard, trimmed, throughSeq);
       // What was trimmed meanwhile has lost its body.
       return altered !== null && altered <= (await this.#shards.trimmedThrough(shardPart(shard))) ? null : altered;
     });
@@ -129,9 +143,10 @@ export class MongoLog implements ShardLog {
     const parts = await this.#connection.reading('storing the body of a log entry', () =>
       this.#bodies.write(shard, entry),
     );
-    const link = linkAfter(before, entry, await digest(entry.body));
+    const unlinked = { entry, bodyHash: await digest(entry.body), before };
+    const link = this.#seals.link(unlinked);
     try {
-      await this.#entries.insertOne(encodeEntry(shard, entry, parts, before, link));
+      await this.#entries.insertOne(encodeEntry(shard, { ...unlinked, link }, entry.body, parts));
       if (seq > (this.#newest.get(shard)?.seq ?? 0)) this.#newest.set(shard, { seq, link });
       return 'committed';
     } catch (error) {
@@ -171,14 +186,22 @@ export class MongoLog implements ShardLog {
     return found && { seq: lastNumber(found._id), link: bytesOf(found.link) ?? NO_LINK };
   }
 
-  async #head(shard: string): Promise<ShardHead | null> {
-    const found = await this.#newestOf(shard);
-    return found && decodeHead(found.head);
+  async #head(shard: ShardKey): Promise<ShardHead | null> {
+    const found = await this.#newestOf(shardPart(shard));
+    if (found === null) return null;
+    const entry = this.#sound(shard, found);
+    return entry === null ? unsoundHead(lastNumber(found._id)) : entry.head;
   }
 
-  async #newestOf(shard: string): Promise<Pick<EntryDocument, '_id' | 'head' | 'link'> | null> {
-    const newest = this.#entries.find({ _id: under(shard) }).project<EntryDocument>({ head: 1, link: 1 });
+  async #newestOf(part: string): Promise<EntryDocument | null> {
+    const newest = this.#entries.find({ _id: numbered(part, 0, SEQ_MAX) }, { projection: WITHOUT_BODY });
     return (await newest.sort({ _id: -1 }).limit(1).toArray())[0] ?? null;
+  }
+
+  /** The entry without its body; null when the document is none, or the service did not write it. */
+  #sound(shard: ShardKey, document: EntryDocument): Omit<LogEntry, 'body'> | null {
+    const linked = decodeEntry(shard, document);
+    return linked && this.#seals.isLinked(linked) ? linked.entry : null;
   }
 
   async #read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]> {
@@ -221,8 +244,11 @@ export class MongoLog implements ShardLog {
         .sort({ _id: 1 })
         .toArray();
       for (const document of documents) {
-        const body = await this.#bodies.read(part, lastNumber(document._id), document);
-        entries.push(decodeEntry(shard, document, body));
+        const seq = lastNumber(document._id);
+        const entry = this.#sound(shard, document);
+        const isSplit = document.parts !== undefined;
+        const body = isSplit ? await this.#bodies.read(part, seq, document) : bodyIn(document);
+        entries.push(entry && body ? { ...entry, body } : damagedEntry(shard, seq));
       }
     }
     if (!entries.some(({ kind }) => kind === 'damaged') && entries.length === outlines.length) return entries;
@@ -232,7 +258,7 @@ export class MongoLog implements ShardLog {
 
   #outlines(part: string, afterSeq: number, limit: number): Promise<EntryOutline[]> {
     return this.#entries
-      .find({ _id: numbered(part, afterSeq + 1, LAST_SEQ) })
+      .find({ _id: numbered(part, afterSeq + 1, SEQ_MAX) })
       .project<EntryOutline>({ bodyBytes: 1, parts: 1, entryId: 1 })
       .sort({ _id: 1 })
       .limit(limit)

@@ -1,4 +1,7 @@
 import { type Document, MongoServerError } from 'mongodb';
+import type { StoreKeys } from '../../secret/keyring.ts';
+import { Seals } from '../../secret/seals.ts';
+import { LogSeals } from '../log-seals.ts';
 import type { Store } from '../port.ts';
 import { MongoAnchors } from './anchors.ts';
 import { MongoCatalog } from './catalog.ts';
@@ -31,13 +34,16 @@ const COMPACTION_MIN_TOMBSTONES = 1_000;
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
   /** For checkpoints that are being written or read; this process's own, emptied at the start. */
   folder: string;
+  /** Of the secret that the store was made under, or of a later one with that beside it. */
+  keys: StoreKeys;
   /** Below this many deleted records of a shard their room is not given back. */
   compactionMinTombstones?: number;
 }
 
 /**
  * Opens a store in a MongoDB database, making collections and indexes if need be; any number of processes may. Needs unique and sparse indexes, conditional
- * updates, bulk writes and GridFS, and no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for a later format.
+ * updates, bulk writes and GridFS, and no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for
+ * another format, or another secret.
  */
 export async function openMongoStore(options: MongoStoreOptions): Promise<Store> {
   const connection = new Connection({ callTimeoutMs: CALL_TIMEOUT_MS, ...options });
@@ -57,9 +63,9 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<Store>
 async function assemble(
   connection: Connection,
   leases: Connection,
-  { folder, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
+  { folder, keys: sealKeys, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
 ): Promise<Store> {
-  await checkFormat(connection);
+  await checkFormat(connection, new Seals(sealKeys.installation));
   const entries = connection.collection<EntryDocument>('log');
   const usageDocuments = connection.collection<UsageDocument>('usage');
   const shards = new LogShards(connection);
@@ -67,7 +73,7 @@ async function assemble(
   const usage = new MongoUsage(connection, entries, usageDocuments, folding);
   const keys = new MongoKeys(connection);
   const catalog = new MongoCatalog(connection, keys, usage);
-  const log = new MongoLog(connection, entries, shards, folding);
+  const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const checkpoints = new GridCheckpoints(connection, folder);
   const contradictions = new MongoContradictions(connection);

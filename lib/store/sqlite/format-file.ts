@@ -1,25 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Seals } from '../../secret/seals.ts';
+import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
-export const STORE_FORMAT = 5;
+export const STORE_FORMAT = 6;
 export const FORMAT_FILE = 'provec.json';
 
+/** Throws StoreError 'damaged' when the folder's store was made under another secret, and as `storeMark`. */
+export async function checkInstallation(folder: string, installation: Seals): Promise<void> {
+  const mark = await storeMark(folder);
+  if (mark === null || isOfInstallation(installation, mark.installation)) return;
+  throw new StoreError(
+    'damaged',
+    'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then.',
+  );
+}
+
 /**
- * Whether the folder holds a store of this format; false when it has no format file yet. Throws StoreError 'damaged' when it is of another format or
- * cannot be read as one.
+ * What the folder says of the store that it holds; null when it has no format file yet. Throws StoreError 'damaged' when it is of
+ * another format, or cannot be read as one.
  */
-export async function checkFormat(folder: string): Promise<boolean> {
+export async function storeMark(folder: string): Promise<{ installation: unknown } | null> {
   let text: string;
   try {
     text = await readFile(join(folder, FORMAT_FILE), 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const format = formatOf(text);
+  const { format, installation } = formatOf(text);
   if (format === null) {
     throw new StoreError(
       'damaged',
@@ -38,15 +50,17 @@ export async function checkFormat(folder: string): Promise<boolean> {
       `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${STORE_FORMAT} only: start with an empty directory, and write the records again from where they came.`,
     );
   }
-  return true;
+  return { installation };
 }
 
 /** Marks the folder as a store of this format, durably; the last step of making one. */
-export async function writeFormat(folder: string): Promise<void> {
+export async function writeFormat(folder: string, installation: Seals): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
   const file = await open(draft, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec' })}\n`);
+    await file.writeFile(
+      `${JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec', installation: sealOfInstallation(installation) })}\n`,
+    );
     await file.sync();
   } finally {
     await file.close();
@@ -60,11 +74,12 @@ export async function writeFormat(folder: string): Promise<void> {
   }
 }
 
-function formatOf(text: string): number | null {
+function formatOf(text: string): { format: number | null; installation: unknown } {
   try {
-    const { format } = JSON.parse(text) as { format: unknown };
-    return Number.isSafeInteger(format) && (format as number) >= 1 ? (format as number) : null;
+    const { format, installation } = JSON.parse(text) as { format: unknown; installation: unknown };
+    const isFormat = Number.isSafeInteger(format) && (format as number) >= 1;
+    return { format: isFormat ? (format as number) : null, installation };
   } catch {
-    return null;
+    return { format: null, installation: null };
   }
 }

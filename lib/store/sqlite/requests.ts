@@ -3,6 +3,7 @@
  * classes with synchronous methods; the main thread calls them by name, and the thread knows from `OPERATIONS` which of them
  * write, and so take part in a group commit.
  */
+import type { StoreKeys } from '../../secret/keyring.ts';
 import type { StoreErrorKind } from '../port.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
 import type { CatalogTables } from './thread/catalog-tables.ts';
@@ -134,6 +135,7 @@ export interface Request {
 export interface Opening {
   role: Role;
   folder: string;
+  keys: StoreKeys;
   /** Whether the files must be there already. */
   made: boolean;
   /** Bound on the pages of each file, as a small disk has it; for tests. */

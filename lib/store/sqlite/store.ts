@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { StoreKeys } from '../../secret/keyring.ts';
+import { Seals } from '../../secret/seals.ts';
 import type { Catalog } from '../catalog.ts';
 import type { Store } from '../port.ts';
 import { SqliteAnchors } from './anchors.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
-import { checkFormat, writeFormat } from './format-file.ts';
+import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { pages } from './pages.ts';
 import { SqliteRecords } from './records.ts';
@@ -15,6 +17,7 @@ import { StoreThread } from './store-thread.ts';
 import type { FileSettings } from './thread/database.ts';
 
 export interface SqliteStoreOptions {
+  keys: StoreKeys;
   /** A folder for staged checkpoints that nobody else uses; within the store's folder by default. */
   staging?: string;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
@@ -33,24 +36,26 @@ const PAGE_ROWS = 500;
 /**
  * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and urgent, `records.db` the
  * materialised records, `leases.db` the leases, and a mark beside each of the first two how many commits it must have. Several processes of one machine may
- * have it open. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
+ * have it open. `keys` are those of the secret that the store was made under, or of a later one with that
+ * beside it. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
  * each has a folder of its own for `staging` checkpoints. Throws StoreError.
  */
-export async function openSqliteStore(folder: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
-  const { staging, maxPages = null } = options;
+export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<SqliteStore> {
+  const { keys, staging, maxPages = null } = options;
   const threads: StoreThread[] = [];
   try {
-    const made = await checkFiles(folder);
+    const installation = new Seals(keys.installation);
+    const made = await checkFiles(folder, installation);
     const checkpoints = new FolderCheckpoints(join(folder, 'checkpoints'), staging);
     await checkpoints.open();
     const open = async (role: Role): Promise<StoreThread> => {
-      const thread = await StoreThread.open({ role, folder, made, maxPages });
+      const thread = await StoreThread.open({ role, folder, keys, made, maxPages });
       threads.push(thread);
       return thread;
     };
     const [log, records] = await allOf([open('log'), open('records')]);
     const store = assemble(folder, log, records, checkpoints);
-    if (!made) await writeFormat(folder);
+    if (!made) await writeFormat(folder, installation);
     return store;
   } catch (error) {
     await Promise.all(threads.map((thread) => thread.close()));
@@ -58,11 +63,16 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
   }
 }
 
-/** Whether the folder holds a store already. Makes the folder. Throws StoreError 'damaged'. */
-async function checkFiles(folder: string): Promise<boolean> {
+/** Whether the folder holds a store. Throws StoreError 'damaged' when it is of another format. */
+export async function isStoreMade(folder: string): Promise<boolean> {
+  return (await storeMark(folder)) !== null;
+}
+
+/** Whether the folder holds a store already, of this installation. Makes the folder. Throws StoreError 'damaged'. */
+async function checkFiles(folder: string, installation: Seals): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const made = await checkFormat(folder);
-  if (!made) return false;
+  if (!(await isStoreMade(folder))) return false;
+  await checkInstallation(folder, installation);
   const missing = FILES.find((name) => !existsSync(join(folder, name)));
   if (missing !== undefined) throw damagedFile(missing, 'is missing');
   return true;

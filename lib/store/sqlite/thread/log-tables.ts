@@ -1,42 +1,40 @@
 import { hash as hashOf } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { crc32 } from 'node:zlib';
-import type { ShardHead } from '../../../shard/shard-head.ts';
-import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import { type ShardHead, unsoundHead } from '../../../shard/shard-head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
-import { firstAltered, isSameLink, type LinkedEntry, type LinkedSeq, linkAfter, NO_LINK } from '../../log-link.ts';
+import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } from '../../log-seals.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
 
-/**
- * A shard's row holds its head and the link of its newest entry, and outlives its entries. The checksum is a CRC-32 of an entry's
- * other columns but for its body, which has none on purpose: the root in the head proves it, so that a body that was changed is
- * noticed when it is replayed or verified, and verify can name the record.
- */
+/** A shard's row holds its head and the link of its newest entry, under a seal (log-seals.ts), and outlives its entries. */
 export const LOG_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
     number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL,
     seq INTEGER NOT NULL, version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
-    link BLOB NOT NULL, UNIQUE (collection, shard)
+    link BLOB NOT NULL, seal BLOB NOT NULL, UNIQUE (collection, shard)
   ) STRICT;
   CREATE TABLE IF NOT EXISTS entries (
     place INTEGER PRIMARY KEY, shard INTEGER NOT NULL, seq INTEGER NOT NULL, epoch INTEGER NOT NULL,
     entryId TEXT NOT NULL, kind TEXT NOT NULL,
     version INTEGER NOT NULL, type TEXT NOT NULL, hash BLOB NOT NULL, count INTEGER NOT NULL,
-    tally TEXT, checksum INTEGER NOT NULL, body BLOB NOT NULL, before BLOB NOT NULL, link BLOB NOT NULL, UNIQUE (shard, seq)
+    tally TEXT, body BLOB NOT NULL, bodyHash BLOB NOT NULL, before BLOB NOT NULL, link BLOB NOT NULL, UNIQUE (shard, seq)
   ) STRICT;
 `;
 
 /** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
-const ENTRY = `CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
-  type, hash, CAST(count AS REAL) AS count, tally, CAST(checksum AS REAL) AS checksum, body`;
+const SHARD = `number, shard, CAST(seq AS REAL) AS seq, CAST(version AS REAL) AS version, type, hash,
+  CAST(count AS REAL) AS count, link, seal`;
+const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
+  type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
 interface ShardRow extends HeadRow {
   number: number;
   shard: number;
   link: Uint8Array;
+  seal: Uint8Array;
 }
 
 interface EntryRow extends HeadRow {
@@ -44,11 +42,8 @@ interface EntryRow extends HeadRow {
   entryId: string;
   kind: string;
   tally: string | null;
-  checksum: number;
   body: Uint8Array<ArrayBuffer>;
-}
-
-interface LinkedRow extends EntryRow {
+  bodyHash: Uint8Array;
   before: Uint8Array;
   link: Uint8Array;
 }
@@ -57,41 +52,25 @@ interface LinkedRow extends EntryRow {
 export class LogTables {
   readonly #database: Database;
   readonly #usage: UsageTables;
+  readonly #seals: LogSeals;
 
-  constructor(database: Database, usage: UsageTables) {
+  constructor(database: Database, usage: UsageTables, seals: LogSeals) {
     this.#database = database;
     this.#usage = usage;
+    this.#seals = seals;
   }
 
   append(entry: LogEntry): 'committed' | 'conflict' {
-    const { shard, seq, epoch, entryId, kind, head, body } = entry;
-    const before = this.#row(shard);
-    const newest = before === undefined ? 0 : headOf(before).seq;
+    const { shard, seq, head, body } = entry;
+    const row = this.#row(shard);
+    const newest = row === undefined ? 0 : this.#headOf(shard, row).seq;
     if (seq <= newest) return 'conflict';
     if (seq > newest + 1) throw new RangeError(`entry ${seq} would leave a gap after ${newest}`);
-    const link = linkAfter(before?.link ?? NO_LINK, entry, sha256(body));
-    const number = this.#writeHead(shard, head, link, before);
-    const tally = entry.tally && JSON.stringify(entry.tally);
-    const { version, type, hash, count } = head;
-    const checksum = checksumOf({ seq, epoch, entryId, kind, version, type, hash, count, tally });
-    this.#database.run(
-      `INSERT INTO entries (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, checksum, body, before, link)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      number,
-      seq,
-      epoch,
-      entryId,
-      kind,
-      version,
-      type,
-      hash,
-      count,
-      tally,
-      checksum,
-      body,
-      before?.link ?? NO_LINK,
-      link,
-    );
+    const before = row?.link ?? NO_LINK;
+    const bodyHash = sha256(body);
+    const link = this.#seals.link({ entry, bodyHash, before });
+    const number = this.#writeHead(shard, head, link, row);
+    this.#writeEntry(number, { entry, bodyHash, before, link }, body);
     if (entry.tally !== null) this.#usage.tally(shard, entry.tally);
     return 'committed';
   }
@@ -99,14 +78,13 @@ export class LogTables {
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Transferred<LogEntry[]> {
     const number = this.#row(shard)?.number;
     if (number === undefined) return new Transferred([], []);
-    const sql = `SELECT seq, ${ENTRY} FROM entries
-      WHERE shard = ? AND seq > ? ORDER BY seq`;
+    const sql = `SELECT ${ENTRY} FROM entries WHERE shard = ? AND seq > ? ORDER BY entries.seq`;
     // Whoever replays or verifies the log wants what the disk holds.
     const entries = this.#database.fresh((connection) => {
       const found: LogEntry[] = [];
       let bytes = 0;
       for (const row of connection.prepare(sql).iterate(number, afterSeq)) {
-        const entry = entryOf(shard, row as unknown as EntryRow);
+        const entry = this.#entryOf(shard, row as unknown as EntryRow);
         bytes += entry.body.byteLength;
         if (found.length > 0 && bytes > maxBytes) {
           freeBuffers([entry.body.buffer as ArrayBuffer]);
@@ -135,17 +113,19 @@ export class LogTables {
       // One state of the log: other processes append to it, and trim it.
       if (!connection.isTransaction) connection.exec('BEGIN');
       const { number } = row;
-      const first = connection.prepare('SELECT min(seq) AS seq FROM entries WHERE shard = ?').get(number);
+      const first = connection.prepare('SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?').get(number);
       const firstSeq = first?.seq as number | null | undefined;
       if (!firstSeq) return { altered: null, after: null };
       // What came before has been trimmed since.
       const before = after !== null && firstSeq > after.seq + 1 ? null : after;
-      const linked = linkedEntries(connection, shard, number, after?.seq ?? 0, throughSeq, maxBytes);
-      const altered = firstAltered(linked, before);
+      const linked = this.#linkedEntries(connection, shard, number, after?.seq ?? 0, throughSeq, maxBytes);
+      const altered = this.#seals.firstAltered(linked, before);
       const last = linked.at(-1);
       if (altered !== null) return { altered, after: null };
       if (last !== undefined) return { altered: null, after: { seq: last.entry.seq, link: last.link } };
-      const newest = connection.prepare('SELECT seq, link FROM shards WHERE number = ?').get(number);
+      const newest = connection
+        .prepare('SELECT CAST(seq AS REAL) AS seq, link FROM shards WHERE number = ?')
+        .get(number);
       const { seq, link } = newest as unknown as LinkedSeq;
       const isEnd = before !== null && throughSeq >= seq;
       const isCut = isEnd && (before.seq < seq || !isSameLink(link, before.link));
@@ -155,12 +135,15 @@ export class LogTables {
 
   head(shard: ShardKey): ShardHead | null {
     const row = this.#row(shard);
-    return row === undefined ? null : headOf(row);
+    return row === undefined ? null : this.#headOf(shard, row);
   }
 
   heads(collectionId: string): Map<number, ShardHead> {
-    const rows = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ? ORDER BY shard', collectionId);
-    return new Map(rows.map((row) => [row.shard, headOf(row)]));
+    const rows = this.#database.all<ShardRow>(
+      `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`,
+      collectionId,
+    );
+    return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
   }
 
   /** Removes up to `limit` of the entries up to and including `throughSeq`; how many it removed. */
@@ -172,13 +155,14 @@ export class LogTables {
   firstSeq(shard: ShardKey): number | null {
     const number = this.#row(shard)?.number;
     if (number === undefined) return null;
-    return this.#database.get<{ seq: number | null }>('SELECT min(seq) AS seq FROM entries WHERE shard = ?', number)!
-      .seq;
+    const sql = 'SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?';
+    return this.#database.get<{ seq: number | null }>(sql, number)!.seq;
   }
 
   /** Removes up to `limit` entries of a collection, and shards when they have none left; whether nothing is left. */
   dropSlice(collectionId: string, limit: number): boolean {
-    for (const { number } of this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId)) {
+    const sql = 'SELECT number FROM shards WHERE collection = ?';
+    for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {
       if (this.#removeEntries(number, Number.MAX_SAFE_INTEGER, limit) === limit) return false;
       this.#database.run('DELETE FROM shards WHERE number = ?', number);
     }
@@ -193,73 +177,108 @@ export class LogTables {
 
   #row(shard: ShardKey): ShardRow | undefined {
     const { collectionId, index } = parseShardKey(shard);
-    const sql = 'SELECT * FROM shards WHERE collection = ? AND shard = ?';
+    const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? AND shard = ?`;
     return this.#database.get<ShardRow>(sql, collectionId, index);
+  }
+
+  #headOf(shard: ShardKey, row: ShardRow): ShardHead {
+    try {
+      const head = headOf(row);
+      if (this.#seals.isHead(shard, head, row.link, row.seal)) return head;
+    } catch {
+      // Said below.
+    }
+    return unsoundHead(row.seq);
   }
 
   /** The shard's number. */
   #writeHead(shard: ShardKey, head: ShardHead, link: Uint8Array, before: ShardRow | undefined): number {
     const { seq, version, type, hash, count } = head;
+    const values = [seq, version, type, hash, count, link, this.#seals.head(shard, head, link)];
     if (before !== undefined) {
-      const sql = 'UPDATE shards SET seq = ?, version = ?, type = ?, hash = ?, count = ?, link = ? WHERE number = ?';
-      this.#database.run(sql, seq, version, type, hash, count, link, before.number);
+      const sql = `UPDATE shards SET seq = ?, version = ?, type = ?, hash = ?, count = ?, link = ?, seal = ?
+        WHERE number = ?`;
+      this.#database.run(sql, ...values, before.number);
       return before.number;
     }
     const { collectionId, index } = parseShardKey(shard);
-    const sql = `INSERT INTO shards (collection, shard, seq, version, type, hash, count, link)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`;
-    const values = [collectionId, index, seq, version, type, hash, count, link];
-    return this.#database.get<{ number: number }>(sql, ...values)!.number;
+    const sql = `INSERT INTO shards (seq, version, type, hash, count, link, seal, collection, shard)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`;
+    return this.#database.get<{ number: number }>(sql, ...values, collectionId, index)!.number;
   }
-}
 
-function linkedEntries(
-  connection: DatabaseSync,
-  shard: ShardKey,
-  number: number,
-  afterSeq: number,
-  throughSeq: number,
-  maxBytes: number,
-): LinkedEntry[] {
-  const sql = `SELECT seq, before, link, ${ENTRY} FROM entries WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY seq`;
-  const linked: LinkedEntry[] = [];
-  let bytes = 0;
-  for (const row of connection.prepare(sql).iterate(number, afterSeq, throughSeq)) {
-    const { before, link, ...rest } = row as unknown as LinkedRow;
-    linked.push({ entry: entryOf(shard, rest), bodyHash: sha256(rest.body), before, link });
-    bytes += rest.body.byteLength;
-    if (bytes > maxBytes) break;
+  /** In place of what stands past the end of the log, where the service never wrote. */
+  #writeEntry(number: number, { entry, bodyHash, before, link }: LinkedEntry, body: Uint8Array): void {
+    const { seq, epoch, entryId, kind, head, tally } = entry;
+    const { version, type, hash, count } = head;
+    this.#database.run(
+      `INSERT OR REPLACE INTO entries
+         (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, body, bodyHash, before, link)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      number,
+      seq,
+      epoch,
+      entryId,
+      kind,
+      version,
+      type,
+      hash,
+      count,
+      tally && JSON.stringify(tally),
+      body,
+      bodyHash,
+      before,
+      link,
+    );
   }
-  return linked;
+
+  #linkedEntries(
+    connection: DatabaseSync,
+    shard: ShardKey,
+    number: number,
+    afterSeq: number,
+    throughSeq: number,
+    maxBytes: number,
+  ): LinkedEntry[] {
+    const sql = `SELECT ${ENTRY} FROM entries
+      WHERE shard = ? AND seq > ? AND seq <= ? ORDER BY entries.seq`;
+    const linked: LinkedEntry[] = [];
+    let bytes = 0;
+    for (const each of connection.prepare(sql).iterate(number, afterSeq, throughSeq)) {
+      const row = each as unknown as EntryRow;
+      const { body, ...entry } = this.#entryOf(shard, row);
+      linked.push({ entry, bodyHash: sha256(body), before: row.before, link: row.link });
+      bytes += body.byteLength;
+      if (bytes > maxBytes) break;
+    }
+    return linked;
+  }
+
+  /** An entry of kind 'damaged' when the row is none, or the service did not write it. */
+  #entryOf(shard: ShardKey, row: EntryRow): LogEntry {
+    try {
+      const { body, bodyHash, before, link } = row;
+      const entry = entryOf(shard, row);
+      if (this.#seals.isLinked({ entry, bodyHash, before, link })) return { ...entry, body };
+    } catch {
+      // Said below.
+    }
+    return damagedEntry(shard, row.seq);
+  }
 }
 
 const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
-/** An entry of kind 'damaged' when the row is none. */
-function entryOf(shard: ShardKey, row: EntryRow): LogEntry {
-  const { seq, epoch, entryId, kind, tally, body } = row;
-  try {
-    if (row.checksum === checksumOf(row)) {
-      return {
-        shard,
-        seq,
-        epoch,
-        entryId,
-        kind: kind as LogEntry['kind'],
-        head: headOf(row),
-        tally: tally === null ? null : decodeRow<Tally>(tally, 'A tally'),
-        body,
-      };
-    }
-  } catch {
-    // Said below.
-  }
-  return damagedEntry(shard, seq);
-}
-
-function checksumOf(row: Omit<EntryRow, 'checksum' | 'body'>): number {
-  const { seq, epoch, entryId, kind, version, type, hash, count, tally } = row;
-  return crc32(
-    JSON.stringify([seq, epoch, entryId, kind, version, type, Buffer.from(hash).toString('hex'), count, tally]),
-  );
+/** Throws StoreError 'damaged'. */
+function entryOf(shard: ShardKey, row: EntryRow): LinkedEntry['entry'] {
+  const { seq, epoch, entryId, kind, tally } = row;
+  return {
+    shard,
+    seq,
+    epoch,
+    entryId,
+    kind: kind as LogEntry['kind'],
+    head: headOf(row),
+    tally: tally === null ? null : decodeRow<Tally>(tally, 'A tally'),
+  };
 }

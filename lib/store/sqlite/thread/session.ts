@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
 import {
   type Fault,
@@ -92,7 +93,7 @@ export class Session {
     this.#flush();
   }
 
-  #openLog({ folder, made, maxPages }: Opening): void {
+  #openLog({ folder, keys: sealKeys, made, maxPages }: Opening): void {
     const schemas = [CATALOG_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
@@ -103,7 +104,7 @@ export class Session {
       keys,
       usage,
       catalog: new CatalogTables(log.database, keys, usage),
-      log: new LogTables(log.database, usage),
+      log: new LogTables(log.database, usage, new LogSeals(sealKeys.log)),
       anchors: new AnchorTables(log.database),
       contradictions: new ContradictionTable(log.database),
       owners: new OwnerTable(log.database),

@@ -1,0 +1,33 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { Keyring } from './keyring.ts';
+
+/** What a row says, in the order in which it is sealed; the first is the kind of row. */
+export type Said = readonly [kind: string, ...values: unknown[]];
+
+/** Proves of what is stored that a holder of the installation's secret wrote it: HMAC-SHA-256 (RFC 2104) over its JSON. */
+export class Seals {
+  readonly #keys: KeyObject[];
+
+  constructor(keyring: Keyring) {
+    this.#keys = keyring.map((key) => createSecretKey(key));
+  }
+
+  /** 32 bytes. */
+  seal(said: Said): Buffer {
+    return sealOf(this.#keys[0]!, JSON.stringify(said));
+  }
+
+  /** Whether `seal` is that of `said`, by the current key or one before it; false for whatever is no seal at all. */
+  fits(said: Said, seal: unknown): boolean {
+    if (!(seal instanceof Uint8Array)) return false;
+    const text = JSON.stringify(said);
+    return this.#keys.some((key) => {
+      const own = sealOf(key, text);
+      return own.byteLength === seal.byteLength && timingSafeEqual(own, seal);
+    });
+  }
+}
+
+function sealOf(key: KeyObject, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest();
+}

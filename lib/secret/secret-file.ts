@@ -1,0 +1,82 @@
+/**
+ * The file of an installation's secret. Whoever has it can forge everything that is sealed with keys that follow from it, and
+ * without it nothing of the store is believed: so it is made once, for its owner alone, and never replaced.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { link, open, readFile, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { type Config, ConfigError } from '../config.ts';
+import type { Secrets } from './keyring.ts';
+import { SECRETS_MEANT, secretsIn } from './secrets-text.ts';
+
+const SECRET_BYTES = 32;
+const READABLE_BY_OTHERS = 0o004;
+
+/** Where the secret of an installation lies that was not told of another place. */
+export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
+
+/**
+ * The installation's secrets; with `mayCreate` the file that nobody named is made when it is not there. Throws ConfigError, which
+ * never repeats what stands in the file.
+ */
+export async function openSecrets(
+  { secret, secretFile, dataDir, mongoUrl }: Pick<Config, 'secret' | 'secretFile' | 'dataDir' | 'mongoUrl'>,
+  mayCreate: boolean,
+  log: Pick<Logger, 'warn' | 'debug'>,
+): Promise<Secrets> {
+  if (secret !== null && secretFile !== null)
+    throw new ConfigError('Only one of PROVEC_SECRET and PROVEC_SECRET_FILE can be set.');
+  if (secret !== null) return secret;
+  if (secretFile === null && mongoUrl !== null) {
+    throw new ConfigError(
+      'PROVEC_SECRET or PROVEC_SECRET_FILE must be set with PROVEC_MONGO_URL: every node needs the same secret.',
+    );
+  }
+  const file = secretFile ?? secretFileIn(dataDir);
+  if (secretFile === null && mayCreate && (await makeSecret(file)))
+    log.debug({ file }, 'made the secret of this installation');
+  const secrets = secretsIn((await textOf(file)) ?? '');
+  if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_MEANT}: ${file}.`);
+  if (process.platform !== 'win32' && ((await stat(file)).mode & READABLE_BY_OTHERS) !== 0)
+    log.warn({ file }, 'The secret can be read by other users of this machine: chmod 600 it.');
+  return secrets;
+}
+
+/** Throws ConfigError where there is no such file. */
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const what = code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`;
+    throw new ConfigError(
+      `PROVEC_SECRET_FILE must be the file of the secret that the store was made under, but ${what} at ${file}: put it back.`,
+      { cause: error },
+    );
+  }
+}
+
+/** False when it was there already. Of several processes that start at once one makes it, and none reads half of it. */
+async function makeSecret(file: string): Promise<boolean> {
+  const draft = `${file}.${randomUUID()}`;
+  const handle = await open(draft, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${randomBytes(SECRET_BYTES).toString('base64url')}\n`);
+    await handle.sync();
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await handle.close();
+    await unlink(draft);
+  }
+  const folder = await open(dirname(file), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+  return true;
+}

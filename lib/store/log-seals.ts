@@ -1,0 +1,95 @@
+/**
+ * Seals of a shard's log: that the service wrote each entry, at this place of this shard, after the entry before it; and that it
+ * wrote the head.
+ *
+ * Promises
+ * - An entry's *link* is an HMAC over the shard, the link before it and all that the entry says, its body by its SHA-256. Nobody
+ *   without the installation's secret can append an entry, change one, or move one to another place or shard.
+ * - Whoever reads an entry that does not bear its link gets one of kind 'damaged'; in place of a head that does not bear its seal,
+ *   `unsoundHead`, which is the state of no shard. Neither hides the others, and neither passes for absence.
+ * - A body is not hashed when it is read: the root in the entry's head, which the link covers, proves it when it is replayed, so
+ *   that verify can name the record. `audit` hashes it.
+ * - Both adapters store with an entry the link before it, the hash of its body and its own link.
+ * What it does not do: entries at the end that are taken off together with the head as it once was are missed by nobody here. The
+ * ledger is further on then, as far as roots were anchored.
+ */
+import type { Keyring } from '../secret/keyring.ts';
+import { type Said, Seals } from '../secret/seals.ts';
+import type { ShardHead } from '../shard/shard-head.ts';
+import type { ShardKey } from '../shard/shard-key.ts';
+import type { LogEntry } from './log.ts';
+
+/** Stands before the first entry of a log. */
+export const NO_LINK: Uint8Array = new Uint8Array(32);
+
+/** An entry as it stands in a log, without its body. */
+export interface LinkedEntry {
+  entry: Omit<LogEntry, 'body'>;
+  /** SHA-256 of the body. */
+  bodyHash: Uint8Array;
+  before: Uint8Array;
+  link: Uint8Array;
+}
+
+/** An entry that was looked at, and its link. */
+export interface LinkedSeq {
+  seq: number;
+  link: Uint8Array;
+}
+
+export class LogSeals {
+  readonly #seals: Seals;
+
+  constructor(keyring: Keyring) {
+    this.#seals = new Seals(keyring);
+  }
+
+  /** The link of an entry, 32 bytes. */
+  link(linked: Omit<LinkedEntry, 'link'>): Buffer {
+    return this.#seals.seal(saidOf(linked));
+  }
+
+  isLinked(linked: LinkedEntry): boolean {
+    return this.#seals.fits(saidOf(linked), linked.link);
+  }
+
+  /** The seal of a head that is stored apart from its entry, 32 bytes; `link` is its entry's. */
+  head(shard: ShardKey, head: ShardHead, link: Uint8Array): Buffer {
+    return this.#seals.seal(['head', shard, saidOfHead(head), hex(link)]);
+  }
+
+  isHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): boolean {
+    return this.#seals.fits(['head', shard, saidOfHead(head), hex(link)], seal);
+  }
+
+  /**
+   * The seq of the first of some entries, in order, that does not follow from the one before it; `after` stands before the first,
+   * null where that is not known. Their `bodyHash` is of the bodies as they are.
+   */
+  firstAltered(entries: LinkedEntry[], after: LinkedSeq | null): number | null {
+    let last = after;
+    for (const linked of entries) {
+      const { seq, kind } = linked.entry;
+      if (last && seq !== last.seq + 1) return last.seq + 1;
+      if (kind === 'damaged' || (last && !isSameLink(linked.before, last.link))) return seq;
+      if (!this.isLinked(linked)) return seq;
+      last = { seq, link: linked.link };
+    }
+    return null;
+  }
+}
+
+export const isSameLink = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+function saidOf({ entry, bodyHash, before }: Omit<LinkedEntry, 'link'>): Said {
+  const { shard, seq, epoch, entryId, kind, head, tally } = entry;
+  const counted = tally && [tally.accountId, tally.month, tally.writes, tally.vectors];
+  return ['entry', shard, hex(before), seq, epoch, entryId, kind, saidOfHead(head), counted, hex(bodyHash)];
+}
+
+function saidOfHead({ seq, version, type, hash, count }: ShardHead): unknown[] {
+  return [seq, version, type, hex(hash), count];
+}
+
+const hex = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');

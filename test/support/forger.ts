@@ -1,0 +1,21 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Seals } from '../../lib/secret/seals.ts';
+import { FORMAT_FILE, writeFormat } from '../../lib/store/sqlite/format-file.ts';
+import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
+import { FORGED_KEYS } from './store-keys.ts';
+
+/**
+ * The embedded store of `folder` as somebody has it who can write there and has the program, but not the secret: what is written
+ * through it is all as it should be but for the seals. The caller closes it.
+ */
+export async function forgersStore(folder: string): Promise<SqliteStore> {
+  const mark = join(folder, FORMAT_FILE);
+  const own = await readFile(mark);
+  await writeFormat(folder, new Seals(FORGED_KEYS.installation));
+  try {
+    return await openSqliteStore(folder, { keys: FORGED_KEYS, staging: join(folder, 'forged', 'staging') });
+  } finally {
+    await writeFile(mark, own);
+  }
+}
