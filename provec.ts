@@ -221,7 +221,8 @@ async function openStore(config: Config, homeFolder: string, log: Logger, maxPag
   const isNew = mongoUrl === null && !(await isStoreMade(dataDir));
   const keys = storeKeys(await openSecrets(config, isNew, log));
   const checkpoints = join(homeFolder, 'checkpoints');
-  if (mongoUrl === null) return openSqliteStore(dataDir, { keys, staging: join(checkpoints, 'staging'), maxPages });
+  if (mongoUrl === null)
+    return openSqliteStore(dataDir, { keys, log, staging: join(checkpoints, 'staging'), maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');
-  return openMongoStore({ url: mongoUrl, folder: checkpoints, keys });
+  return openMongoStore({ url: mongoUrl, folder: checkpoints, keys, log });
 }

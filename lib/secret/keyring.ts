@@ -18,10 +18,18 @@ export interface StoreKeys {
   installation: Keyring;
   /** Log entries and heads. */
   log: Keyring;
+  /** Collections and accounts. */
+  catalog: Keyring;
+  apiKeys: Keyring;
 }
 
 export function storeKeys(secrets: Secrets): StoreKeys {
-  return { installation: keyring(secrets, 'installation'), log: keyring(secrets, 'log') };
+  return {
+    installation: keyring(secrets, 'installation'),
+    log: keyring(secrets, 'log'),
+    catalog: keyring(secrets, 'catalog'),
+    apiKeys: keyring(secrets, 'API keys'),
+  };
 }
 
 function keyring([current, ...earlier]: Secrets, purpose: string): Keyring {

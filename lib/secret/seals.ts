@@ -1,6 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { Keyring } from './keyring.ts';
 
+const SEAL_DIGITS = 64;
+
 /** What a row says, in the order in which it is sealed; the first is the kind of row. */
 export type Said = readonly [kind: string, ...values: unknown[]];
 
@@ -17,6 +19,11 @@ export class Seals {
     return sealOf(this.#keys[0]!, JSON.stringify(said));
   }
 
+  /** As `seal`, in 64 hex digits. */
+  hex(said: Said): string {
+    return this.seal(said).toString('hex');
+  }
+
   /** Whether `seal` is that of `said`, by the current key or one before it; false for whatever is no seal at all. */
   fits(said: Said, seal: unknown): boolean {
     if (!(seal instanceof Uint8Array)) return false;
@@ -25,6 +32,11 @@ export class Seals {
       const own = sealOf(key, text);
       return own.byteLength === seal.byteLength && timingSafeEqual(own, seal);
     });
+  }
+
+  /** As `fits`, of a seal in hex digits. */
+  fitsHex(said: Said, seal: unknown): boolean {
+    return typeof seal === 'string' && seal.length === SEAL_DIGITS && this.fits(said, Buffer.from(seal, 'hex'));
   }
 }
 

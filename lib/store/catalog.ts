@@ -1,4 +1,5 @@
 import type { PlanName } from '../plans.ts';
+import type { Sealed } from './sealed.ts';
 
 export type Metric = 'cosine' | 'euclidean' | 'dot';
 export type Quantization = 'bf16' | 'f32' | 'f16' | 'i8';
@@ -26,7 +27,11 @@ export interface AccountRow {
   createdAt: string;
 }
 
-/** Collections and accounts. A deleted collection's name is free at once; its row stays in the list of the dropped until `forgetDropped`. */
+/**
+ * Collections and accounts. What stands in the store and was not written by the service is refused (StoreError 'damaged') where it is
+ * asked for, and left out of lists; the operator is told. A deleted collection's name is free at once; its row stays in the list
+ * of the dropped until `forgetDropped`.
+ */
 export interface Catalog {
   /** Atomic: of two creators of one name exactly one gets 'created'; 'limit' when the account already owns `maxCollections` (null = no limit). 'exists' wins over 'limit'. */
   createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
@@ -51,4 +56,23 @@ export interface Catalog {
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
   /** Removes the account's row, keys and usage; its collections must have been dropped. False when it was gone already. */
   deleteAccount(id: string): Promise<boolean>;
+}
+
+/** What an adapter keeps of it: rows with their seals, of which it believes nothing. A row is changed by whoever names the seal that it has. */
+export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped' | 'deleteAccount'> {
+  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
+  findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
+  getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
+  listCollections(accountId: string): Promise<Sealed<CollectionRow>[]>;
+  allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
+  listDropped(): Promise<Sealed<CollectionRow>[]>;
+  /** Writes `deletionProtection` and the seal over those of the live collection that has `seal`; false when there is none. */
+  replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
+  /** Frees the name of the live collection that has `seal`, and moves the row to the dropped ones under the other, atomically; false when there is none. */
+  dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean>;
+  createAccount(row: Sealed<AccountRow>): Promise<void>;
+  getAccount(id: string): Promise<Sealed<AccountRow> | null>;
+  listAccounts(): Promise<Sealed<AccountRow>[]>;
+  /** Writes plan and seal over those of the account that has `seal`; false when there is none. */
+  replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
 }

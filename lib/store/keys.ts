@@ -1,3 +1,5 @@
+import type { Sealed } from './sealed.ts';
+
 export const SCOPES = ['read', 'write', 'manage'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -14,6 +16,7 @@ export interface KeyRow {
   lastUsedAt: string | null;
 }
 
+/** API keys. One that stands in the store and was not written by the service opens nothing; the operator is told. */
 export interface KeyStore {
   /** 'limit' when the account already has `maxKeys` keys (null = no limit). Atomic. */
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
@@ -28,6 +31,13 @@ export interface KeyStore {
   revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'>;
   /** Best effort, never back from the newest time already stored; a key that was revoked meanwhile stays away. */
   touch(id: string, lastUsedAt: string): Promise<void>;
+}
+
+/** What an adapter keeps of it: rows with their seals, of which it believes nothing. */
+export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
+  create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
+  findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
+  list(accountId: string): Promise<Sealed<KeyRow>[]>;
 }
 
 /**

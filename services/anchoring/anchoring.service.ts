@@ -13,6 +13,7 @@ import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
+import { closeRow } from './anchor-row.ts';
 import { Anchoring } from './anchoring.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
 import { Lapsing } from './lapsing.ts';
@@ -121,7 +122,9 @@ export default function anchoringService(
       },
 
       async close({ params }: Params<'anchoring.close'>): Result<'anchoring.close'> {
-        await running?.anchoring.close(params.collectionId);
+        if (running) await running.anchoring.close(params.collectionId);
+        // Whoever turns the ledger on again must know of the deletion.
+        else if (existsSync(keypairFile)) await closeRow(anchors, params.collectionId);
         return null;
       },
 

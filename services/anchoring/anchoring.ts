@@ -18,6 +18,7 @@ import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { Decisions } from './decisions.ts';
+import { wasDeleted } from './deletion.ts';
 import type { LedgerClient } from './ledger/ledger-client.ts';
 import { Members } from './members.ts';
 import { Outbox, type OutboxContext, type OutboxStep } from './outbox.ts';
@@ -90,6 +91,7 @@ export class Anchoring {
       want,
       headsAt,
       close: (id) => this.close(id),
+      halt: (id, reason) => this.halt(id, reason),
       signal: this.#stopped.signal,
     });
     this.#schedule = new Schedule(log, {
@@ -106,6 +108,7 @@ export class Anchoring {
       headsAt,
       onStep,
       collection,
+      wasDeleted: (row) => wasDeleted(row, store),
       loggedCut,
       onConfirmed: () => {
         this.#counts.confirmed += 1;

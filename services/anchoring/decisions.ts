@@ -4,7 +4,7 @@ import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
-import { changeRow, logHalt, newRow } from './anchor-row.ts';
+import { changeRow, closeRow, logHalt, newRow } from './anchor-row.ts';
 
 export interface DecisionsOptions {
   anchors: AnchorStore;
@@ -57,7 +57,7 @@ export class Decisions {
 
   /** The collection is deleted: its account is to be closed and its row forgotten. */
   async close(collectionId: string): Promise<void> {
-    await this.#change(collectionId, () => ({ closing: true }));
+    await closeRow(this.#options.anchors, collectionId);
   }
 
   async #change(collectionId: string, change: (newest: AnchorRow) => Partial<AnchorRow>): Promise<void> {

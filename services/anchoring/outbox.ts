@@ -39,6 +39,7 @@ import {
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
+import { NOT_DELETED } from './deletion.ts';
 import type { LedgerClient, SignedTransaction } from './ledger/ledger-client.ts';
 import { type Finding, reconcile, shownBy } from './reconciliation.ts';
 import { unsoundness } from './unsoundness.ts';
@@ -53,8 +54,10 @@ export interface OutboxContext {
   clock: Clock;
   log: Logger;
   isInCharge(collectionId: string): boolean;
-  /** Null when the collection was deleted. */
+  /** Null when it is not in the catalog. */
   collection(id: string): Promise<CollectionRow | null>;
+  /** Whether a collection that is not in the catalog was deleted. */
+  wasDeleted(row: AnchorRow): Promise<boolean>;
   /** What the log holds. */
   loggedCut(collection: CollectionRow): Promise<Cut>;
   /** The shards' own heads at a cut; null where a shard cannot say. */
@@ -128,6 +131,7 @@ export class Outbox {
     if (!isWanting(row)) return IDLE;
     const collection = await this.#context.collection(this.collectionId);
     if (collection === null) {
+      if (!(await this.#context.wasDeleted(row))) return this.#halt(row, NOT_DELETED);
       await this.#change(row, { closing: true });
       return AT_ONCE;
     }

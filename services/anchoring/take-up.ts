@@ -6,7 +6,8 @@ import { contains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Store } from '../../lib/store/port.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
+import { NOT_DELETED, wasDeleted } from './deletion.ts';
 import { type LapseOptions, lapse, mayLapse } from './lapse.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
@@ -22,6 +23,7 @@ export interface TakeUpOptions {
   want(collectionId: string, cut: Cut): Promise<unknown>;
   headsAt: LapseOptions['headsAt'];
   close(collectionId: string): Promise<void>;
+  halt(collectionId: string, reason: string): Promise<void>;
   /** Ends it. */
   signal: AbortSignal;
 }
@@ -69,12 +71,11 @@ export class TakeUp {
 
   /** Looks at one account's collections. Throws StoreError. */
   async account(accountId: string): Promise<void> {
-    const isAnchored = await this.#isAnchored(accountId);
     const { store, signal } = this.#options;
+    const isAnchored = await this.#isAnchored(accountId);
     for (const collection of await store.catalog.listCollections(accountId)) {
       if (signal.aborted) return;
-      if (isAnchored) await this.#wantIfNewer(collection);
-      else await this.#lapse(collection);
+      await this.#bring(collection, isAnchored);
     }
   }
 
@@ -99,7 +100,7 @@ export class TakeUp {
         await this.#closeIfDeleted(row);
       }
     }
-    const anchored = new Map<string, boolean>();
+    const anchored = new Map<string, boolean | null>();
     for await (const collections of store.catalog.allCollections()) {
       for (const collection of collections) {
         if (signal.aborted) return;
@@ -107,16 +108,33 @@ export class TakeUp {
         if (!anchored.has(accountId)) anchored.set(accountId, await this.#isAnchored(accountId));
         // There may be very many, and requests must get in between.
         await nextTurn();
-        if (anchored.get(accountId)) await this.#wantIfNewer(collection);
-        else await this.#lapse(collection);
+        await this.#bring(collection, anchored.get(accountId)!);
       }
     }
   }
 
-  async #closeIfDeleted({ collectionId, closing }: AnchorRow): Promise<void> {
-    const { store, isInCharge, close } = this.#options;
-    if (closing || !isInCharge(collectionId)) return;
-    if ((await store.catalog.getCollection(collectionId)) === null) await close(collectionId);
+  async #bring(collection: CollectionRow, isAnchored: boolean | null): Promise<void> {
+    if (isAnchored) await this.#wantIfNewer(collection);
+    else if (isAnchored === false) await this.#lapse(collection);
+  }
+
+  async #closeIfDeleted(row: AnchorRow): Promise<void> {
+    const { store, isInCharge, close, halt } = this.#options;
+    const { collectionId } = row;
+    if (row.closing || row.halted || !isInCharge(collectionId)) return;
+    if (await this.#isThere(collectionId)) return;
+    if (await wasDeleted(row, store)) await close(collectionId);
+    else await halt(collectionId, NOT_DELETED);
+  }
+
+  /** A row of the catalog that the service did not write is no absence. */
+  async #isThere(collectionId: string): Promise<boolean> {
+    try {
+      return (await this.#options.store.catalog.getCollection(collectionId)) !== null;
+    } catch (error) {
+      if (isDamaged(error)) return true;
+      throw error;
+    }
   }
 
   async #wantIfNewer(collection: CollectionRow): Promise<void> {
@@ -134,13 +152,21 @@ export class TakeUp {
     if (!isInCharge(id)) return;
     const row = await store.anchors.get(id);
     // The plan as it is by now: a look at all collections takes its time.
-    if (!row || !mayLapse(row) || (await this.#isAnchored(accountId))) return;
+    if (!row || !mayLapse(row) || (await this.#isAnchored(accountId)) !== false) return;
     await lapse(row, { store, anchors: store.anchors, headsAt });
   }
 
-  async #isAnchored(accountId: string): Promise<boolean> {
+  /** Null where nothing is to be known of the account: then all stays as it is. */
+  async #isAnchored(accountId: string): Promise<boolean | null> {
     const { store, plans } = this.#options;
-    const account = await store.catalog.getAccount(accountId);
-    return account !== null && plans[account.plan].anchoring;
+    try {
+      const account = await store.catalog.getAccount(accountId);
+      return account && plans[account.plan].anchoring;
+    } catch (error) {
+      if (isDamaged(error)) return null;
+      throw error;
+    }
   }
 }
+
+const isDamaged = (error: unknown): boolean => error instanceof StoreError && error.kind === 'damaged';

@@ -136,6 +136,43 @@ export function catalogContract(subject: StoreUnderTest): void {
       expect((await usage.read(young.id, '2026-11')).queries).toBe(4);
     });
 
+    test('a collection that somebody wrote without the secret is no absence, and hides no other', async () => {
+      const { catalog } = subject.store;
+      const own = newCollection({ accountId: one });
+      const forged = newCollection({ accountId: one, name: 'forged' });
+      await catalog.createCollection(own, null);
+      await subject.forge((forger) => forger.catalog.createCollection(forged, null));
+      const damaged = { name: 'StoreError', kind: 'damaged' };
+      await expect(catalog.getCollection(forged.id)).rejects.toMatchObject(damaged);
+      await expect(catalog.findCollection(one, 'forged')).rejects.toMatchObject(damaged);
+      await expect(catalog.setDeletionProtection(forged.id, true)).rejects.toMatchObject(damaged);
+      await expect(catalog.dropCollection(forged.id)).rejects.toMatchObject(damaged);
+      expect(await catalog.createCollection(newCollection({ accountId: one, name: 'forged' }), null)).toBe('exists');
+      expect(await catalog.listCollections(one)).toEqual([own]);
+      const all = await collect(catalog.allCollections());
+      expect(all.filter(({ accountId }) => accountId === one)).toEqual([own]);
+    });
+
+    test('what somebody dropped without the secret is not among the dropped', async () => {
+      const { catalog } = subject.store;
+      const forged = newCollection({ accountId: one });
+      await subject.forge(async (forger) => {
+        await forger.catalog.createCollection(forged, null);
+        await forger.catalog.dropCollection(forged.id);
+      });
+      expect(await catalog.getCollection(forged.id)).toBeNull();
+      expect((await catalog.listDropped()).map(({ id }) => id)).not.toContain(forged.id);
+    });
+
+    test('an account that somebody wrote without the secret is no absence, and gets no plan', async () => {
+      const { catalog } = subject.store;
+      const forged = newAccount({ plan: 'enterprise' });
+      await subject.forge((forger) => forger.catalog.createAccount(forged));
+      await expect(catalog.getAccount(forged.id)).rejects.toMatchObject({ kind: 'damaged' });
+      await expect(catalog.setPlan(forged.id, 'pro')).rejects.toMatchObject({ kind: 'damaged' });
+      expect((await catalog.listAccounts()).map(({ id }) => id)).not.toContain(forged.id);
+    });
+
     test('survives a restart', async () => {
       const { catalog } = await subject.fresh();
       const [live, dropped] = [newCollection(), newCollection()];

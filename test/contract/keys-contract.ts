@@ -94,6 +94,17 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.revoke(account, one.id, at(5))).toBe('last');
     });
 
+    test('a key that somebody wrote without the secret is found by nobody, and can be taken away', async () => {
+      const { keys } = subject.store;
+      const [own, forged] = [keyOf(), keyOf({ createdAt: at(9) })];
+      await keys.create(own, null);
+      await subject.forge((forger) => forger.keys.create(forged, null));
+      expect(await keys.findByHash(forged.hash)).toBeNull();
+      expect(await keys.list(account)).toEqual([own]);
+      expect(await keys.revoke(account, forged.id, at(0))).toBe('revoked');
+      expect(await keys.findByHash(own.hash)).toEqual(own);
+    });
+
     test('touch moves the last use forward only', async () => {
       const { keys } = subject.store;
       const row = keyOf();

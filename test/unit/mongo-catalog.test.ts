@@ -137,6 +137,49 @@ if (isMongoThere(start)) {
       await expect(store.keys.create(newKey({ accountId, id: taken.id }), null)).rejects.toThrow(RangeError);
     });
 
+    test.each([
+      ['the account', { 'row.accountId': 'another' }],
+      ['the name', { 'row.name': 'another' }],
+      ['the state, back from dropped', { state: 'live' }],
+    ])('a collection is refused of which somebody changed %s', async (_, $set) => {
+      const row = newCollection();
+      await store.catalog.createCollection(row, null);
+      if ('state' in $set) await store.catalog.dropCollection(row.id);
+      await database.db.collection<{ _id: string }>('collections').updateOne({ _id: row.id }, { $set });
+      await expect(store.catalog.getCollection(row.id)).rejects.toMatchObject({ kind: 'damaged' });
+      expect(await store.catalog.listCollections(row.accountId)).toEqual([]);
+    });
+
+    test('a collection that somebody marked as dropped is not among the dropped', async () => {
+      const row = newCollection();
+      await store.catalog.createCollection(row, null);
+      const collections = database.db.collection<{ _id: string }>('collections');
+      await collections.updateOne({ _id: row.id }, { $set: { state: 'dropped' } });
+      expect((await store.catalog.listDropped()).map(({ id }) => id)).not.toContain(row.id);
+    });
+
+    test('the row of one collection is not believed in the place of another', async () => {
+      const accountId = newAccount().id;
+      const [one, other] = ['one', 'other'].map((name) => newCollection({ accountId, name }));
+      for (const row of [one, other]) await store.catalog.createCollection(row, null);
+      const collections = database.db.collection<{ _id: string; row: unknown }>('collections');
+      const { row } = (await collections.findOne({ _id: one.id }))!;
+      await collections.updateOne({ _id: other.id }, { $set: { row } });
+      await expect(store.catalog.getCollection(other.id)).rejects.toMatchObject({ kind: 'damaged' });
+      await expect(store.catalog.findCollection(accountId, 'other')).rejects.toMatchObject({ kind: 'damaged' });
+      expect(await store.catalog.getCollection(one.id)).toEqual(one);
+    });
+
+    test('a key under the hash of another opens nothing', async () => {
+      const row = newKey({ accountId: newAccount().id });
+      await store.keys.create(row, null);
+      const hash = 'f'.repeat(64);
+      const keys = database.db.collection<{ _id: string }>('account-keys');
+      const lookups = `#${hash}`;
+      await keys.updateOne({ _id: row.accountId }, { $set: { 'keys.0.hash': hash }, $push: { lookups } } as object);
+      expect(await store.keys.findByHash(hash)).toBeNull();
+    });
+
     test('what an attempt at a checkpoint left behind goes with the next one', async () => {
       const shard = `${newCollection().id}.3`;
       const [file, files] = [new ObjectId(), database.db.collection('checkpoint-files.chunks')];

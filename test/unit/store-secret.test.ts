@@ -1,11 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { storeKeys } from '../../lib/secret/keyring.ts';
 import { unsoundHead } from '../../lib/shard/shard-head.ts';
 import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
-import { entry, newCollection } from '../contract/store-rows.ts';
+import { entry, newAccount, newCollection, newKey } from '../contract/store-rows.ts';
 import { TEST_KEYS, TEST_SECRET } from '../support/store-keys.ts';
 
 const SHARD = `${newCollection().id}.0`;
@@ -43,5 +44,78 @@ describe('under another secret', () => {
     store = await open(TEST_SECRET);
     expect((await store.log.read(SHARD, 0, 1_000)).map(({ kind }) => kind)).toEqual(['write', 'damaged']);
     expect(await store.log.head(SHARD)).toEqual(unsoundHead(2));
+  });
+});
+
+/** What decides nothing: when a key was used last, and in which order rows are listed. */
+const UNSEALED = ['lastUsedAt', 'place'];
+
+describe('of a row of which somebody changed a column', () => {
+  /** Calls `seen` with each column that is sealed, while it holds another value. */
+  async function changed(table: string, id: string, seen: (column: string) => Promise<void>): Promise<void> {
+    const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
+    try {
+      const columns = file.prepare(`SELECT name, type FROM pragma_table_info(?)`).all(table) as Column[];
+      const sealed = columns.filter(({ name }) => !UNSEALED.includes(name));
+      for (const { name, type } of sealed) {
+        const { value } = file.prepare(`SELECT ${name} AS value FROM ${table} WHERE id = ?`).get(id)!;
+        const text = name === 'scopes' ? '["read","manage"]' : `x${value}`;
+        const other = type === 'INTEGER' ? 1 - Number(value) : text;
+        // Found by its row, since the id is one of the columns.
+        const change = file.prepare(`UPDATE ${table} SET ${name} = ? WHERE rowid = ?`);
+        const { row } = file.prepare(`SELECT rowid AS row FROM ${table} WHERE id = ?`).get(id)!;
+        change.run(other, row!);
+        await seen(name);
+        change.run(value!, row!);
+      }
+    } finally {
+      file.close();
+    }
+  }
+  type Column = { name: string; type: string };
+
+  test('a key opens nothing, and is back with the column', async () => {
+    const key = newKey({ scopes: ['read'] });
+    await store.keys.create(key, null);
+    await changed('keys', key.id, async (column) => {
+      expect([column, await store.keys.findByHash(key.hash)]).toEqual([column, null]);
+      expect(await store.keys.list(key.accountId)).toEqual([]);
+    });
+    expect(await store.keys.findByHash(key.hash)).toEqual(key);
+  });
+
+  test('a collection is not the one that was made, nor one that was dropped', async () => {
+    const { catalog } = store;
+    const row = newCollection();
+    await catalog.createCollection(row, null);
+    await changed('collections', row.id, async () => {
+      expect(await catalog.listCollections(row.accountId)).toEqual([]);
+      expect(await catalog.listDropped()).toEqual([]);
+    });
+    expect(await catalog.getCollection(row.id)).toEqual(row);
+  });
+
+  test('a dropped collection does not come back', async () => {
+    const { catalog } = store;
+    const row = newCollection();
+    await catalog.createCollection(row, null);
+    await catalog.dropCollection(row.id);
+    await changed('collections', row.id, async (column) => {
+      if (column === 'dropped') await expect(catalog.getCollection(row.id)).rejects.toMatchObject({ kind: 'damaged' });
+      else expect(await catalog.getCollection(row.id)).toBeNull();
+      expect(await catalog.listDropped()).toEqual([]);
+    });
+    expect(await catalog.listDropped()).toEqual([row]);
+  });
+
+  test('an account has no plan', async () => {
+    const account = newAccount();
+    await store.catalog.createAccount(account);
+    await changed('accounts', account.id, async (column) => {
+      if (column === 'id') expect(await store.catalog.getAccount(account.id)).toBeNull();
+      else await expect(store.catalog.getAccount(account.id)).rejects.toMatchObject({ kind: 'damaged' });
+      expect(await store.catalog.listAccounts()).toEqual([]);
+    });
+    expect(await store.catalog.getAccount(account.id)).toEqual(account);
   });
 });

@@ -6,8 +6,8 @@
  *   could overtake; else, and from its drop on, its own id.
  */
 import type { Collection } from 'mongodb';
-import type { PlanName } from '../../plans.ts';
-import type { AccountRow, Catalog, CollectionRow } from '../catalog.ts';
+import type { AccountRow, CollectionRow, StoredCatalog } from '../catalog.ts';
+import type { Sealed } from '../sealed.ts';
 import { freeSlots } from './collection-slots.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined } from './document-id.ts';
@@ -24,17 +24,17 @@ interface CollectionDocument {
   account: string;
   place: string;
   slot: string;
-  row: CollectionRow;
+  row: Sealed<CollectionRow>;
 }
 
 interface AccountDocument {
   _id: string;
   /** It is gone for everybody; what belongs to it is being removed. */
   deleting?: true;
-  row: AccountRow;
+  row: Sealed<AccountRow>;
 }
 
-export class MongoCatalog implements Catalog {
+export class MongoCatalog implements StoredCatalog {
   readonly #connection: Connection;
   readonly #collections: Collection<CollectionDocument>;
   readonly #accounts: Collection<AccountDocument>;
@@ -58,7 +58,10 @@ export class MongoCatalog implements Catalog {
     for (const { _id } of await this.#accounts.find({ deleting: true }).toArray()) await this.#finishDeletion(_id);
   }
 
-  async createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'> {
+  async createCollection(
+    row: Sealed<CollectionRow>,
+    maxCollections: number | null,
+  ): Promise<'created' | 'exists' | 'limit'> {
     const [_id, account] = [idPart(row.id), idPart(row.accountId)];
     const place = joined(account, idPart(row.name));
     const document = { _id, state: 'live' as const, account, place, row: { ...row } };
@@ -79,7 +82,7 @@ export class MongoCatalog implements Catalog {
     });
   }
 
-  async findCollection(accountId: string, name: string): Promise<CollectionRow | null> {
+  async findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null> {
     const place = joined(idPart(accountId), idPart(name));
     return this.#connection.run('read', 'reading a collection', async () => {
       const found = await this.#collections.findOne({ place });
@@ -87,7 +90,7 @@ export class MongoCatalog implements Catalog {
     });
   }
 
-  async getCollection(id: string): Promise<CollectionRow | null> {
+  async getCollection(id: string): Promise<Sealed<CollectionRow> | null> {
     const _id = idPart(id);
     return this.#connection.run('read', 'reading a collection', async () => {
       const found = await this.#collections.findOne({ _id });
@@ -95,7 +98,7 @@ export class MongoCatalog implements Catalog {
     });
   }
 
-  async listCollections(accountId: string): Promise<CollectionRow[]> {
+  async listCollections(accountId: string): Promise<Sealed<CollectionRow>[]> {
     const account = idPart(accountId);
     return this.#connection.run('read', 'listing collections', async () => {
       const found = await this.#collections.find({ account, state: 'live' }).toArray();
@@ -110,34 +113,33 @@ export class MongoCatalog implements Catalog {
     );
   }
 
-  async *allCollections(): AsyncIterable<CollectionRow[]> {
+  async *allCollections(): AsyncIterable<Sealed<CollectionRow>[]> {
     const pages = pagesOf(this.#connection, this.#collections, { state: 'live' }, PAGE_ROWS);
     for await (const page of pages) yield page.map(({ row }) => row);
   }
 
-  async setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null> {
-    const _id = idPart(id);
-    return this.#connection.run('write', 'changing a collection', async () => {
-      const $set = { 'row.deletionProtection': deletionProtection };
-      const changed = await this.#collections.findOneAndUpdate(
-        { _id, state: 'live' },
-        { $set },
-        { returnDocument: 'after' },
-      );
-      return changed?.row ?? null;
-    });
+  async replaceCollection({ id, deletionProtection, seal }: Sealed<CollectionRow>, before: string): Promise<boolean> {
+    const filter = { _id: idPart(id), state: 'live' as const, 'row.seal': before };
+    const $set = { 'row.deletionProtection': deletionProtection, 'row.seal': seal };
+    return this.#connection.run(
+      'write',
+      'changing a collection',
+      async () => (await this.#collections.updateOne(filter, { $set })).matchedCount > 0,
+    );
   }
 
-  async dropCollection(id: string, evenProtected = true): Promise<boolean> {
+  async dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean> {
     const _id = idPart(id);
-    const allowed = evenProtected ? {} : { 'row.deletionProtection': false };
-    return this.#connection.run('write', 'dropping a collection', async () => {
-      const $set = { state: 'dropped' as const, place: _id, slot: _id };
-      return (await this.#collections.updateOne({ _id, state: 'live', ...allowed }, { $set })).matchedCount > 0;
-    });
+    const filter = { _id, state: 'live' as const, 'row.seal': seal };
+    const $set = { state: 'dropped' as const, place: _id, slot: _id, 'row.seal': droppedSeal };
+    return this.#connection.run(
+      'write',
+      'dropping a collection',
+      async () => (await this.#collections.updateOne(filter, { $set })).matchedCount > 0,
+    );
   }
 
-  async listDropped(): Promise<CollectionRow[]> {
+  async listDropped(): Promise<Sealed<CollectionRow>[]> {
     return this.#connection.run('read', 'listing collections', async () => {
       const found = await this.#collections.find({ state: 'dropped' }).sort({ _id: 1 }).toArray();
       return found.map(({ row }) => row);
@@ -151,7 +153,7 @@ export class MongoCatalog implements Catalog {
     );
   }
 
-  async createAccount(row: AccountRow): Promise<void> {
+  async createAccount(row: Sealed<AccountRow>): Promise<void> {
     const _id = idPart(row.id);
     await this.#connection.run('write', 'creating an account', async () => {
       try {
@@ -163,7 +165,7 @@ export class MongoCatalog implements Catalog {
     });
   }
 
-  async getAccount(id: string): Promise<AccountRow | null> {
+  async getAccount(id: string): Promise<Sealed<AccountRow> | null> {
     const _id = idPart(id);
     return this.#connection.run('read', 'reading an account', async () => {
       const found = await this.#accounts.findOne({ _id });
@@ -171,20 +173,21 @@ export class MongoCatalog implements Catalog {
     });
   }
 
-  async listAccounts(): Promise<AccountRow[]> {
+  async listAccounts(): Promise<Sealed<AccountRow>[]> {
     return this.#connection.run('read', 'listing accounts', async () => {
       const found = await this.#accounts.find({ deleting: { $exists: false } }).toArray();
       return found.map(({ row }) => row).sort((a, b) => newestFirst(b, a));
     });
   }
 
-  async setPlan(id: string, plan: PlanName): Promise<AccountRow | null> {
-    const filter = { _id: idPart(id), deleting: { $exists: false } };
-    return this.#connection.run('write', 'changing an account', async () => {
-      const $set = { 'row.plan': plan };
-      const changed = await this.#accounts.findOneAndUpdate(filter, { $set }, { returnDocument: 'after' });
-      return changed?.row ?? null;
-    });
+  async replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): Promise<boolean> {
+    const filter = { _id: idPart(id), deleting: { $exists: false }, 'row.seal': before };
+    const $set = { 'row.plan': plan, 'row.seal': seal };
+    return this.#connection.run(
+      'write',
+      'changing an account',
+      async () => (await this.#accounts.updateOne(filter, { $set })).matchedCount > 0,
+    );
   }
 
   async deleteAccount(id: string): Promise<boolean> {

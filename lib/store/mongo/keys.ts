@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb';
-import { isLastManageKey, type KeyRow, type KeyStore } from '../keys.ts';
+import { isLastManageKey, type KeyRow, type StoredKeys } from '../keys.ts';
+import type { Sealed } from '../sealed.ts';
 import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { isDuplicateKey } from './store-failure.ts';
@@ -12,7 +13,7 @@ const TOUCH_ATTEMPTS = 3;
 interface AccountKeys {
   _id: string;
   revision: number;
-  keys: KeyRow[];
+  keys: Sealed<KeyRow>[];
   /** What the keys are found by, unique over all accounts. Never empty: an empty array would count as a value of its own. */
   lookups: string[];
 }
@@ -21,7 +22,7 @@ interface AccountKeys {
  * The keys of an account lie in one document, so that what must hold of all of them (a limit; one that can manage stays) is a compare-and-set of that document:
  * read, decide, and write if the revision is what it was. An account has at most KEYS_MAX.
  */
-export class MongoKeys implements KeyStore {
+export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
   readonly #accounts: Collection<AccountKeys>;
 
@@ -34,7 +35,7 @@ export class MongoKeys implements KeyStore {
     await this.#accounts.createIndex({ lookups: 1 }, { unique: true });
   }
 
-  async create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'> {
+  async create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'> {
     const _id = idPart(row.accountId);
     return this.#connection.run('write', 'creating a key', async () => {
       for (;;) {
@@ -51,7 +52,7 @@ export class MongoKeys implements KeyStore {
     });
   }
 
-  async findByHash(hash: string): Promise<KeyRow | null> {
+  async findByHash(hash: string): Promise<Sealed<KeyRow> | null> {
     return this.#connection.run('read', 'reading a key', async () => {
       const projection = { keys: { $elemMatch: { hash } } };
       const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection });
@@ -59,7 +60,7 @@ export class MongoKeys implements KeyStore {
     });
   }
 
-  async list(accountId: string): Promise<KeyRow[]> {
+  async list(accountId: string): Promise<Sealed<KeyRow>[]> {
     const _id = idPart(accountId);
     return this.#connection.run('read', 'listing keys', async () => {
       const keys = (await this.#accounts.findOne({ _id }))?.keys ?? [];
@@ -123,7 +124,7 @@ export class MongoKeys implements KeyStore {
   }
 
   /** False when it did not fit in any more; why, the next look tells. */
-  async #insert(_id: string, row: KeyRow): Promise<boolean> {
+  async #insert(_id: string, row: Sealed<KeyRow>): Promise<boolean> {
     try {
       await this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups: [`@${_id}`, ...lookupsOf(row)] });
       return true;
@@ -133,7 +134,7 @@ export class MongoKeys implements KeyStore {
     }
   }
 
-  async #push({ _id, revision }: AccountKeys, row: KeyRow): Promise<boolean> {
+  async #push({ _id, revision }: AccountKeys, row: Sealed<KeyRow>): Promise<boolean> {
     try {
       const { matchedCount } = await this.#accounts.updateOne(
         { _id, revision },

@@ -1,8 +1,12 @@
 import { type Document, MongoServerError } from 'mongodb';
+import type { Logger } from 'pino';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
+import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
 import type { Store } from '../port.ts';
+import { SealedCatalog } from '../sealed-catalog.ts';
+import { sealedKeys } from '../sealed-keys.ts';
 import { MongoAnchors } from './anchors.ts';
 import { MongoCatalog } from './catalog.ts';
 import { GridCheckpoints } from './checkpoints.ts';
@@ -36,6 +40,8 @@ export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'
   folder: string;
   /** Of the secret that the store was made under, or of a later one with that beside it. */
   keys: StoreKeys;
+  /** Is told of rows that the service did not write. */
+  log?: Pick<Logger, 'error'>;
   /** Below this many deleted records of a shard their room is not given back. */
   compactionMinTombstones?: number;
 }
@@ -63,7 +69,7 @@ export async function openMongoStore(options: MongoStoreOptions): Promise<Store>
 async function assemble(
   connection: Connection,
   leases: Connection,
-  { folder, keys: sealKeys, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
+  { folder, keys: sealKeys, log: logger, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
 ): Promise<Store> {
   await checkFormat(connection, new Seals(sealKeys.installation));
   const entries = connection.collection<EntryDocument>('log');
@@ -86,9 +92,10 @@ async function assemble(
   await anchors.createIndexes();
   await catalog.open();
   await checkpoints.open();
+  const forged = new ForgedRows(logger);
   return {
-    catalog,
-    keys,
+    catalog: new SealedCatalog(catalog, new Seals(sealKeys.catalog), forged),
+    keys: sealedKeys(keys, new Seals(sealKeys.apiKeys), forged),
     log,
     records,
     checkpoints,

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
-import type { Catalog } from '../catalog.ts';
+import type { StoredCatalog } from '../catalog.ts';
+import { ForgedRows } from '../forged-rows.ts';
 import type { Store } from '../port.ts';
+import { SealedCatalog } from '../sealed-catalog.ts';
+import { sealedKeys } from '../sealed-keys.ts';
 import { SqliteAnchors } from './anchors.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
@@ -18,6 +22,8 @@ import type { FileSettings } from './thread/database.ts';
 
 export interface SqliteStoreOptions {
   keys: StoreKeys;
+  /** Is told of rows that the service did not write. */
+  log?: Pick<Logger, 'error'>;
   /** A folder for staged checkpoints that nobody else uses; within the store's folder by default. */
   staging?: string;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
@@ -54,7 +60,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
       return thread;
     };
     const [log, records] = await allOf([open('log'), open('records')]);
-    const store = assemble(folder, log, records, checkpoints);
+    const store = assemble(folder, log, records, checkpoints, options);
     if (!made) await writeFormat(folder, installation);
     return store;
   } catch (error) {
@@ -89,15 +95,17 @@ function assemble(
   log: StoreThread,
   materialised: StoreThread,
   checkpoints: FolderCheckpoints,
+  { keys, log: logger }: SqliteStoreOptions,
 ): SqliteStore {
+  const forged = new ForgedRows(logger);
   const usage = log.remote('usage');
   const logTables = log.remote('log');
   const recordTables = materialised.remote('records');
   const contradictions = log.remote('contradictions');
   const owners = log.remote('owners');
   return {
-    catalog: catalogOf(log.remote('catalog')),
-    keys: log.remote('keys'),
+    catalog: new SealedCatalog(catalogOf(log.remote('catalog')), new Seals(keys.catalog), forged),
+    keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
     log: logOf(log),
     records: new SqliteRecords(materialised),
     checkpoints,
@@ -141,7 +149,7 @@ function assemble(
   };
 }
 
-function catalogOf({ collectionsAfter, ...tables }: Remote<'catalog'>): Catalog {
+function catalogOf({ collectionsAfter, ...tables }: Remote<'catalog'>): StoredCatalog {
   return {
     ...tables,
     allCollections: () =>

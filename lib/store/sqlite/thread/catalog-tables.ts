@@ -1,5 +1,5 @@
-import type { PlanName } from '../../../plans.ts';
 import type { AccountRow, CollectionRow } from '../../catalog.ts';
+import type { Sealed } from '../../sealed.ts';
 import type { Database } from './database.ts';
 import type { KeyTable } from './key-table.ts';
 import type { UsageTables } from './usage-tables.ts';
@@ -10,21 +10,21 @@ export const CATALOG_SCHEMA = `
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL, name TEXT NOT NULL,
     dimensions INTEGER NOT NULL, metric TEXT NOT NULL, shards INTEGER NOT NULL, replicas INTEGER NOT NULL,
     quantization TEXT NOT NULL, deletionProtection INTEGER NOT NULL, createdAt TEXT NOT NULL,
-    dropped INTEGER NOT NULL DEFAULT 0
+    dropped INTEGER NOT NULL DEFAULT 0, seal TEXT NOT NULL
   ) STRICT;
   CREATE UNIQUE INDEX IF NOT EXISTS live_names ON collections (accountId, name) WHERE NOT dropped;
   CREATE INDEX IF NOT EXISTS dropped_collections ON collections (place) WHERE dropped;
   CREATE TABLE IF NOT EXISTS accounts (
     place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, plan TEXT NOT NULL,
-    createdAt TEXT NOT NULL
+    createdAt TEXT NOT NULL, seal TEXT NOT NULL
   ) STRICT;
 `;
 
 const COLLECTION =
-  'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt';
-const ACCOUNT = 'id, name, plan, createdAt';
+  'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
+const ACCOUNT = 'id, name, plan, createdAt, seal';
 
-type Row = Omit<CollectionRow, 'deletionProtection'> & { deletionProtection: number };
+type Row = Omit<Sealed<CollectionRow>, 'deletionProtection'> & { deletionProtection: number };
 
 /** Collections and accounts, synchronously. */
 export class CatalogTables {
@@ -38,13 +38,13 @@ export class CatalogTables {
     this.#usage = usage;
   }
 
-  createCollection(row: CollectionRow, maxCollections: number | null): 'created' | 'exists' | 'limit' {
+  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): 'created' | 'exists' | 'limit' {
     if (this.findCollection(row.accountId, row.name) !== null) return 'exists';
     if (maxCollections !== null && this.countCollections(row.accountId) >= maxCollections) return 'limit';
     if (this.#database.get('SELECT 1 FROM collections WHERE id = ?', row.id) !== undefined)
       throw new RangeError('the id of a collection is new');
     this.#database.run(
-      `INSERT INTO collections (${COLLECTION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO collections (${COLLECTION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       row.id,
       row.accountId,
       row.name,
@@ -55,19 +55,20 @@ export class CatalogTables {
       row.quantization,
       row.deletionProtection ? 1 : 0,
       row.createdAt,
+      row.seal,
     );
     return 'created';
   }
 
-  findCollection(accountId: string, name: string): CollectionRow | null {
+  findCollection(accountId: string, name: string): Sealed<CollectionRow> | null {
     return this.#one('accountId = ? AND name = ? AND NOT dropped', accountId, name);
   }
 
-  getCollection(id: string): CollectionRow | null {
+  getCollection(id: string): Sealed<CollectionRow> | null {
     return this.#one('id = ? AND NOT dropped', id);
   }
 
-  listCollections(accountId: string): CollectionRow[] {
+  listCollections(accountId: string): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE accountId = ? AND NOT dropped
       ORDER BY createdAt DESC, place DESC`;
     return this.#database.all<Row>(sql, accountId).map(collectionOf);
@@ -79,22 +80,22 @@ export class CatalogTables {
   }
 
   /** In the order of their ids. */
-  collectionsAfter(id: string, limit: number): CollectionRow[] {
+  collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE id > ? AND NOT dropped ORDER BY id LIMIT ?`;
     return this.#database.all<Row>(sql, id, limit).map(collectionOf);
   }
 
-  setDeletionProtection(id: string, deletionProtection: boolean): CollectionRow | null {
-    const sql = 'UPDATE collections SET deletionProtection = ? WHERE id = ? AND NOT dropped';
-    return this.#database.run(sql, deletionProtection ? 1 : 0, id) === 0 ? null : this.getCollection(id);
+  replaceCollection({ id, deletionProtection, seal }: Sealed<CollectionRow>, before: string): boolean {
+    const sql = 'UPDATE collections SET deletionProtection = ?, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
+    return this.#database.run(sql, deletionProtection ? 1 : 0, seal, id, before) > 0;
   }
 
-  dropCollection(id: string, evenProtected = true): boolean {
-    const sql = 'UPDATE collections SET dropped = 1 WHERE id = ? AND NOT dropped AND (NOT deletionProtection OR ?)';
-    return this.#database.run(sql, id, evenProtected ? 1 : 0) > 0;
+  dropCollection(id: string, seal: string, droppedSeal: string): boolean {
+    const sql = 'UPDATE collections SET dropped = 1, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
+    return this.#database.run(sql, droppedSeal, id, seal) > 0;
   }
 
-  listDropped(): CollectionRow[] {
+  listDropped(): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE dropped ORDER BY place`;
     return this.#database.all<Row>(sql).map(collectionOf);
   }
@@ -103,22 +104,23 @@ export class CatalogTables {
     this.#database.run('DELETE FROM collections WHERE id = ? AND dropped', id);
   }
 
-  createAccount({ id, name, plan, createdAt }: AccountRow): void {
+  createAccount({ id, name, plan, createdAt, seal }: Sealed<AccountRow>): void {
     if (this.getAccount(id) !== null) throw new RangeError('the id of an account is new');
-    this.#database.run(`INSERT INTO accounts (${ACCOUNT}) VALUES (?, ?, ?, ?)`, id, name, plan, createdAt);
+    this.#database.run(`INSERT INTO accounts (${ACCOUNT}) VALUES (?, ?, ?, ?, ?)`, id, name, plan, createdAt, seal);
   }
 
-  getAccount(id: string): AccountRow | null {
-    return this.#database.get<AccountRow>(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`, id) ?? null;
+  getAccount(id: string): Sealed<AccountRow> | null {
+    return this.#database.get<Sealed<AccountRow>>(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`, id) ?? null;
   }
 
-  listAccounts(): AccountRow[] {
-    return this.#database.all<AccountRow>(`SELECT ${ACCOUNT} FROM accounts ORDER BY createdAt, place`);
+  listAccounts(): Sealed<AccountRow>[] {
+    return this.#database.all<Sealed<AccountRow>>(`SELECT ${ACCOUNT} FROM accounts ORDER BY createdAt, place`);
   }
 
-  setPlan(id: string, plan: PlanName): AccountRow | null {
-    this.#database.run('UPDATE accounts SET plan = ? WHERE id = ?', plan, id);
-    return this.getAccount(id);
+  replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): boolean {
+    return (
+      this.#database.run('UPDATE accounts SET plan = ?, seal = ? WHERE id = ? AND seal = ?', plan, seal, id, before) > 0
+    );
   }
 
   deleteAccount(id: string): boolean {
@@ -129,12 +131,12 @@ export class CatalogTables {
     return this.#database.run('DELETE FROM accounts WHERE id = ?', id) > 0;
   }
 
-  #one(condition: string, ...values: string[]): CollectionRow | null {
+  #one(condition: string, ...values: string[]): Sealed<CollectionRow> | null {
     const row = this.#database.get<Row>(`SELECT ${COLLECTION} FROM collections WHERE ${condition}`, ...values);
     return row === undefined ? null : collectionOf(row);
   }
 }
 
-function collectionOf(row: Row): CollectionRow {
+function collectionOf(row: Row): Sealed<CollectionRow> {
   return { ...row, deletionProtection: row.deletionProtection !== 0 };
 }

@@ -1,0 +1,31 @@
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import { StoreError } from './port.ts';
+
+const TOLD_MAX = 1_000;
+
+/** Tells the operator of rows that the service did not write, or wrote under another secret: of each once. */
+export class ForgedRows {
+  readonly #log: Pick<Logger, 'error'> | undefined;
+  readonly #told = new LRUCache<string, true>({ max: TOLD_MAX });
+
+  constructor(log?: Pick<Logger, 'error'>) {
+    this.#log = log;
+  }
+
+  tell(kind: 'account' | 'API key' | 'collection', id: unknown): void {
+    const row = `${kind} ${String(id).slice(0, 64)}`;
+    if (this.#told.has(row)) return;
+    this.#told.set(row, true);
+    this.#log?.error({ row }, 'a stored row was not written by this service, or under another secret');
+  }
+
+  /** Tells of it, and gives the error to throw where nothing else may be answered. */
+  refusal(kind: 'account' | 'collection', id: unknown): StoreError {
+    this.tell(kind, id);
+    return new StoreError(
+      'damaged',
+      `A stored row (${kind}) was not written by this service, or under another secret.`,
+    );
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Collections and accounts under seals: who owns a collection, under which name, with which shards, whether it was dropped, and which plan an account has is as
+ * the service wrote it, or refused.
+ *
+ * Promises: a row that does not bear its seal, or stands where another belongs, is never acted on: nothing is dropped, closed on the ledger or taken out of
+ * anchoring for it. It is no absence either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out, so that it hides no other.
+ * A change is a compare-and-set of the seal that the row had.
+ */
+import type { Said, Seals } from '../secret/seals.ts';
+import type { AccountRow, Catalog, CollectionRow, StoredCatalog } from './catalog.ts';
+import type { ForgedRows } from './forged-rows.ts';
+import type { Sealed } from './sealed.ts';
+
+type State = 'live' | 'dropped';
+
+export class SealedCatalog implements Catalog {
+  readonly #stored: StoredCatalog;
+  readonly #seals: Seals;
+  readonly #forged: ForgedRows;
+
+  constructor(stored: StoredCatalog, seals: Seals, forged: ForgedRows) {
+    this.#stored = stored;
+    this.#seals = seals;
+    this.#forged = forged;
+  }
+
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'> {
+    return this.#stored.createCollection(this.#sealed(row), maxCollections);
+  }
+
+  async findCollection(accountId: string, name: string): Promise<CollectionRow | null> {
+    const found = await this.#stored.findCollection(accountId, name);
+    return found && this.#theCollection(found, found.accountId === accountId && found.name === name);
+  }
+
+  async getCollection(id: string): Promise<CollectionRow | null> {
+    const found = await this.#stored.getCollection(id);
+    return found && this.#theCollection(found, found.id === id);
+  }
+
+  async listCollections(accountId: string): Promise<CollectionRow[]> {
+    const rows = this.#collections(await this.#stored.listCollections(accountId), 'live');
+    return rows.filter((row) => row.accountId === accountId);
+  }
+
+  countCollections(accountId: string): Promise<number> {
+    return this.#stored.countCollections(accountId);
+  }
+
+  async *allCollections(): AsyncIterable<CollectionRow[]> {
+    for await (const rows of this.#stored.allCollections()) yield this.#collections(rows, 'live');
+  }
+
+  async setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null> {
+    for (;;) {
+      const found = await this.#stored.getCollection(id);
+      if (found === null) return null;
+      const row = { ...this.#theCollection(found, found.id === id), deletionProtection };
+      if (await this.#stored.replaceCollection(this.#sealed(row), found.seal)) return row;
+    }
+  }
+
+  async dropCollection(id: string, evenProtected = true): Promise<boolean> {
+    for (;;) {
+      const found = await this.#stored.getCollection(id);
+      if (found === null) return false;
+      const row = this.#theCollection(found, found.id === id);
+      if (row.deletionProtection && !evenProtected) return false;
+      const droppedSeal = this.#seals.hex(saidOfCollection(row, 'dropped'));
+      if (await this.#stored.dropCollection(id, found.seal, droppedSeal)) return true;
+    }
+  }
+
+  async listDropped(): Promise<CollectionRow[]> {
+    return this.#collections(await this.#stored.listDropped(), 'dropped');
+  }
+
+  forgetDropped(id: string): Promise<void> {
+    return this.#stored.forgetDropped(id);
+  }
+
+  createAccount(row: AccountRow): Promise<void> {
+    return this.#stored.createAccount({ ...row, seal: this.#seals.hex(saidOfAccount(row)) });
+  }
+
+  async getAccount(id: string): Promise<AccountRow | null> {
+    const found = await this.#stored.getAccount(id);
+    if (found === null) return null;
+    const row = this.#account(found);
+    if (row?.id !== id) throw this.#forged.refusal('account', id);
+    return row;
+  }
+
+  async listAccounts(): Promise<AccountRow[]> {
+    return (await this.#stored.listAccounts()).flatMap((found) => this.#account(found) ?? []);
+  }
+
+  async setPlan(id: string, plan: AccountRow['plan']): Promise<AccountRow | null> {
+    for (;;) {
+      const found = await this.#stored.getAccount(id);
+      if (found === null) return null;
+      const before = this.#account(found);
+      if (before?.id !== id) throw this.#forged.refusal('account', id);
+      const row = { ...before, plan };
+      const seal = this.#seals.hex(saidOfAccount(row));
+      if (await this.#stored.replaceAccount({ ...row, seal }, found.seal)) return row;
+    }
+  }
+
+  deleteAccount(id: string): Promise<boolean> {
+    return this.#stored.deleteAccount(id);
+  }
+
+  #sealed(row: CollectionRow): Sealed<CollectionRow> {
+    return { ...row, seal: this.#seals.hex(saidOfCollection(row, 'live')) };
+  }
+
+  /** Throws StoreError 'damaged' where the row is not the one that `isAsked` for, or is not the service's. */
+  #theCollection(found: Sealed<CollectionRow>, isAsked: boolean): CollectionRow {
+    const [row] = isAsked ? this.#collections([found], 'live') : [];
+    if (row === undefined) throw this.#forged.refusal('collection', found.id);
+    return row;
+  }
+
+  #collections(found: Sealed<CollectionRow>[], state: State): CollectionRow[] {
+    return found.flatMap(({ seal, ...row }) => {
+      if (this.#seals.fitsHex(saidOfCollection(row, state), seal)) return [row];
+      this.#forged.tell('collection', row.id);
+      return [];
+    });
+  }
+
+  #account({ seal, ...row }: Sealed<AccountRow>): AccountRow | null {
+    if (this.#seals.fitsHex(saidOfAccount(row), seal)) return row;
+    this.#forged.tell('account', row.id);
+    return null;
+  }
+}
+
+function saidOfCollection(row: CollectionRow, state: State): Said {
+  const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
+    row;
+  const said = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
+  return ['collection', state, ...said];
+}
+
+function saidOfAccount({ id, name, plan, createdAt }: AccountRow): Said {
+  return ['account', id, name, plan, createdAt];
+}

@@ -1,0 +1,35 @@
+import type { Said, Seals } from '../secret/seals.ts';
+import type { ForgedRows } from './forged-rows.ts';
+import type { KeyRow, KeyStore, StoredKeys } from './keys.ts';
+import type { Sealed } from './sealed.ts';
+
+/**
+ * API keys under seals: a key that somebody wrote into the store opens nothing, nor does one whose account or scopes were changed. When a key was used last
+ * decides nothing, and is not sealed. One that was revoked can be put back as it was by whoever can write to the store.
+ */
+export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
+  const believed = (row: Sealed<KeyRow>): KeyRow[] => {
+    const { seal, ...key } = row;
+    if (seals.fitsHex(saidOf(key), seal)) return [key];
+    forged.tell('API key', key.id);
+    return [];
+  };
+  return {
+    create: (row, maxKeys) => stored.create({ ...row, seal: seals.hex(saidOf(row)) }, maxKeys),
+    async findByHash(hash) {
+      const found = await stored.findByHash(hash);
+      return found?.hash === hash ? (believed(found)[0] ?? null) : null;
+    },
+    async list(accountId) {
+      const rows = (await stored.list(accountId)).flatMap(believed);
+      return rows.filter((row) => row.accountId === accountId);
+    },
+    count: (accountId) => stored.count(accountId),
+    revoke: (accountId, id, nowIso) => stored.revoke(accountId, id, nowIso),
+    touch: (id, lastUsedAt) => stored.touch(id, lastUsedAt),
+  };
+}
+
+function saidOf({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): Said {
+  return ['API key', id, accountId, name, hash, prefix, scopes, createdAt, expiresAt];
+}
