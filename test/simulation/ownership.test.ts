@@ -15,7 +15,7 @@ const { World } = await import('./world.ts');
 const RUNS = Number(process.env.PROVEC_TEST_SIMULATIONS ?? (isThorough ? 5_000 : 15));
 const FIRST_SEED = seed % 1_000_000_000;
 /** Courses that went wrong once. */
-const FOUND = [330_777_342, 795_822_780];
+const FOUND = [330_777_342, 795_822_780, 20_262_381];
 /** Runs with which every kind of trouble has come up, so that the means below say something. */
 const ENOUGH_RUNS = 100;
 

@@ -75,8 +75,8 @@ interface Operation {
 }
 
 /**
- * A replica set: its primary takes a write at once, in order, and a majority has it a while later; then it is acknowledged and can be read. A failover takes back
- * writes that no majority had, from the last one on.
+ * A replica set: its primary takes a write at once, in order, and a majority has it a while later; then it is acknowledged and can be read. One that changes nothing is
+ * acknowledged when a majority has all that it was decided by, as MongoDB does it. A failover takes back writes that no majority had, from the last one on.
  */
 export class SimulatedDatabase {
   /** What a majority has. */
@@ -103,18 +103,21 @@ export class SimulatedDatabase {
 
   write<T>(decide: (primary: Rows) => Decision<T>, answer: (end: WriteEnd<T>) => void): void {
     const { result, set } = decide(this.#primary);
-    if (set === null) {
+    if (set === null && this.#pending.length === 0) {
       answer({ end: 'durable', result });
       return;
     }
-    const lagMs = this.lagMs();
-    if (lagMs === 0 && this.#pending.length === 0) {
+    const lagMs = set === null ? 0 : this.lagMs();
+    if (set !== null && lagMs === 0 && this.#pending.length === 0) {
       this.#take({ set, answer: () => answer({ end: 'durable', result }) });
       return;
     }
     if (this.#primary === this.durable) this.#primary = this.durable.clone();
-    set(this.#primary);
-    const operation: Operation = { set, answer: (end) => answer(end === 'durable' ? { end, result } : { end }) };
+    set?.(this.#primary);
+    const operation: Operation = {
+      set: set ?? (() => undefined),
+      answer: (end) => answer(end === 'durable' ? { end, result } : { end }),
+    };
     this.#pending.push(operation);
     const term = this.#term;
     // A majority has them in order.
