@@ -221,8 +221,7 @@ async function openStore(config: Config, homeFolder: string, log: Logger, maxPag
   const isNew = mongoUrl === null && !(await isStoreMade(dataDir));
   const keys = storeKeys(await openSecrets(config, isNew, log));
   const checkpoints = join(homeFolder, 'checkpoints');
-  if (mongoUrl === null)
-    return openSqliteStore(dataDir, { keys, log, staging: join(checkpoints, 'staging'), maxPages });
+  if (mongoUrl === null) return openSqliteStore(dataDir, { keys, log, nodeFolder: checkpoints, maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');
   return openMongoStore({ url: mongoUrl, folder: checkpoints, keys, log });
 }

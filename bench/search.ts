@@ -9,6 +9,7 @@ import type { Quantization } from '../lib/store/catalog.ts';
 import { Shard } from '../services/shards/engine/shard.ts';
 import { debianWrites, readDebian } from '../test/support/debian.ts';
 import { queryWith, reachedTruth, specWith } from '../test/support/shard-engine.ts';
+import { checkpointIn } from '../test/support/written-checkpoint.ts';
 
 const data = readDebian();
 if (data === null) throw new Error('The data set is not there; PROVEC_TEST_DATA names its folder.');
@@ -65,7 +66,8 @@ print(
 const folder = mkdtempSync(join(tmpdir(), 'provec-bench-'));
 try {
   print('checkpoint saved in', `${timed(() => shard.save(folder))[1].toFixed(0)} ms`);
-  print('checkpoint loaded in', `${timed(() => Shard.load(folder, spec))[1].toFixed(0)} ms`);
+  const written = checkpointIn(folder);
+  print('checkpoint loaded in', `${timed(() => Shard.load(written, spec))[1].toFixed(0)} ms`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -21,6 +21,7 @@ export interface StoreKeys {
   /** Collections and accounts. */
   catalog: Keyring;
   apiKeys: Keyring;
+  checkpoints: Keyring;
 }
 
 export function storeKeys(secrets: Secrets): StoreKeys {
@@ -29,6 +30,7 @@ export function storeKeys(secrets: Secrets): StoreKeys {
     log: keyring(secrets, 'log'),
     catalog: keyring(secrets, 'catalog'),
     apiKeys: keyring(secrets, 'API keys'),
+    checkpoints: keyring(secrets, 'checkpoints'),
   };
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -21,11 +22,13 @@ export function checkpointsContract(subject: StoreUnderTest): void {
     test('a checkpoint comes back with its files', async () => {
       const shard = newShard();
       await write(shard, 9);
-      const folder = await subject.store.checkpoints.fetch(shard, 9);
-      expect(readFileSync(join(folder!, 'index.bin')).equals(Buffer.alloc(3_000_000, 9))).toBe(true);
-      expect(readFileSync(join(folder!, 'empty')).length).toBe(0);
-      await subject.store.checkpoints.release(folder!);
-      await subject.store.checkpoints.release(folder!);
+      const fetched = (await subject.store.checkpoints.fetch(shard, 9))!;
+      expect(readFileSync(join(fetched.folder, 'index.bin')).equals(Buffer.alloc(3_000_000, 9))).toBe(true);
+      expect(readFileSync(join(fetched.folder, 'empty')).length).toBe(0);
+      const sha256 = hash('sha256', Buffer.alloc(3_000_000, 9));
+      expect(fetched.files).toContainEqual({ name: 'index.bin', bytes: 3_000_000, sha256 });
+      await subject.store.checkpoints.release(fetched);
+      await subject.store.checkpoints.release(fetched);
       expect(await subject.store.checkpoints.fetch(shard, 9)).not.toBeNull();
       expect(await subject.store.checkpoints.fetch(shard, 8)).toBeNull();
       expect(await seqs(newShard())).toEqual([]);
@@ -47,7 +50,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       writeFileSync(join(folder, 'other'), 'x');
       await subject.store.checkpoints.put(shard, 5, folder);
       expect(await subject.store.checkpoints.list(shard)).toMatchObject([{ seq: 5, bytes: 1 }]);
-      expect(existsSync(join((await subject.store.checkpoints.fetch(shard, 5))!, 'index.bin'))).toBe(false);
+      expect(existsSync(join((await subject.store.checkpoints.fetch(shard, 5))!.folder, 'index.bin'))).toBe(false);
     });
 
     test('an unsound one is set aside and never offered again', async () => {
@@ -63,6 +66,27 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       await write(shard, 2);
       expect(await seqs(shard)).toEqual([2, 1]);
       expect(await subject.store.checkpoints.fetch(shard, 2)).not.toBeNull();
+    });
+
+    test('one that somebody wrote without the secret is set aside, whatever its checksums say', async () => {
+      const shard = newShard();
+      await write(shard, 1);
+      await subject.forge(async ({ checkpoints }) => {
+        const folder = await checkpoints.stage(shard);
+        writeFileSync(join(folder, 'index.bin'), 'forged');
+        await checkpoints.put(shard, 2, folder);
+      });
+      expect(await subject.store.checkpoints.fetch(shard, 2)).toBeNull();
+      expect(await subject.setAside(shard)).toEqual([2]);
+      expect(await subject.store.checkpoints.fetch(shard, 1)).not.toBeNull();
+    });
+
+    test('one that was being read when the store was closed in order is offered again', async () => {
+      const shard = newShard();
+      await write(shard, 1);
+      await subject.store.checkpoints.fetch(shard, 1);
+      const { checkpoints } = await subject.reopen();
+      expect(await checkpoints.fetch(shard, 1)).not.toBeNull();
     });
 
     test('of those that are unsound the newest stays set aside', async () => {
@@ -123,7 +147,7 @@ export function checkpointsContract(subject: StoreUnderTest): void {
       expect(existsSync(folder)).toBe(false);
       await checkpoints.put(shard, 5, beside);
       await checkpoints.discard(beside);
-      const kept = (await checkpoints.fetch(shard, 5))!;
+      const kept = (await checkpoints.fetch(shard, 5))!.folder;
       expect(readFileSync(join(kept, 'half'), 'utf8')).toBe('x');
       await expect(checkpoints.discard(kept)).rejects.toThrow(RangeError);
       expect(await seqs(shard)).toEqual([5]);

@@ -27,7 +27,7 @@ export function dropContract(subject: StoreUnderTest): void {
     const folder = await checkpoints.stage(`${id}.0`);
     writeFileSync(join(folder, 'index'), 'x');
     await checkpoints.put(`${id}.0`, 1, folder);
-    return (await checkpoints.fetch(`${id}.0`, 1))!;
+    return (await checkpoints.fetch(`${id}.0`, 1))!.folder;
   }
 
   describe('dropCollectionData', () => {

@@ -25,7 +25,7 @@ export async function openedSqliteStore(): Promise<OpenedStore> {
     },
     forger: () => forgersStore(folder),
     async spoil(shard, seq, name) {
-      const file = join((await current.checkpoints.fetch(shard, seq))!, name);
+      const file = join((await current.checkpoints.fetch(shard, seq))!.folder, name);
       const bytes = await readFile(file);
       bytes[bytes.length >> 1] ^= 1;
       await writeFile(file, bytes);

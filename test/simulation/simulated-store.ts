@@ -218,7 +218,10 @@ export class SimulatedStore {
         }),
       release: async () => undefined,
       fetch: (shard, seq) =>
-        wire.read(() => [...listed].find(([, one]) => one.shard === shard && one.seq === seq)?.[0] ?? null),
+        wire.read(() => {
+          const found = [...listed].find(([, one]) => one.shard === shard && one.seq === seq);
+          return found ? { folder: found[0], files: [] } : null;
+        }),
     };
   }
 }

@@ -14,7 +14,7 @@ export async function forgersStore(folder: string): Promise<SqliteStore> {
   const own = await readFile(mark);
   await writeFormat(folder, new Seals(FORGED_KEYS.installation));
   try {
-    return await openSqliteStore(folder, { keys: FORGED_KEYS, staging: join(folder, 'forged', 'staging') });
+    return await openSqliteStore(folder, { keys: FORGED_KEYS, nodeFolder: join(folder, 'forged') });
   } finally {
     await writeFile(mark, own);
   }

@@ -32,6 +32,8 @@ export interface ServiceProcess {
   kill(signal: NodeJS.Signals): Promise<Ended>;
   /** Starts anew on the same data; the process must have ended. `changes` of the environment hold from then on. */
   restart(changes?: Record<string, string>): Promise<void>;
+  /** Starts anew, on the same data, what ends by itself. */
+  restartToEnd(): Promise<Ended>;
   /** Ends the process and everything it started, and removes the data. */
   dispose(): Promise<void>;
 }
@@ -154,6 +156,11 @@ export async function startProcess(environment: Record<string, string> = {}): Pr
       variables = { ...variables, ...changes };
       run = start();
       url = await listening();
+    },
+    restartToEnd() {
+      run.dispose();
+      run = start();
+      return run.ended;
     },
     dispose,
   };

@@ -99,7 +99,7 @@ const spoil = async (folder: string) => writeFileSync(join(folder, 'records.bin'
 
 /** Changes one byte of the checkpoint at `seq`. */
 async function damage(seq: number): Promise<void> {
-  const file = join((await fixture.store.checkpoints.fetch(KEY, seq))!, 'records.bin');
+  const file = join((await fixture.store.checkpoints.fetch(KEY, seq))!.folder, 'records.bin');
   const bytes = readFileSync(file);
   bytes[bytes.length - 100] ^= 1;
   writeFileSync(file, bytes);

@@ -20,6 +20,7 @@ import {
   upsertOf,
   write,
 } from '../support/shard-engine.ts';
+import { checkpointIn } from '../support/written-checkpoint.ts';
 
 const SPEC = specWith();
 const record = (...values: number[]): TestRecord => ({ values, metadata: { v: values[0] } });
@@ -276,7 +277,7 @@ describe('checkpoints', () => {
     write(saved, upsertOf(some(400, 500), 8), { kind: 'delete', ids: some(0, 30).map(([id]) => id) });
     const folder = temporaryFolder();
     saved.save(folder);
-    const loaded = Shard.load(folder, spec, options);
+    const loaded = Shard.load(checkpointIn(folder), spec, options);
     expect(loaded.head).toEqual(saved.head);
     expect(loaded.leafOf('id 450 🜁')).toEqual(saved.leafOf('id 450 🜁'));
     for (let i = 0; i < 500; i += 25) expect(loaded.query(query(i))).toEqual(saved.query(query(i)));
@@ -295,7 +296,7 @@ describe('checkpoints', () => {
     shard.seal(12, 12);
     const folder = temporaryFolder();
     shard.save(folder);
-    expect(Shard.load(folder, spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
+    expect(Shard.load(checkpointIn(folder), spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
   });
 
   test('damaged and foreign checkpoints are refused', () => {
@@ -304,21 +305,26 @@ describe('checkpoints', () => {
     settle(shard);
     const folder = temporaryFolder();
     shard.save(folder);
-    expect(() => Shard.load(folder, { ...spec, collectionId: 'other' })).toThrow('collectionId');
-    expect(() => Shard.load(temporaryFolder(), spec)).toThrow();
+    expect(() => Shard.load(checkpointIn(folder), { ...spec, collectionId: 'other' })).toThrow('collectionId');
+    expect(() => Shard.load(checkpointIn(temporaryFolder()), spec)).toThrow();
     const file = join(folder, 'records.bin');
     const sound = readFileSync(file);
     for (const length of [4, 40, 2_000, sound.length - 1]) {
       writeFileSync(file, sound.subarray(0, length));
-      expect(() => Shard.load(folder, spec)).toThrow();
+      expect(() => Shard.load(checkpointIn(folder), spec)).toThrow();
     }
     const flipped = Buffer.from(sound);
     flipped[sound.length - 5] ^= 1;
     writeFileSync(file, flipped);
-    expect(() => Shard.load(folder, spec)).toThrow('root');
+    expect(() => Shard.load(checkpointIn(folder), spec)).toThrow('root');
     writeFileSync(file, sound);
+    const written = checkpointIn(folder);
+    const graph = readFileSync(join(folder, 'graph.usearch'));
+    writeFileSync(join(folder, 'graph.usearch'), graph.fill(0xff, graph.length >> 1));
+    expect(() => Shard.load(written, spec)).toThrow('not the one that was written');
     rmSync(join(folder, 'graph.usearch'));
-    expect(() => Shard.load(folder, spec)).toThrow('missing');
+    expect(() => Shard.load(written, spec)).toThrow('ENOENT');
+    expect(() => Shard.load(checkpointIn(folder), spec)).toThrow('missing');
   });
 });
 

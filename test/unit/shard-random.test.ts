@@ -18,6 +18,7 @@ import {
   type TestRecord,
   upsertOf,
 } from '../support/shard-engine.ts';
+import { checkpointIn } from '../support/written-checkpoint.ts';
 
 const FIRST_SEED = seed;
 /** So many seeds, one after the other. */
@@ -117,7 +118,7 @@ function run(metric: Metric, seed: number, folder: string): void {
     if (step % 90 === 89) {
       const checkpoint = mkdtempSync(join(folder, 'checkpoint-'));
       shard.save(checkpoint);
-      shard = Shard.load(checkpoint, spec, steadyOptions());
+      shard = Shard.load(checkpointIn(checkpoint), spec, steadyOptions());
       check();
     }
   }

@@ -189,7 +189,7 @@ test.each([
 });
 
 test('an audit finds nothing while another process appends and trims', async () => {
-  const other = await openSqliteStore(folder, { keys: TEST_KEYS, staging: join(root, 'staging') });
+  const other = await openSqliteStore(folder, { keys: TEST_KEYS, nodeFolder: join(root, 'another-node') });
   try {
     const body = new Uint8Array(700_000);
     let seq = 0;

@@ -9,8 +9,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Collection, ObjectId } from 'mongodb';
+import type { Logger } from 'pino';
+import type { Seals } from '../../secret/seals.ts';
 import type { ShardKey } from '../../shard/shard-key.ts';
-import type { CheckpointInfo, CheckpointStore } from '../checkpoints.ts';
+import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
+import type { CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
 import { CheckpointFiles, type StoredFile } from './checkpoint-files.ts';
 import type { Connection } from './connection.ts';
@@ -26,18 +29,24 @@ interface Manifest {
   bytes: number;
   createdAt: string;
   files: StoredFile[];
+  /** Of one that is whole. */
+  seal: string;
 }
 
-export class GridCheckpoints implements CheckpointStore {
+export class GridCheckpoints implements StoredCheckpoints {
   readonly #connection: Connection;
   readonly #manifests: Collection<Manifest>;
   readonly #files: CheckpointFiles;
   readonly #staging: string;
   readonly #fetched: string;
+  readonly #seals: Seals;
+  readonly #log: Pick<Logger, 'error'> | undefined;
 
   /** `folder` is this store's own. */
-  constructor(connection: Connection, folder: string) {
+  constructor(connection: Connection, seals: Seals, folder: string, log?: Pick<Logger, 'error'>) {
     this.#connection = connection;
+    this.#seals = seals;
+    this.#log = log;
     this.#manifests = connection.collection('checkpoints');
     this.#files = new CheckpointFiles(connection);
     this.#staging = join(folder, 'staging');
@@ -66,7 +75,7 @@ export class GridCheckpoints implements CheckpointStore {
     const part = shardPart(shard);
     return this.#connection.run('write', 'writing a checkpoint', async () => {
       try {
-        const info = await this.#write(joined(part, numberPart(seq), randomUUID()), seq, stagedFolder);
+        const info = await this.#write(shard, seq, stagedFolder);
         await this.#clearAway(part, seq);
         await this.#removeFetched(under(part).$gte);
         return info;
@@ -93,7 +102,7 @@ export class GridCheckpoints implements CheckpointStore {
     });
   }
 
-  async fetch(shard: ShardKey, seq: number): Promise<string | null> {
+  async fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null> {
     const part = shardPart(shard);
     return this.#connection.run('read', 'reading a checkpoint', async () => {
       const [manifest] = await this.#whole(under(part, numberPart(seq)));
@@ -101,9 +110,10 @@ export class GridCheckpoints implements CheckpointStore {
       await this.#removeFetched(under(part).$gte);
       const folder = await newFolder(this.#fetched, shard);
       try {
-        if (await this.#download(manifest, folder)) return folder;
-        await this.#manifests.updateOne({ _id: manifest._id, state: 'whole' }, { $set: { state: 'unsound' } });
-        await this.#removeAll((await this.#unsound(part)).slice(1));
+        if (this.#isSealed(shard, manifest) && (await this.#download(manifest, folder)))
+          return { folder, files: manifest.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })) };
+        this.#log?.error({ shard, seq }, UNSOUND_CHECKPOINT);
+        await this.#setAside(part, seq);
       } catch (error) {
         await removeFolder(folder);
         throw error;
@@ -113,9 +123,12 @@ export class GridCheckpoints implements CheckpointStore {
     });
   }
 
-  async release(fetchedFolder: string): Promise<void> {
-    if (dirname(fetchedFolder) !== this.#fetched) throw new RangeError('not a fetched folder');
-    await removeFolder(fetchedFolder);
+  async release({ folder }: FetchedCheckpoint): Promise<void> {
+    await removeFolder(folder);
+  }
+
+  async setAside(shard: ShardKey, seq: number): Promise<void> {
+    await this.#connection.run('write', 'setting a checkpoint aside', () => this.#setAside(shardPart(shard), seq));
   }
 
   /** Removes all checkpoints of a collection, and what was fetched of them. Part of dropping it. */
@@ -125,21 +138,32 @@ export class GridCheckpoints implements CheckpointStore {
     await this.#removeFetched(shards.$gte);
   }
 
-  async #write(_id: string, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+  #isSealed(shard: ShardKey, { files, seal, ...info }: Manifest): boolean {
+    return this.#seals.fitsHex(saidOfCheckpoint(shard, info, files), seal);
+  }
+
+  async #setAside(part: string, seq: number): Promise<void> {
+    const one = { _id: under(part, numberPart(seq)), state: 'whole' as const };
+    await this.#manifests.updateMany(one, { $set: { state: 'unsound' } });
+    await this.#removeAll((await this.#unsound(part)).slice(1));
+  }
+
+  async #write(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+    const _id = joined(shardPart(shard), numberPart(seq), randomUUID());
     const names: string[] = [];
     for (const entry of await readdir(stagedFolder, { withFileTypes: true })) {
       if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);
       names.push(entry.name);
     }
     const planned = names.map((name) => ({ name, bytes: 0, sha256: '', file: new ObjectId() }));
-    await this.#manifests.insertOne({ _id, seq, state: 'writing', bytes: 0, createdAt: '', files: planned });
+    await this.#manifests.insertOne({ _id, seq, state: 'writing', bytes: 0, createdAt: '', files: planned, seal: '' });
     const files: StoredFile[] = [];
     for (const { name, file } of planned) files.push(await this.#files.upload(stagedFolder, name, file));
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const info = { seq, bytes, createdAt: new Date().toISOString() };
     const { matchedCount } = await this.#manifests.updateOne(
       { _id, state: 'writing' },
-      { $set: { ...info, files, state: 'whole' } },
+      { $set: { ...info, files, state: 'whole', seal: this.#seals.hex(saidOfCheckpoint(shard, info, files)) } },
     );
     // Another node that owns the shard now has written a newer one and cleared away what was older.
     if (matchedCount === 0) {

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { type Document, MongoServerError } from 'mongodb';
 import type { Logger } from 'pino';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
+import { OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
@@ -36,11 +38,11 @@ const LEASE_CONNECTIONS = 4;
 const COMPACTION_MIN_TOMBSTONES = 1_000;
 
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
-  /** For checkpoints that are being written or read; this process's own, emptied at the start. */
+  /** For checkpoints that are being written or read; this node's alone, and there again at its next start. */
   folder: string;
   /** Of the secret that the store was made under, or of a later one with that beside it. */
   keys: StoreKeys;
-  /** Is told of rows that the service did not write. */
+  /** Is told of what the service did not write. */
   log?: Pick<Logger, 'error'>;
   /** Below this many deleted records of a shard their room is not given back. */
   compactionMinTombstones?: number;
@@ -81,7 +83,8 @@ async function assemble(
   const catalog = new MongoCatalog(connection, keys, usage);
   const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
-  const checkpoints = new GridCheckpoints(connection, folder);
+  const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
+  const checkpoints = new OnceTriedCheckpoints(files, join(folder, 'reading'));
   const contradictions = new MongoContradictions(connection);
   const owners = new MongoOwners(connection);
   const anchors = new MongoAnchors(connection);
@@ -91,7 +94,8 @@ async function assemble(
   await keys.createIndexes();
   await anchors.createIndexes();
   await catalog.open();
-  await checkpoints.open();
+  await files.open();
+  await checkpoints.open(logger);
   const forged = new ForgedRows(logger);
   return {
     catalog: new SealedCatalog(catalog, new Seals(sealKeys.catalog), forged),
@@ -133,12 +137,12 @@ async function assemble(
         await owners.remove(collectionId);
         await contradictions.remove(collectionId);
         await records.remove(collectionId);
-        await checkpoints.remove(collectionId);
+        await files.remove(collectionId);
       });
     },
 
     async close() {
-      await Promise.all([connection.close(), leases.close()]);
+      await Promise.all([checkpoints.close(), connection.close(), leases.close()]);
     },
   };
 }

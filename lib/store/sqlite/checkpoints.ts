@@ -1,8 +1,11 @@
 import { createHash, hash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Seals } from '../../secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
-import type { CheckpointInfo, CheckpointStore } from '../checkpoints.ts';
+import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
+import type { CheckpointFile, CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
 import { storeFailure } from './store-failure.ts';
 
@@ -12,25 +15,29 @@ import { storeFailure } from './store-failure.ts';
  * `unsound-<seq>` is what did not match its manifest, the newest of a shard.
  */
 const MANIFEST = 'manifest.json';
-const STAGING = 'staging';
 const ASIDE = 'unsound-';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 interface Manifest extends CheckpointInfo {
-  files: { name: string; bytes: number; sha256: string }[];
+  files: CheckpointFile[];
+  seal: string;
 }
 
-export class FolderCheckpoints implements CheckpointStore {
+export class FolderCheckpoints implements StoredCheckpoints {
   readonly #root: string;
+  readonly #seals: Seals;
+  readonly #log: Pick<Logger, 'error'> | undefined;
   readonly #staging: string;
   readonly #running = new Set<Promise<unknown>>();
   #closed = false;
 
   /** Nobody else stages in `staging`. */
-  constructor(root: string, staging = join(root, STAGING)) {
+  constructor(root: string, seals: Seals, staging: string, log?: Pick<Logger, 'error'>) {
     this.#root = root;
+    this.#seals = seals;
+    this.#log = log;
     this.#staging = staging;
   }
 
@@ -64,7 +71,9 @@ export class FolderCheckpoints implements CheckpointStore {
       const folder = join(this.#root, shardFolder(shard));
       const target = join(folder, String(seq));
       try {
-        const manifest = await describe(stagedFolder, seq);
+        const described = await describe(stagedFolder, seq);
+        const seal = this.#seals.hex(saidOfCheckpoint(shard, described, described.files));
+        const manifest: Manifest = { ...described, seal };
         await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest));
         await sync(join(stagedFolder, MANIFEST));
         await sync(stagedFolder);
@@ -96,8 +105,8 @@ export class FolderCheckpoints implements CheckpointStore {
     return this.#guarded('listing checkpoints', async () => {
       const infos: CheckpointInfo[] = [];
       for (const seq of await this.#seqs(shard)) {
-        const manifest = await readManifest(join(this.#root, shardFolder(shard), String(seq)), seq);
-        if (manifest === null) await this.#setAside(shard, seq);
+        const manifest = await this.#manifest(shard, seq);
+        if (manifest === null) await this.#unsound(shard, seq);
         else infos.push({ seq, bytes: manifest.bytes, createdAt: manifest.createdAt });
       }
       return infos;
@@ -107,15 +116,19 @@ export class FolderCheckpoints implements CheckpointStore {
   /** Nothing was copied. */
   async release(): Promise<void> {}
 
-  fetch(shard: ShardKey, seq: number): Promise<string | null> {
+  fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null> {
     return this.#guarded('reading a checkpoint', async () => {
       const folder = join(this.#root, shardFolder(shard), String(seq));
       if (!(await this.#seqs(shard)).includes(seq)) return null;
-      const manifest = await readManifest(folder, seq);
-      if (manifest !== null && (await matches(folder, manifest))) return folder;
-      await this.#setAside(shard, seq);
+      const manifest = await this.#manifest(shard, seq);
+      if (manifest !== null && (await matches(folder, manifest))) return { folder, files: manifest.files };
+      await this.#unsound(shard, seq);
       return null;
     });
+  }
+
+  setAside(shard: ShardKey, seq: number): Promise<void> {
+    return this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
 
   /** Removes all checkpoints of a collection. */
@@ -135,6 +148,18 @@ export class FolderCheckpoints implements CheckpointStore {
       .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
       .map((name) => Number(name.slice(prefix.length)))
       .sort((a, b) => b - a);
+  }
+
+  /** Null when there is none that this service wrote. */
+  async #manifest(shard: ShardKey, seq: number): Promise<Manifest | null> {
+    const manifest = await readManifest(join(this.#root, shardFolder(shard), String(seq)), seq);
+    if (manifest === null) return null;
+    return this.#seals.fitsHex(saidOfCheckpoint(shard, manifest, manifest.files), manifest.seal) ? manifest : null;
+  }
+
+  async #unsound(shard: ShardKey, seq: number): Promise<void> {
+    this.#log?.error({ shard, seq }, UNSOUND_CHECKPOINT);
+    await this.#setAside(shard, seq);
   }
 
   async #setAside(shard: ShardKey, seq: number): Promise<void> {
@@ -188,7 +213,7 @@ function shardFolder(shard: ShardKey): string {
   return join(collectionFolder(collectionId), String(index));
 }
 
-async function describe(folder: string, seq: number): Promise<Manifest> {
+async function describe(folder: string, seq: number): Promise<Omit<Manifest, 'seal'>> {
   const files: Manifest['files'] = [];
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     if (!entry.isFile()) throw new RangeError(`a checkpoint holds files only, not ${entry.name}`);

@@ -6,6 +6,7 @@ import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import { ForgedRows } from '../forged-rows.ts';
+import { OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
@@ -22,10 +23,10 @@ import type { FileSettings } from './thread/database.ts';
 
 export interface SqliteStoreOptions {
   keys: StoreKeys;
-  /** Is told of rows that the service did not write. */
+  /** Is told of what the service did not write. */
   log?: Pick<Logger, 'error'>;
-  /** A folder for staged checkpoints that nobody else uses; within the store's folder by default. */
-  staging?: string;
+  /** A folder for checkpoints that are being written or read, this node's alone and there again at its next start; within the store's folder by default. */
+  nodeFolder?: string;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
   maxPages?: number | null;
 }
@@ -44,23 +45,26 @@ const PAGE_ROWS = 500;
  * materialised records, `leases.db` the leases, and a mark beside each of the first two how many commits it must have. Several processes of one machine may
  * have it open. `keys` are those of the secret that the store was made under, or of a later one with that
  * beside it. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
- * each has a folder of its own for `staging` checkpoints. Throws StoreError.
+ * each has a `nodeFolder` of its own. Throws StoreError.
  */
 export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<SqliteStore> {
-  const { keys, staging, maxPages = null } = options;
+  const root = join(folder, 'checkpoints');
+  const { keys, log: logger, nodeFolder = root, maxPages = null } = options;
   const threads: StoreThread[] = [];
   try {
     const installation = new Seals(keys.installation);
     const made = await checkFiles(folder, installation);
-    const checkpoints = new FolderCheckpoints(join(folder, 'checkpoints'), staging);
-    await checkpoints.open();
+    const folders = new FolderCheckpoints(root, new Seals(keys.checkpoints), join(nodeFolder, 'staging'), logger);
+    await folders.open();
+    const checkpoints = new OnceTriedCheckpoints(folders, join(nodeFolder, 'reading'));
+    await checkpoints.open(logger);
     const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ role, folder, keys, made, maxPages });
       threads.push(thread);
       return thread;
     };
     const [log, records] = await allOf([open('log'), open('records')]);
-    const store = assemble(folder, log, records, checkpoints, options);
+    const store = assemble(folder, log, records, { folders, checkpoints }, options);
     if (!made) await writeFormat(folder, installation);
     return store;
   } catch (error) {
@@ -94,7 +98,7 @@ function assemble(
   folder: string,
   log: StoreThread,
   materialised: StoreThread,
-  checkpoints: FolderCheckpoints,
+  { folders, checkpoints }: { folders: FolderCheckpoints; checkpoints: OnceTriedCheckpoints },
   { keys, log: logger }: SqliteStoreOptions,
 ): SqliteStore {
   const forged = new ForgedRows(logger);
@@ -140,11 +144,11 @@ function assemble(
       await contradictions.clear(collectionId);
       await owners.drop(collectionId);
       while (!(await recordTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
-      await checkpoints.drop(collectionId);
+      await folders.drop(collectionId);
     },
 
     async close() {
-      await Promise.all([checkpoints.close(), log.close(), materialised.close()]);
+      await Promise.all([checkpoints.close(), folders.close(), log.close(), materialised.close()]);
     },
   };
 }

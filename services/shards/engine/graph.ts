@@ -6,7 +6,6 @@
  * rewires the graph in place and its keys cannot be looked up), so a stale node still leads searches through the graph
  * but is never an answer. The owner makes a new graph when too many nodes are stale.
  */
-import { existsSync } from 'node:fs';
 import { Index } from 'usearch';
 import type { IndexSpace } from './index-space.ts';
 
@@ -178,9 +177,8 @@ export class Graph {
     this.#index.save(file);
   }
 
-  /** Reads what `save` wrote into a new graph of `nodes` nodes, all stale. Throws when the file is not such a graph. */
+  /** Reads what `save` wrote into a new graph of `nodes` nodes, all stale. Throws when the file is not such a graph, or ends the process: native code does not check what it reads. */
   load(file: string, nodes: number): void {
-    if (!existsSync(file)) throw new Error('The graph file is missing.');
     this.#index.load(file);
     if (this.#index.size() !== nodes || this.#index.dimensions() !== this.space.dimensions) {
       throw new Error('The graph file does not belong to this checkpoint.');

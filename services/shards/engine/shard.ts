@@ -13,11 +13,13 @@ import type { FetchedRecord, QueryOptions, ShardMatch, ShardProof, ShardSpec } f
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { Graph } from './graph.ts';
+import { withPrivateCopy } from './private-copy.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
 import { assertMetadata, hashRecord, Staging } from './staging.ts';
@@ -260,13 +262,13 @@ export class Shard {
    * Reads a checkpoint. Throws Error when it is damaged, of another shard, or when its records do not give the root it
    * was written with.
    */
-  static load(folder: string, spec: ShardSpec, options: EngineOptions = {}): Shard {
+  static load(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Shard {
     const shard = new Shard(spec, options);
-    shard.#load(folder);
+    shard.#load(checkpoint);
     return shard;
   }
 
-  #load(folder: string): void {
+  #load({ folder, files }: FetchedCheckpoint): void {
     let head: ShardHead = EMPTY_HEAD;
     let graph: Graph | null = null;
     const readHeader = (header: CheckpointHeader): void => {
@@ -277,7 +279,10 @@ export class Shard {
       head = header.head;
       if (header.graph === null) return;
       graph = this.#search.index.emptyGraph(header.graph.fit);
-      graph.load(join(folder, GRAPH_FILE), header.graph.nodes);
+      const { nodes } = header.graph;
+      const { sha256 } = files.find(({ name }) => name === GRAPH_FILE) ?? {};
+      if (sha256 === undefined) throw new Error('The graph file is missing.');
+      withPrivateCopy(join(folder, GRAPH_FILE), sha256, (copy) => graph!.load(copy, nodes));
     };
     readCheckpoint(folder, readHeader, (record) => {
       const slot = this.#restoreOne(record);

@@ -17,6 +17,7 @@ import type { Clock } from '../../../lib/runtime.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/shard-head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/shard-key.ts';
 import { ShardMoved } from '../../../lib/shard/shard-moved.ts';
+import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { runAfter } from '../persistence/log-run.ts';
@@ -262,15 +263,16 @@ async function fromCheckpoint(
   for (const { seq } of checkpoints) {
     const logReaches = seq === throughSeq || (firstSeq !== null && firstSeq <= seq + 1);
     if (seq > throughSeq || !logReaches || (confirmed && seq > confirmed.seq)) continue;
-    let folder: string | null = null;
+    let checkpoint: FetchedCheckpoint | null = null;
     try {
-      folder = await store.checkpoints.fetch(key, seq);
-      if (folder === null) continue;
-      return { head: await worker.request('load', { key, spec, folder }), checkpointSeq: seq, exactFromSeq: seq };
+      checkpoint = await store.checkpoints.fetch(key, seq);
+      if (checkpoint === null) continue;
+      const head = await worker.request('load', { key, spec, checkpoint });
+      return { head, checkpointSeq: seq, exactFromSeq: seq };
     } catch (error) {
       log.error({ err: error, seq }, 'a checkpoint could not be loaded; using an older one or the records');
     } finally {
-      if (folder !== null) await store.checkpoints.release(folder);
+      if (checkpoint !== null) await store.checkpoints.release(checkpoint);
     }
   }
   return null;

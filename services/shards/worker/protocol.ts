@@ -15,6 +15,7 @@ import type {
 import type { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import type { Steps } from '../engine/steps.ts';
@@ -33,7 +34,7 @@ export interface ShardSize {
 
 export interface WorkerOps {
   create: { params: { key: ShardKey; spec: ShardSpec }; result: null };
-  load: { params: { key: ShardKey; spec: ShardSpec; folder: string }; result: ShardHead };
+  load: { params: { key: ShardKey; spec: ShardSpec; checkpoint: FetchedCheckpoint }; result: ShardHead };
   /** The result is how many were left out because they cannot be records of the shard. */
   restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
   seal: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };

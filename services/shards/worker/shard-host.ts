@@ -116,8 +116,8 @@ export class ShardHost {
       this.#hold(key, new Shard(spec, this.#engine));
       return null;
     },
-    load: ({ key, spec, folder }) => {
-      const shard = Shard.load(folder, spec, this.#engine);
+    load: ({ key, spec, checkpoint }) => {
+      const shard = Shard.load(checkpoint, spec, this.#engine);
       this.#hold(key, shard);
       this.#wake(key);
       return shard.head;

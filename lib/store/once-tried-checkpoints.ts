@@ -1,0 +1,96 @@
+/**
+ * Checkpoints that are tried once. A shard's graph is read by native code, and a file that it cannot bear ends the process; without this the next start would read the same file, and end the
+ * same way.
+ *
+ * Promises: from `fetch` to `release` a mark stands in a folder of this node. A start that finds one sets the checkpoint aside and tells the operator, so the shard opens from an older one, or
+ * from its records. A store that is closed in order leaves no mark.
+ * What it costs: a checkpoint that was being read when the process was killed is set aside as well, however sound it is.
+ * What it does not do: nodes do not know of each other's marks. Of a cluster, each node that is given the shard tries it once.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { ShardKey } from '../shard/shard-key.ts';
+import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
+
+interface Mark {
+  shard: ShardKey;
+  seq: number;
+}
+
+export class OnceTriedCheckpoints implements CheckpointStore {
+  readonly #stored: StoredCheckpoints;
+  readonly #folder: string;
+  readonly #marks = new Map<FetchedCheckpoint, string>();
+
+  /** `folder` is for the marks, and this node's alone. */
+  constructor(stored: StoredCheckpoints, folder: string) {
+    this.#stored = stored;
+    this.#folder = folder;
+  }
+
+  /** Sets aside what this node's process before was reading when it ended. Throws StoreError or an error of the file system. */
+  async open(log?: Pick<Logger, 'error'>): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#folder)) {
+      const file = join(this.#folder, name);
+      const mark = markIn(await readFile(file, 'utf8'));
+      if (mark !== null) {
+        log?.error(mark, 'the process ended while it read this checkpoint, which is set aside');
+        await this.#stored.setAside(mark.shard, mark.seq);
+      }
+      await rm(file, { force: true });
+    }
+  }
+
+  /** Whatever is still read was not what ended the process. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#marks.values()].map((file) => rm(file, { force: true })));
+  }
+
+  async fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null> {
+    const fetched = await this.#stored.fetch(shard, seq);
+    if (fetched === null) return null;
+    const file = join(this.#folder, randomUUID());
+    this.#marks.set(fetched, file);
+    await writeFile(file, JSON.stringify({ shard, seq } satisfies Mark), { mode: 0o600 });
+    return fetched;
+  }
+
+  async release(fetched: FetchedCheckpoint): Promise<void> {
+    const file = this.#marks.get(fetched);
+    if (file !== undefined) await rm(file, { force: true });
+    this.#marks.delete(fetched);
+    await this.#stored.release(fetched);
+  }
+
+  stage(shard: ShardKey): Promise<string> {
+    return this.#stored.stage(shard);
+  }
+
+  discard(stagedFolder: string): Promise<void> {
+    return this.#stored.discard(stagedFolder);
+  }
+
+  put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
+    return this.#stored.put(shard, seq, stagedFolder);
+  }
+
+  prune(shard: ShardKey, seq: number): Promise<void> {
+    return this.#stored.prune(shard, seq);
+  }
+
+  list(shard: ShardKey): Promise<CheckpointInfo[]> {
+    return this.#stored.list(shard);
+  }
+}
+
+/** Null for a file that was not written to its end: nothing was read yet. */
+function markIn(text: string): Mark | null {
+  try {
+    return JSON.parse(text) as Mark;
+  } catch {
+    return null;
+  }
+}
