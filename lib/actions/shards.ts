@@ -85,6 +85,8 @@ export interface Recomputed {
   differences: RecordDifference[];
   /** The first one in the log; null where all are sound. */
   altered: AlteredEntry | null;
+  /** What stood against the stored bytes when the shard opened, one sentence; null where nothing did, or an operator has decided. */
+  contradiction: string | null;
 }
 
 export interface QueryOptions {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Context, ServiceSchema } from 'moleculer';
+import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
 import { type Actions, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
@@ -8,7 +8,7 @@ import { ProvecError } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger-program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
-import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
+import { EMPTY_HEAD, isUnsound } from '../../lib/shard/shard-head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
@@ -16,6 +16,7 @@ import { timedAction } from '../../mixins/timed-action.ts';
 import { closeRow } from './anchor-row.ts';
 import { Anchoring } from './anchoring.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './funds.ts';
+import type { LapseOptions } from './lapse.ts';
 import { Lapsing } from './lapsing.ts';
 import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
@@ -70,8 +71,20 @@ export default function anchoringService(
     }
   }
 
+  let broker: ServiceBroker;
+  const headsAt: LapseOptions['headsAt'] = (collection, cut) =>
+    Promise.all(
+      cut.map(({ seq }, index) =>
+        seq === 0 ? EMPTY_HEAD : call(broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
+      ),
+    );
+
   return {
     name: 'anchoring',
+
+    created() {
+      broker = this.broker;
+    },
 
     actions: {
       // Bounded by waitMs; the caller sets its own time-out.
@@ -114,7 +127,7 @@ export default function anchoringService(
         const shown = running && (await shownNow(running.anchoring, collectionId));
         const collection = await store.catalog.getCollection(collectionId);
         // Before anything else: a shard that opens again must not find the same contradiction.
-        if (collection && (await isDoubted(store, collection)))
+        if (collection && (await isDoubted(store, collection, headsAt)))
           for (const shard of shardSpecs(collection)) await call(this.broker, 'shards.accept', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
         else await store.contradictions.clear(collectionId);
@@ -158,12 +171,6 @@ export default function anchoringService(
         anchors = withSeals;
         return withSeals;
       };
-      const headsAt = (collection: CollectionRow, cut: Cut) =>
-        Promise.all(
-          cut.map(({ seq }, index) =>
-            seq === 0 ? EMPTY_HEAD : call(this.broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
-          ),
-        );
       if (!enabled) {
         // Without the keypair nothing can be written into a row that would be believed later: logs stay as long as they get.
         if (!existsSync(keypairFile)) return;
@@ -223,9 +230,14 @@ async function shownNow(anchoring: Anchoring, collectionId: string): Promise<str
 }
 
 /** Whether what the shards hold is other than what was recorded of them. */
-async function isDoubted({ contradictions, log }: Store, collection: CollectionRow): Promise<boolean> {
+async function isDoubted(
+  { contradictions, log }: Store,
+  collection: CollectionRow,
+  headsAt: LapseOptions['headsAt'],
+): Promise<boolean> {
   if ((await contradictions.list(collection.id)).length > 0) return true;
-  return unsoundness(await committedCut(log, collection)) !== null;
+  const cut = await committedCut(log, collection);
+  return unsoundness(cut) !== null || (await headsAt(collection, cut)).some((head) => head !== null && isUnsound(head));
 }
 
 /** Whether anything was ever anchored: another keypair could not write those accounts. */

@@ -13,7 +13,7 @@
  * - Roots on chain only move forward: what is signed contains all that was ever wanted, and what is wanted never shrinks but by an operator's decision.
  * - Before this instance signs after anybody else's change, the account is reconciled with the row (reconciliation.ts).
  * - Nothing is signed while the store keeps a contradiction of the collection: shards write those down before they take a write, so that a cut which contains
- *   changed bytes is never wanted before its contradiction can be read.
+ *   changed bytes is never wanted before its contradiction can be read. Nor where a shard says that it was something else at the cut: it remembers what it found.
  *
  * Why not a lease in the row: it would have to be fenced by the same compare-and-set, since a lease cannot stop one who sleeps; then it adds nothing to safety, and a
  * renewal for every collection. Who works on a collection is only a matter of economy (members.ts), and all that a successor needs stands in the row.
@@ -27,7 +27,7 @@ import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
 import { mergeCuts } from '../../lib/shard/cut.ts';
-import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
+import { type Cut, isSameState, type ShardHead } from '../../lib/shard/shard-head.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
@@ -193,7 +193,7 @@ export class Outbox {
     const { ledger, clock, loggedCut } = this.#context;
     // Until something was wanted, records followed the log as they liked: the first root contains all that they may have reached.
     const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
-    const reason = unsoundness(cut);
+    const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
     this.#signedAt = new Date(clock.wallMs()).toISOString();
     const signed = row.created
@@ -204,6 +204,15 @@ export class Outbox {
       throw new Error('The account was not shown as it was of late.');
     }
     return this.#launch(row, row.created ? 'update' : 'create', row.created ? cut : null, signed);
+  }
+
+  /** Why what is to be signed is not what the shards were, as a sentence for the operator; null where it is. Asked each time: the store may be made to forget a contradiction. */
+  async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
+    const heads = await this.#context.headsAt(collection, cut);
+    const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, cut[index]!));
+    if (shard >= 0) return `Shard ${shard} contradicts the root that was to be anchored.`;
+    if (heads.includes(null)) throw new Error('A shard cannot say yet what it was at the root that is to be anchored.');
+    return null;
   }
 
   async #close(row: AnchorRow): Promise<Turn> {

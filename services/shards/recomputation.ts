@@ -209,7 +209,8 @@ export class Recomputation {
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
     const differences = isSame ? [] : await this.#compare(session);
-    return { session: session.id, head, recorded, differences, altered: session.altered };
+    const contradiction = this.#residency.ownHeads(session.key)?.contradiction ?? null;
+    return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
   }
 
   /** Whether what the log says of itself may have been changed with the records. */

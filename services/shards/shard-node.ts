@@ -82,7 +82,7 @@ export class ShardNode {
     this.#clock = clock;
     this.#log = log;
     this.#guard = new CapacityGuard(config, store, clock);
-    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#residency.confirmed(key, seq));
+    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#residency.ownHeads(key)?.confirmed(seq));
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
       log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
       halt(collectionId, reason);
@@ -174,6 +174,7 @@ export class ShardNode {
   accept(shard: ShardSpec): Promise<void> {
     return this.#residency.use(shard, async (actor) => {
       await actor.affirm();
+      this.#residency.ownHeads(actor.key)?.affirmed();
       await this.#checkpointer.accepted(actor.key, await this.#materialiser.catchUp(actor.key, true));
     });
   }

@@ -55,6 +55,11 @@ export class CollectionScan {
     return this.#shards.find(({ altered }) => altered !== null)?.altered?.seq ?? null;
   }
 
+  /** What a shard found when it opened, whatever the store says of that by now; null where none found anything, or an operator has decided. */
+  get contradiction(): string | null {
+    return this.#shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null;
+  }
+
   get differences(): RecordDifference[] {
     const named = new Map<string, RecordDifference>();
     for (const { altered } of this.#shards)

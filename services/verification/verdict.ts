@@ -50,8 +50,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Sta
   }
   if (scan.alteredEntry !== null)
     return mismatch(`Entry ${scan.alteredEntry} of a shard's log is not what was written there.`);
-  const reason = row?.halted?.reason ?? contradictions[0]?.reason;
-  return reason === undefined ? null : mismatch(`Anchoring is halted until an operator decides: ${reason}`);
+  const reason = row?.halted?.reason ?? contradictions[0]?.reason ?? scan.contradiction;
+  return reason === null ? null : mismatch(`Anchoring is halted until an operator decides: ${reason}`);
 }
 
 /**

@@ -33,7 +33,7 @@ export interface ServiceProcess {
   /** Starts anew on the same data; the process must have ended. `changes` of the environment hold from then on. */
   restart(changes?: Record<string, string>): Promise<void>;
   /** Starts anew, on the same data, what ends by itself. */
-  restartToEnd(): Promise<Ended>;
+  restartToEnd(): Promise<Ended & { stderr: string }>;
   /** Ends the process and everything it started, and removes the data. */
   dispose(): Promise<void>;
 }
@@ -157,10 +157,11 @@ export async function startProcess(environment: Record<string, string> = {}): Pr
       run = start();
       url = await listening();
     },
-    restartToEnd() {
+    async restartToEnd() {
       run.dispose();
       run = start();
-      return run.ended;
+      const ended = await run.ended;
+      return { ...ended, stderr: run.stderr };
     },
     dispose,
   };

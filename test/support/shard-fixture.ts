@@ -40,6 +40,8 @@ export function batchOf(ids: string[], seed = 1): RecordBatch {
 }
 
 export interface ShardFixture {
+  /** Of the store's files. */
+  folder: string;
   store: Store;
   node: ShardNode;
   halts: { collectionId: string; reason: string }[];
@@ -84,6 +86,7 @@ export async function shardFixture(
       halts.push({ collectionId, reason }),
     );
   const fixture: ShardFixture = {
+    folder,
     store,
     node: start(),
     halts,

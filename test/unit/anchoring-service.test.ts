@@ -90,7 +90,7 @@ describe('the service', () => {
     expect((await ask('anchoring.onChain', { collectionId })).status).toBe('absent');
   });
 
-  test("asks the shards for their heads at the confirmed cut before a process's first anchor", async () => {
+  test("asks the shards for their heads at the confirmed cut before a process's first anchor, and at every cut before it signs", async () => {
     const row = await fixture.collection(2);
     const key = sealKeyOf(join(fixture.folder, 'ledger-keypair.json'));
     const anchors = sealed(fixture.store.anchors, key, Date.now, SILENT);
@@ -100,7 +100,10 @@ describe('the service', () => {
     asked.length = 0;
     const params = { collectionId: row.id, cut: await fixture.commit(row, 0), waitMs: WAIT_MS };
     expect((await ask('anchoring.submit', params)).status).toBe('confirmed');
-    expect(asked).toMatchObject([{ shard: { collectionId: row.id, index: 1, of: 2 }, seq: 1 }]);
+    const collection = { collectionId: row.id, of: 2 };
+    const atConfirmed = [{ shard: { ...collection, index: 1 }, seq: 1 }];
+    const atSigned = [0, 1].map((index) => ({ shard: { ...collection, index }, seq: 1 }));
+    expect(asked).toMatchObject([...atConfirmed, ...atSigned]);
   });
 });
 

@@ -8,14 +8,24 @@ import { ObjectId } from 'mongodb';
 import { freeSlots } from '../../lib/store/mongo/collection-slots.ts';
 import { Connection } from '../../lib/store/mongo/connection.ts';
 import { MONGO_FORMAT } from '../../lib/store/mongo/format.ts';
+import { differenceIn } from '../../lib/store/mongo/schema.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { at, newAccount, newBlock, newCollection, newKey } from '../contract/store-rows.ts';
+import { at, entry, newAccount, newBlock, newCollection, newKey, put } from '../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../support/mongo-server.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import { type MongoDatabase, mongoDatabase } from './mongo-database.ts';
 
 const start = await anyMongoServer();
+
+test.each([
+  ['contradictions is a view', { type: 'view', options: { viewOn: 'owners', pipeline: [] } }],
+  ['has the option capped', { type: 'collection', options: { capped: true, size: 4_096 } }],
+  ['has the option validator', { type: 'collection', options: { validator: { reason: { $exists: false } } } }],
+])('a collection of which the server says what comes to this is refused: %s', (said, description) => {
+  expect(differenceIn({ name: 'contradictions', ...description }, [])).toMatch(said);
+  expect(differenceIn({ name: 'contradictions', type: 'collection', options: {} }, [{ name: '_id_' }])).toBeNull();
+});
 
 describe('slots of collections', () => {
   const slot = fc.option(fc.integer({ min: 0, max: 20 }), { nil: null });
@@ -204,6 +214,23 @@ if (isMongoThere(start)) {
       await files.deleteMany({});
       expect(await store.checkpoints.fetch(shard, 5)).toBeNull();
       expect(await store.checkpoints.list(shard)).toEqual([]);
+    });
+
+    test('a database in which somebody has documents expire is refused', async () => {
+      const other = await mongoDatabase(await start!());
+      await other.open();
+      await other.db.collection('contradictions').createIndex({ at: 1 }, { expireAfterSeconds: 1 });
+      const message = expect.stringMatching('contradictions has the index at_1, which Provec does not make');
+      await expect(other.open()).rejects.toMatchObject({ kind: 'damaged', message });
+      await other.end();
+    });
+
+    test('every collection and index that is made is known', async () => {
+      const { id } = newCollection();
+      await store.contradictions.record(`${id}.0`, { seq: 1, reason: 'Changed.', at: at(0) });
+      await store.log.append(entry(`${id}.0`, 1));
+      await store.records.apply(`${id}.0`, 0, 1, [put('r', 1)]);
+      await expect(database.open()).resolves.toBeDefined();
     });
 
     test('a database of a later format is refused in one sentence, and so are an earlier and a damaged one', async () => {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
-import type { ShardHead } from '../../lib/shard/shard-head.ts';
+import { isUnsound, type ShardHead } from '../../lib/shard/shard-head.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { ChangedRows } from '../support/changed-rows.ts';
+import { float32Bytes } from '../support/intruder.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../support/shard-fixture.ts';
 import { changedBytes } from '../support/stored-record.ts';
 import { until } from '../support/until.ts';
@@ -119,6 +121,25 @@ test('a contradiction is written down before the shard takes a write, or the sha
   await fixture.node.fetch(specOf(1), ['r7']);
   expect(tries).toBe(3);
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
+});
+
+test('what stood against a shard when it opened is remembered, though the store is made to forget it, until an operator decides', async () => {
+  fixture = await shardFixture();
+  const spec = specOf(1);
+  await fixture.node.upsert(spec, batchOf(numbered(50)));
+  await fixture.restart();
+  const changed = new ChangedRows(fixture.folder, spec.collectionId);
+  const vector = float32Bytes([2, 0, 0, 0]);
+  expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
+  await fixture.node.fetch(spec, ['r7']);
+  await fixture.store.contradictions.clear(spec.collectionId);
+  const { head } = await fixture.node.upsert(spec, batchOf(['later']));
+  expect(isUnsound((await fixture.node.headAt(spec, head.seq))!)).toBe(true);
+  expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not give the root/);
+  await fixture.node.accept(spec);
+  const affirmed = await fixture.node.head(spec);
+  expect(await fixture.node.headAt(spec, affirmed.seq)).toEqual(affirmed);
+  expect((await fixture.node.recomputation.begin(spec)).contradiction).toBeNull();
 });
 
 test('recompute of an open shard says what was changed behind its back', async () => {

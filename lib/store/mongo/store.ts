@@ -23,6 +23,7 @@ import { LogShards } from './log-shards.ts';
 import { MongoLeases, MongoOwners } from './owners.ts';
 import type { RecordDocument } from './record-codec.ts';
 import { MongoRecords } from './records.ts';
+import { checkSchema } from './schema.ts';
 import { storeFailure } from './store-failure.ts';
 import { TallyFolding, type UsageDocument } from './tally-folding.ts';
 import { MongoUsage } from './usage.ts';
@@ -74,6 +75,7 @@ async function assemble(
   { folder, keys: sealKeys, log: logger, compactionMinTombstones = COMPACTION_MIN_TOMBSTONES }: MongoStoreOptions,
 ): Promise<Store> {
   await checkFormat(connection, new Seals(sealKeys.installation));
+  await checkSchema(connection.db);
   const entries = connection.collection<EntryDocument>('log');
   const usageDocuments = connection.collection<UsageDocument>('usage');
   const shards = new LogShards(connection);

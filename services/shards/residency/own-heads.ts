@@ -1,4 +1,4 @@
-import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import { type ShardHead, unsoundHead } from '../../../lib/shard/shard-head.ts';
 
 /** Of one shard, kept beside the one at the confirmed root. */
 export const OWN_HEADS_MAX = 1_024;
@@ -9,12 +9,24 @@ export const OWN_HEADS_MAX = 1_024;
  */
 export class OwnHeads {
   #anchored: ShardHead | null;
+  #contradiction: string | null;
   readonly #recent = new Map<number, ShardHead>();
 
-  /** `anchored`: at the confirmed root; `passed`: after it, oldest first. */
-  constructor(anchored: ShardHead | null, passed: readonly ShardHead[]) {
+  /** `anchored`: at the confirmed root; `passed`: after it, oldest first; `contradiction`: what stood against the stored bytes, one sentence. */
+  constructor(anchored: ShardHead | null, passed: readonly ShardHead[], contradiction: string | null) {
     this.#anchored = anchored;
+    this.#contradiction = contradiction;
     for (const head of passed) this.add(head);
+  }
+
+  /** Null where nothing stood against the stored bytes when it opened, or an operator has decided since. */
+  get contradiction(): string | null {
+    return this.#contradiction;
+  }
+
+  /** An operator has decided that what the shard holds is right. */
+  affirmed(): void {
+    this.#contradiction = null;
   }
 
   add(head: ShardHead): void {
@@ -26,8 +38,9 @@ export class OwnHeads {
     }
   }
 
-  /** Null where it is not known any more, or never was. */
+  /** Null where it is not known any more, or never was; the state of no shard (`isUnsound`) while its stored bytes stand against it. */
   at(seq: number): ShardHead | null {
+    if (this.#contradiction !== null) return unsoundHead(seq);
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
   }
 

@@ -121,9 +121,9 @@ export class Residency {
     return known ?? ask();
   }
 
-  /** The root at `seq` was confirmed. */
-  confirmed(key: ShardKey, seq: number): void {
-    this.#residents.get(key)?.heads?.confirmed(seq);
+  /** Null where the shard is not open. */
+  ownHeads(key: ShardKey): OwnHeads | null {
+    return this.#residents.get(key)?.heads ?? null;
   }
 
   /** Runs `work` on the open shard, opening it first where needed; it is not closed meanwhile. A lost worker becomes UNAVAILABLE. */
@@ -315,7 +315,7 @@ export class Residency {
     const terms = { spec, worker, head, epoch: claim.epoch, holds, barrier, keepsWrites: claims.isShared };
     const actor = new ShardActor({ ...terms, log: store.log, clock, events: this.#events, writes });
     resident.actor = actor;
-    resident.heads = new OwnHeads(opened.anchored, opened.passed);
+    resident.heads = new OwnHeads(opened.anchored, opened.passed, opened.contradiction);
     checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
     if (opened.contradiction) onContradiction(resident.spec, opened.contradiction);

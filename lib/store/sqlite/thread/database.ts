@@ -3,7 +3,8 @@
  * thread that writes to it.
  *
  * Promises: what is committed is on the disk (`synchronous = FULL`); a statement outside of a transaction waits for others
- * instead of failing; `fresh` reads what the file holds now, never what this process has cached of it.
+ * instead of failing; `fresh` reads what the file holds now, never what this process has cached of it; nothing is committed, and nothing is read afresh, while the
+ * file has a trigger, a view or a column that this version does not make.
  * Fails: with the errors of node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps the
  * file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the middle of a commit.
  */
@@ -12,6 +13,7 @@ import { basename } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
+import { Schema } from './schema.ts';
 
 export type Value = SQLInputValue;
 
@@ -84,12 +86,19 @@ function makeFile(path: string): void {
 export class Database {
   readonly name: string;
   readonly #options: DatabaseOptions;
+  readonly #schema: Schema;
+  /**
+   * SQLite's count of the changes of the schema, when it was found to be as it should be; null until it was looked at. By the same count SQLite itself knows that its
+   * statements are stale: what somebody changed and then set the count back has no effect on this connection.
+   */
+  #soundSchemaVersion: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
   readonly #connection: DatabaseSync;
 
   /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.#schema = new Schema(options.schema);
     this.name = basename(options.path);
     try {
       if (options.made) this.#check();
@@ -100,6 +109,7 @@ export class Database {
     }
     try {
       if (!options.made) retryWhileBusy(() => this.tryTransaction(() => this.#connection.exec(options.schema)));
+      this.assertSchema();
     } catch (error) {
       this.#connection.close();
       throw this.#refusal(error);
@@ -123,6 +133,8 @@ export class Database {
   tryTransaction<T>(work: () => T): T {
     this.#connection.exec('BEGIN IMMEDIATE');
     try {
+      // With the lock, so that it stays as it is until the end.
+      if (this.#soundSchemaVersion !== null) this.assertSchema();
       const result = work();
       this.#connection.exec('COMMIT');
       return result;
@@ -130,6 +142,15 @@ export class Database {
       this.#rollBack();
       throw error;
     }
+  }
+
+  /** Throws StoreError 'damaged' while somebody has something in the file that this version does not make: what is written would not be what was asked for. */
+  assertSchema(): void {
+    const { schema_version: version } = this.get<{ schema_version: number }>('PRAGMA schema_version')!;
+    if (version === this.#soundSchemaVersion) return;
+    const difference = this.#schema.difference(this.#connection);
+    if (difference !== null) throw this.#changed(difference);
+    this.#soundSchemaVersion = version;
   }
 
   /** Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes on. */
@@ -161,9 +182,17 @@ export class Database {
     }
   }
 
-  /** A connection that only reads and has nothing cached; the caller closes it. */
+  /** A connection that only reads and has nothing cached; the caller closes it. Throws StoreError 'damaged' as `assertSchema` does, whatever the file says of its changes. */
   freshConnection(): DatabaseSync {
-    return new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
+    const connection = new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
+    try {
+      const difference = retryWhileBusy(() => this.#schema.difference(connection));
+      if (difference !== null) throw this.#changed(difference);
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
   }
 
   /** Takes what was committed over from the WAL into the file, as far as no reader is in the way; does not wait. Bytes that are left. */
@@ -233,21 +262,21 @@ export class Database {
     return isOfDamage(error) ? this.#damaged(`is damaged (${(error as Error).message})`) : error;
   }
 
+  #changed(difference: string): StoreError {
+    return damagedFile(this.name, difference, 'undo what changed it, or put back a backup of the whole directory');
+  }
+
   #damaged(what: string): StoreError {
     return damagedFile(this.name, what, this.#options.advice);
   }
 
   /** Through a connection that cannot write: the last one that can would take the sound part of a WAL over and remove the rest. */
   #check(): void {
-    const { path, schema, inspect } = this.#options;
+    const { path, inspect } = this.#options;
     const { size } = statSync(path);
     // To SQLite an empty file is an empty database.
     if (size === 0) throw this.#damaged('is empty');
     this.fresh((connection) => {
-      const wanted = [...schema.matchAll(/CREATE TABLE IF NOT EXISTS (\w+)/g)].map(([, table]) => table);
-      const tables = connection.prepare('SELECT name FROM sqlite_schema').all();
-      const missing = wanted.find((table) => !tables.some(({ name }) => name === table));
-      if (missing !== undefined) throw this.#damaged(`is damaged (it has no table ${missing})`);
       inspect?.(connection);
       if (size > CHECKED_MAX_BYTES) return;
       const [finding] = connection.prepare('PRAGMA integrity_check(1)').all();

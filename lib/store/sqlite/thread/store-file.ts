@@ -68,11 +68,12 @@ export class StoreFile {
     this.#commit.submit(operation, bytes, settle);
   }
 
-  /** Throws StoreError 'unavailable' once nothing is committed any more, as after the file was removed. */
+  /** Throws StoreError: 'unavailable' once nothing is committed any more, as after the file was removed; 'damaged' while its schema is another. */
   reach(): void {
     this.#assertInPlace();
     const { refusal } = this.#commit;
     if (refusal !== null) throw refusal;
+    this.database.assertSchema();
   }
 
   /** Commits what waits, then closes the file. */
