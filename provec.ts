@@ -17,7 +17,7 @@ import { makeLogger } from './lib/logger.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
-import { storeKeys } from './lib/secret/keyring.ts';
+import { type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
 import { openSecrets } from './lib/secret/secret-file.ts';
 import type { Store } from './lib/store/port.ts';
 import { isStoreMade, openSqliteStore } from './lib/store/sqlite/store.ts';
@@ -129,7 +129,9 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
     const home = await takeHome(config);
     started.push(['the data directory', () => home.release()]);
-    const store = await openStore(config, home.folder, log, overrides.storeMaxPages);
+    const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));
+    const secrets = await openSecrets(config, isNew, log);
+    const store = await openStore(config, home.folder, storeKeys(secrets), log, overrides.storeMaxPages);
     started.push(['the store', () => store.close()]);
     const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
     const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
@@ -137,7 +139,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
 
     const runtime: Runtime = { config, store, clock, log };
     const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
-    const options = brokerOptions({ config, log, metrics });
+    const options = brokerOptions({ config, log, metrics, transportKeys: transportKeys(secrets) });
     if (shardCalls) options.middlewares?.push(shardCalls.middleware, retriedCalls);
     if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
@@ -216,10 +218,13 @@ async function stopAll(started: StartedPart[], log: Logger, onPart: (name: strin
 }
 
 /** The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load. */
-async function openStore(config: Config, homeFolder: string, log: Logger, maxPages?: number): Promise<Store> {
-  const { mongoUrl, dataDir } = config;
-  const isNew = mongoUrl === null && !(await isStoreMade(dataDir));
-  const keys = storeKeys(await openSecrets(config, isNew, log));
+async function openStore(
+  { mongoUrl, dataDir }: Config,
+  homeFolder: string,
+  keys: StoreKeys,
+  log: Logger,
+  maxPages?: number,
+): Promise<Store> {
   const checkpoints = join(homeFolder, 'checkpoints');
   if (mongoUrl === null) return openSqliteStore(dataDir, { keys, log, nodeFolder: checkpoints, maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');

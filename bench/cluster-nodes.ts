@@ -9,6 +9,7 @@ import { call } from '../lib/actions/call.ts';
 import type { ShardStats } from '../lib/actions/shards.ts';
 import { readConfig } from '../lib/config.ts';
 import type { ServiceName } from '../lib/process/service-names.ts';
+import { transportKeys } from '../lib/secret/keyring.ts';
 import type { ShardKey } from '../lib/shard/shard-key.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { brokerOptions } from '../moleculer.config.ts';
@@ -62,7 +63,10 @@ export class BenchCluster {
     this.control = node('control', CONTROL);
     this.shardNodes = Array.from({ length: shardNodes }, (_, number) => node(`shards-${number}`, ['shards']));
     const config = readConfig({ ...environment, PROVEC_NODE_ID: 'bench' });
-    this.#broker = new ServiceBroker(brokerOptions({ config, log: pino({ level: 'silent' }), metrics: new Metrics() }));
+    const keys = transportKeys(config.secret!);
+    this.#broker = new ServiceBroker(
+      brokerOptions({ config, log: pino({ level: 'silent' }), metrics: new Metrics(), transportKeys: keys }),
+    );
   }
 
   /** Resolves when all nodes are there for each other. */

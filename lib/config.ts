@@ -219,7 +219,7 @@ export const VARIABLES: VariableOf = {
   secret: {
     env: 'PROVEC_SECRET',
     default: 'those of `PROVEC_SECRET_FILE`',
-    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. The log, collections, accounts and API keys are sealed with keys that follow from the first.`,
+    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. The store and what nodes send each other are sealed with keys that follow from the first.`,
     read: (raw) => (raw === undefined ? null : (secretsIn(raw) ?? invalid(SECRETS_MEANT))),
   },
   secretFile: {

@@ -6,6 +6,8 @@
 import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/logger.ts';
+import { transportKeys } from '../lib/secret/keyring.ts';
+import { openSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { openConsole } from '../mixins/repl/console.ts';
 import { errorLine, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
@@ -55,7 +57,9 @@ function whereItIsSought(config: Config): string {
 }
 
 async function join(config: Config): Promise<ServiceBroker> {
-  const broker = new ServiceBroker(brokerOptions({ config, log: makeLogger(config), metrics: new Metrics() }));
+  const log = makeLogger(config);
+  const keys = transportKeys(await openSecrets(config, false, log));
+  const broker = new ServiceBroker(brokerOptions({ config, log, metrics: new Metrics(), transportKeys: keys }));
   const start = broker.start();
   const late = new Promise<never>((_, reject) => {
     setTimeout(() => reject(new NoCluster(`No cluster was found ${whereItIsSought(config)}.`)), JOIN_MAX_MS).unref();

@@ -34,6 +34,9 @@ export function storeKeys(secrets: Secrets): StoreKeys {
   };
 }
 
+/** What the packets between nodes are sealed with. */
+export const transportKeys = (secrets: Secrets): Keyring => keyring(secrets, 'transport');
+
 function keyring([current, ...earlier]: Secrets, purpose: string): Keyring {
   const key = (secret: string) => new Uint8Array(hkdfSync('sha256', secret, '', `PV1 ${purpose}`, KEY_BYTES));
   return [key(current), ...earlier.map(key)];

@@ -1,7 +1,7 @@
 /**
  * Moleculer's Redis transporter, with its faults mended.
  *
- * Promises: no call is sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but for what a silent
+ * Promises: nothing is taken that no member of the cluster sealed (sealed-wire.ts); no call is sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but for what a silent
  * Redis had taken already: that may still be delivered once it goes on, before anything that was sent after it.
  * A message that Redis did not take, or handed to nobody, fails its call at once with an error that may be tried again. When the connection
  * is lost, every call in flight fails (its outcome is unknown); once Redis is back, calls go on by themselves after at most
@@ -13,16 +13,19 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
+import type { Keyring } from '../../lib/secret/keyring.ts';
 import { MessageChannel } from './message-channel.ts';
 import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
+import { SealedWire } from './sealed-wire.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
 import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
 
 export interface RedisTransporterOptions {
   url: string;
+  keys: Keyring;
   log: Logger;
   metrics: TransportMetrics;
   limits?: TransportLimits;
@@ -41,6 +44,7 @@ export class RedisTransporter extends Transporters.Redis {
   readonly #channels = new Set<string>();
   /** Nodes that a message did not reach, until it is known whether they are gone. */
   readonly #doubted = new Set<string>();
+  #sealed!: SealedWire;
   #messages!: MessageChannel;
   #link: RedisLink | null = null;
   #onLink: (() => void)[] = [];
@@ -53,9 +57,21 @@ export class RedisTransporter extends Transporters.Redis {
 
   override init(...args: Parameters<Transporters.Redis['init']>): void {
     super.init(...args);
-    const { log, metrics } = this.#options;
+    const { keys, log, metrics } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) => this.#publish(cmd, target, packet);
-    this.#messages = new MessageChannel(wire, { nodeID: this.nodeID, log, metrics, limits: this.#limits });
+    this.#sealed = new SealedWire(wire, {
+      nodeID: this.nodeID,
+      namespace: this.broker.namespace,
+      keys,
+      log,
+      metrics,
+      memberWaitMaxMs: this.#limits.memberWaitMaxMs,
+      nowMs: () => performance.now(),
+      // Its heartbeats are heard.
+      announce: () => undefined,
+      onMember: (nodeID) => void this.broker.registry.discoverer.sendLocalNodeInfo(nodeID),
+    });
+    this.#messages = new MessageChannel(this.#sealed.send, { nodeID: this.nodeID, log, metrics, limits: this.#limits });
     this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
       this.#messages.nodeGone(node.id),
     );
@@ -92,6 +108,7 @@ export class RedisTransporter extends Transporters.Redis {
     this.#link?.close(new LinkLost('This node disconnects.'));
     this.#wakeAnswers();
     this.#messages.close();
+    this.#sealed.close();
   }
 
   /** A subscription that fails takes its link with it; the next link has it. */
@@ -177,7 +194,8 @@ export class RedisTransporter extends Transporters.Redis {
 
   #received(channel: string, packet: Buffer): void {
     const cmd = channel.slice(this.prefix.length + 1).split('.', 1)[0];
-    const message = this.#messages.receive(packet);
+    const opened = this.#sealed.open(cmd, packet);
+    const message = opened && this.#messages.receive(opened.packet);
     if (message !== null) void this.receive(cmd, message);
   }
 

@@ -1,8 +1,8 @@
 /**
  * Moleculer's TCP transporter for the nodes of one machine.
  *
- * Promises: it listens on the loopback address only (Moleculer's listens on all, and runs whatever action it is asked for), it finds the
- * other nodes without being told of them, messages of any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
+ * Promises: it takes only what members of its cluster sealed (sealed-wire.ts), also where it finds them (Moleculer's runs whatever action anybody asks for); it listens on
+ * the loopback address only (Moleculer's listens on all), it finds the other nodes without being told of them, messages of any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
  * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip, which takes seconds: calls still come when a node that stops closes its sockets).
  * A node takes another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops, and so has lost them all, can have the
  * others lose each other for seconds. A node that starts again is seen within seconds: in Moleculer's gossip its number of changes begins at 1, and whoever
@@ -13,12 +13,16 @@ import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { Transporters } from 'moleculer';
 import type { Logger } from 'pino';
+import type { Keyring } from '../../lib/secret/keyring.ts';
+import { LoopbackBeacon } from './loopback-beacon.ts';
 import { MessageChannel } from './message-channel.ts';
+import { BEACON, HELLO, SealedWire } from './sealed-wire.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
 import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
 
 export interface TcpTransporterOptions {
+  keys: Keyring;
   log: Logger;
   metrics: TransportMetrics;
   /** Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched for. */
@@ -27,18 +31,10 @@ export interface TcpTransporterOptions {
 }
 
 const LOOPBACK = '127.0.0.1';
-const LOOPBACK_BROADCAST = '127.255.255.255';
 const ANSWER = 'RES';
 const INFO = 'INFO';
 const GOSSIP = 'GOSSIP_RES';
-const HELLO = 'GOSSIP_HELLO';
 const GOSSIP_REQUEST = 'GOSSIP_REQ';
-
-/** A socket that is bound to the loopback's broadcast address hears nothing from outside; other systems than Linux have no such address. */
-const DISCOVERY =
-  process.platform === 'linux'
-    ? { udpBindAddress: LOOPBACK_BROADCAST, udpMulticast: null, udpBroadcast: [LOOPBACK_BROADCAST] }
-    : { udpBindAddress: LOOPBACK };
 
 /** `[info]`, `[info, load's number, load]` or `[load's number, load]`. */
 type GossipRow = [unknown] | [unknown, number, number] | [number, number];
@@ -57,22 +53,32 @@ interface Hello {
 
 export class TcpTransporter extends Transporters.TCP {
   readonly #options: TcpTransporterOptions;
+  #sealed!: SealedWire;
   #messages!: MessageChannel;
+  #beacon: LoopbackBeacon | null = null;
 
   constructor(options: TcpTransporterOptions) {
-    super({
-      ...(options.urls === undefined ? DISCOVERY : { udpDiscovery: false, urls: options.urls }),
-      gossipPeriod: 1,
-    } as Transporters.TCP['opts']);
+    super({ udpDiscovery: false, urls: options.urls, gossipPeriod: 1 } as Transporters.TCP['opts']);
     this.#options = options;
   }
 
   override init(...args: Parameters<Transporters.TCP['init']>): void {
     super.init(...args);
-    const { log, metrics, limits = TRANSPORT_LIMITS } = this.#options;
+    const { keys, log, metrics, limits = TRANSPORT_LIMITS } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) =>
       super.send(cmd, packet, { packet: { type: cmd, target } });
-    this.#messages = new MessageChannel(wire, {
+    this.#sealed = new SealedWire(wire, {
+      nodeID: this.nodeID,
+      namespace: this.broker.namespace,
+      keys,
+      log,
+      metrics,
+      memberWaitMaxMs: limits.memberWaitMaxMs,
+      nowMs: () => performance.now(),
+      announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
+      onMember: (nodeID) => this.#tell([nodeID]),
+    });
+    this.#messages = new MessageChannel(this.#sealed.send, {
       nodeID: this.nodeID,
       log,
       metrics,
@@ -101,14 +107,37 @@ export class TcpTransporter extends Transporters.TCP {
     await super.connect();
   }
 
+  /** In place of Moleculer's, which anybody can answer. */
+  override async startUdpServer(): Promise<void> {
+    if (this.#options.urls !== undefined) return;
+    this.#beacon = new LoopbackBeacon({
+      log: this.#options.log,
+      say: () => this.#sealed.sealForAll(BEACON, Buffer.from(String(this.opts.port))),
+      heard: (bytes) => this.#heard(bytes),
+    });
+    await this.#beacon.start();
+  }
+
+  /** What another node of this machine says of itself: where it listens. */
+  #heard(bytes: Buffer): void {
+    const beacon = this.#sealed.open(BEACON, bytes);
+    if (beacon === null || beacon.sender === this.nodeID) return;
+    const port = Number(beacon.packet.toString('utf8'));
+    const node = this.nodes.get(beacon.sender);
+    if (!node) this.addOfflineNode(beacon.sender, LOOPBACK, port);
+    else if (!node.available) node.port = port;
+  }
+
   override getNodeAddress(): string {
     return LOOPBACK;
   }
 
   override async disconnect(): Promise<void> {
     await this.#messages.drain();
+    this.#beacon?.close();
     await super.disconnect();
     this.#messages.close();
+    this.#sealed.close();
   }
 
   override async prepublish(packet: Packet): Promise<void> {
@@ -170,7 +199,8 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
-    const message = this.#messages.receive(packet);
+    const opened = this.#sealed.open(cmd, packet);
+    const message = opened && this.#messages.receive(opened.packet);
     if (message !== null) return super.receive(cmd, message, socket);
   }
 }

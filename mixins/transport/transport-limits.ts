@@ -25,6 +25,8 @@ export const TRANSPORT_LIMITS = Object.freeze({
   answerHeldMaxMs: 10_000,
   /** A node that no message reaches is gone after this time. */
   absentMaxMs: 1_000,
+  /** How long a packet waits for its receiver to prove that it is a member. */
+  memberWaitMaxMs: 2_000,
   redisConnectMaxMs: 5_000,
   /** A Redis that is silent for this long is given up. */
   redisReplyMaxMs: 5_000,

@@ -3,7 +3,17 @@ import { Counter, type Registry } from 'prom-client';
 export type Direction = 'sent' | 'received';
 
 /** Why a message, or what had arrived of it, was given up. */
-export type DropReason = 'too large' | 'no room' | 'out of order' | 'aged' | 'node gone' | 'undecodable';
+export type DropReason =
+  | 'too large'
+  | 'no room'
+  | 'out of order'
+  | 'aged'
+  | 'node gone'
+  | 'undecodable'
+  | 'unsealed'
+  | 'other secret'
+  | 'not for this process'
+  | 'replayed';
 
 /** What goes between this node and the others, by direction; no label names a node or anything of a tenant. */
 export class TransportMetrics {
@@ -21,7 +31,11 @@ export class TransportMetrics {
     this.#messages = counter('provec_transport_messages_total', 'Messages between nodes.', ['direction']);
     this.#bytes = counter('provec_transport_bytes_total', 'Bytes of messages between nodes.', ['direction']);
     this.#parts = counter('provec_transport_parts_total', 'Parts of messages too large for one packet.', ['direction']);
-    this.#drops = counter('provec_transport_drops_total', 'Messages given up before they were whole.', ['reason']);
+    this.#drops = counter(
+      'provec_transport_drops_total',
+      'Messages given up before they were whole, and packets that no member sealed.',
+      ['reason'],
+    );
     this.#failures = counter('provec_transport_send_failures_total', 'Messages that could not be sent.', []);
     this.#reconnects = counter('provec_transport_reconnects_total', 'Lost connections that came back.', []);
   }

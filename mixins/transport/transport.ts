@@ -2,6 +2,7 @@ import type { BrokerOptions } from 'moleculer';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Config } from '../../lib/config.ts';
+import type { Keyring } from '../../lib/secret/keyring.ts';
 import { CborSerializer } from './cbor-serializer.ts';
 import { RedisTransporter } from './redis-transporter.ts';
 import { TcpTransporter } from './tcp-transporter.ts';
@@ -9,6 +10,8 @@ import type { TransportLimits } from './transport-limits.ts';
 import { TransportMetrics } from './transport-metrics.ts';
 
 export interface TransportSettings {
+  /** What members seal their packets with. */
+  transportKeys: Keyring;
   /** Nodes known beforehand (TCP only), `host:port/nodeID` separated by commas; without it they are searched for on this machine. */
   tcpUrls?: string;
   limits?: TransportLimits;
@@ -26,11 +29,12 @@ export function transportOptions(
   config: TransportConfig,
   log: Logger,
   registry: Registry,
-  settings: TransportSettings = {},
+  settings: TransportSettings,
 ): Required<Pick<BrokerOptions, 'transporter' | 'serializer' | 'middlewares'>> {
   const kind = transportOf(config);
   if (kind === 'none') return { transporter: null, serializer: null, middlewares: [] };
   const options = {
+    keys: settings.transportKeys,
     log: log.child({ module: 'transport' }),
     metrics: new TransportMetrics(registry),
     limits: settings.limits,

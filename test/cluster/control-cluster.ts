@@ -13,7 +13,7 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import keysService from '../../services/keys/keys.service.ts';
 import meteringService from '../../services/metering/metering.service.ts';
-import { TEST_KEYS } from '../support/store-keys.ts';
+import { TEST_KEYS, TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 /** How a node reaches the store: as it should; not at all; without ever getting an answer. */
@@ -101,7 +101,14 @@ export class ControlCluster {
     const log = pino({ level: 'silent' });
     const tcpUrls = this.nodes.map(({ broker }) => `127.0.0.1:${wireOf(broker).opts.port}/${broker.nodeID}`).join(',');
     const broker = new ServiceBroker(
-      brokerOptions({ config, log, metrics: new Metrics(), namespace: this.#namespace, tcpUrls }),
+      brokerOptions({
+        config,
+        log,
+        metrics: new Metrics(),
+        namespace: this.#namespace,
+        tcpUrls,
+        transportKeys: TEST_TRANSPORT_KEYS,
+      }),
     );
     const state = new NodeState();
     const store = reachedBy(this.store, state);

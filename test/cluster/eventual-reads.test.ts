@@ -7,6 +7,7 @@ import { brokerOptions } from '../../moleculer.config.ts';
 import { startBacking } from '../support/backing-services.ts';
 import type { ClusterNode } from '../support/cluster-node.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 const IDS = Array.from({ length: 50 }, (_, at) => `r${at}`);
@@ -26,7 +27,14 @@ beforeAll(async () => {
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  broker = new ServiceBroker(brokerOptions({ config, log: pino({ level: 'silent' }), metrics: new Metrics() }));
+  broker = new ServiceBroker(
+    brokerOptions({
+      config,
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(),
+      transportKeys: TEST_TRANSPORT_KEYS,
+    }),
+  );
   await broker.start();
   await broker.waitForServices('cluster', 30_000);
   await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, replicas: 2 });

@@ -8,6 +8,7 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
 import { startBacking } from '../support/backing-services.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 let cluster: ClusterProcess;
@@ -21,7 +22,14 @@ beforeAll(async () => {
     environment: { PROVEC_LEDGER: 'off', PROVEC_HEALTH_PORT: '0' },
   });
   const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  broker = new ServiceBroker(brokerOptions({ config, log: pino({ level: 'silent' }), metrics: new Metrics() }));
+  broker = new ServiceBroker(
+    brokerOptions({
+      config,
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(),
+      transportKeys: TEST_TRANSPORT_KEYS,
+    }),
+  );
   await broker.start();
   await broker.waitForServices('cluster', 30_000);
   await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, shards: 8 });

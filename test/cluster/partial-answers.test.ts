@@ -9,6 +9,7 @@ import { errorResponse, toFailure } from '../../services/gateway/error-response.
 import { startBacking } from '../support/backing-services.ts';
 import type { ClusterNode } from '../support/cluster-node.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 
 /** Placed by chance: so many that no node of three holds them all, but for 3^-15. */
 const SHARDS = 16;
@@ -33,7 +34,14 @@ beforeAll(async () => {
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   const config = { nodeId: 'caller', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  caller = new ServiceBroker(brokerOptions({ config, log: pino({ level: 'silent' }), metrics: new Metrics() }));
+  caller = new ServiceBroker(
+    brokerOptions({
+      config,
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(),
+      transportKeys: TEST_TRANSPORT_KEYS,
+    }),
+  );
   await caller.start();
   await caller.waitForServices('collections', 30_000);
   const { body } = await cluster.api<{ collection: { id: string } }>('POST', '/collections', {

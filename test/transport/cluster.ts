@@ -3,11 +3,13 @@ import { type Context, Errors, type Middleware, ServiceBroker } from 'moleculer'
 import { pino } from 'pino';
 import type { Config } from '../../lib/config.ts';
 import { invalidArgument, ProvecError } from '../../lib/errors.ts';
+import type { Keyring } from '../../lib/secret/keyring.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from '../../mixins/transport/transport-limits.ts';
 import type { Packet } from '../../mixins/transport/undelivered.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 /** How the nodes of a test reach each other: Redis at a URL, or TCP. */
@@ -94,7 +96,12 @@ export class Cluster {
   }
 
   /** `onSend` sees each packet as it goes out, and hands it on, or not. */
-  async start(id: string, limits: Partial<TransportLimits> = {}, onSend: OnSend | null = null): Promise<TestNode> {
+  async start(
+    id: string,
+    limits: Partial<TransportLimits> = {},
+    onSend: OnSend | null = null,
+    keys: Keyring = TEST_TRANSPORT_KEYS,
+  ): Promise<TestNode> {
     const redis = this.#means.kind === 'redis' ? this.#means.url : null;
     const config: Pick<Config, 'nodeId' | 'transporter' | 'redisUrl' | 'dataDir'> = {
       nodeId: id,
@@ -110,6 +117,7 @@ export class Cluster {
       config,
       log: pino({ level: 'debug' }, { write: (line) => void log.push(line) }),
       metrics,
+      transportKeys: keys,
       namespace: this.namespace,
       limits: { ...TRANSPORT_LIMITS, ...limits },
       tcpUrls: this.nodes.map((node) => `127.0.0.1:${node.port}/${node.id}`).join(','),

@@ -6,6 +6,7 @@ import { ServiceBroker, Transporters } from 'moleculer';
 import { pino } from 'pino';
 import { Metrics } from '../../mixins/metrics.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 
 export interface ProcessSettings {
   nodeId: string;
@@ -27,6 +28,7 @@ const options = brokerOptions({
   config: { ...config, transporter: null, dataDir: '/nowhere' },
   log: pino({ level: 'silent' }),
   metrics,
+  transportKeys: TEST_TRANSPORT_KEYS,
   namespace,
 });
 if (isStock) {

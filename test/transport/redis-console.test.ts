@@ -9,6 +9,7 @@ import { startBacking } from '../support/backing-services.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
 import { float32Bytes, overwriteOnDisk } from '../support/intruder.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { TEST_SECRET } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
@@ -26,7 +27,11 @@ let collectionId = '';
 beforeAll(async () => {
   redis = await startRedis();
   const folder = await startBacking('SQLite + TCP');
-  const environment = { PROVEC_DATA_DIR: folder.dataDir, PROVEC_REDIS_URL: redis.url };
+  const environment = {
+    PROVEC_DATA_DIR: folder.dataDir,
+    PROVEC_REDIS_URL: redis.url,
+    PROVEC_SECRET: TEST_SECRET,
+  };
   cluster = await ClusterProcess.start(
     { ...folder, name: 'SQLite + Redis', environment },
     { shardNodes: 1, environment: { PROVEC_BOOTSTRAP_PLAN: 'enterprise' } },
@@ -49,9 +54,14 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
-/** `npm run repl -- provec ...`, with nothing of the cluster but where its Redis is. */
+/** `npm run repl -- provec ...`, with nothing of the cluster but where its Redis is, and the secret. */
 async function provec(...words: string[]): Promise<string> {
-  const env = { PATH: process.env.PATH, HOME: cluster.backing.dataDir, PROVEC_REDIS_URL: redis.url };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: cluster.backing.dataDir,
+    PROVEC_REDIS_URL: redis.url,
+    PROVEC_SECRET: TEST_SECRET,
+  };
   const { stdout } = await run('npm', ['run', '--silent', 'repl', '--prefix', ROOT, '--', 'provec', ...words], { env });
   return stdout;
 }

@@ -3,7 +3,6 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { until } from '../support/until.ts';
-import { Cluster } from './cluster.ts';
 import { NodeInProcess } from './node-in-process.ts';
 
 /** What to end after a test, newest first. */
@@ -65,11 +64,10 @@ describe('Redis that takes one connection and refuses the other, at first', () =
     ends.push(() => node.dispose());
     const channel = `MOL-${namespace}.REQ.node`;
     await until('it has subscribed', async () => (await admin.pubsub('NUMSUB', channel))[1] === subscriptions);
-    const cluster = new Cluster({ kind: 'redis', url: redis.url }, namespace);
-    ends.push(() => cluster.stop());
-    const { broker } = await cluster.start('caller');
-    await until('the caller sees it', () => broker.registry.hasService('node', 'node'));
-    await broker.call('node.count', { key: 'once' });
+    const caller = await NodeInProcess.start({ nodeId: 'caller', namespace, redisUrl: redis.url, isStock });
+    ends.push(() => caller.dispose());
+    await until('the caller sees it', async () => (await caller.order('node.bytes', { bytes: [] })).value === 0);
+    await caller.order('node.count', { key: 'once' });
     expect((await admin.pubsub('NUMSUB', channel))[1]).toBe(subscriptions);
     return (await node.order('runs')).value;
   }

@@ -3,6 +3,7 @@ import type { LeaseRow } from '../../lib/store/owners.ts';
 import { startBacking } from '../support/backing-services.ts';
 import { ClusterProcess } from '../support/cluster-process.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { TEST_SECRET } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 import { RedisRelay } from './redis-relay.ts';
 
@@ -30,7 +31,11 @@ beforeAll(async () => {
   redis = await startRedis();
   relay = await RedisRelay.start(redis.port);
   const folder = await startBacking('SQLite + TCP');
-  const environment = { PROVEC_DATA_DIR: folder.dataDir, PROVEC_REDIS_URL: redis.url };
+  const environment = {
+    PROVEC_DATA_DIR: folder.dataDir,
+    PROVEC_REDIS_URL: redis.url,
+    PROVEC_SECRET: TEST_SECRET,
+  };
   cluster = await ClusterProcess.start(
     { ...folder, name: 'SQLite + Redis', environment },
     {

@@ -9,6 +9,7 @@ import { Metrics } from '../../mixins/metrics.ts';
 import { transportOf } from '../../mixins/transport/transport.ts';
 import { TRANSPORT_LIMITS } from '../../mixins/transport/transport-limits.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
+import { TEST_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 
 const log = pino({ level: 'silent' });
@@ -40,7 +41,12 @@ describe('variables', () => {
 
   test('a node is called as it is told, or by host and process', () => {
     const named = (environment: Record<string, string>) =>
-      brokerOptions({ config: readConfig(environment), log, metrics: new Metrics() }).nodeID;
+      brokerOptions({
+        config: readConfig(environment),
+        log,
+        metrics: new Metrics(),
+        transportKeys: TEST_TRANSPORT_KEYS,
+      }).nodeID;
     expect(named({ PROVEC_NODE_ID: 'shards-0' })).toBe('shards-0');
     expect(named({})).toMatch(new RegExp(`-${process.pid}$`));
   });
@@ -53,7 +59,9 @@ test('a start without Redis is refused in one sentence that says no password', a
   closed.close();
   const config = readConfig({ PROVEC_REDIS_URL: `redis://:hunter2@127.0.0.1:${port}` });
   const limits = { ...TRANSPORT_LIMITS, redisAtStartMaxMs: 300 };
-  const broker = new ServiceBroker(brokerOptions({ config, log, metrics: new Metrics(), limits }));
+  const broker = new ServiceBroker(
+    brokerOptions({ config, log, metrics: new Metrics(), limits, transportKeys: TEST_TRANSPORT_KEYS }),
+  );
   await expect(broker.start()).rejects.toThrow(new RegExp(`^Redis at 127\\.0\\.0\\.1:${port} cannot be reached\\.$`));
   await broker.stop();
 });
@@ -61,7 +69,9 @@ test('a start without Redis is refused in one sentence that says no password', a
 describe('TCP on one machine', () => {
   const start = async (dataDir: string, nodeId: string) => {
     const config = readConfig({ PROVEC_TRANSPORTER: 'TCP', PROVEC_DATA_DIR: dataDir, PROVEC_NODE_ID: nodeId });
-    const broker = new ServiceBroker(brokerOptions({ config, log, metrics: new Metrics() }));
+    const broker = new ServiceBroker(
+      brokerOptions({ config, log, metrics: new Metrics(), transportKeys: TEST_TRANSPORT_KEYS }),
+    );
     broker.createService({ name: nodeId, actions: { hello: () => nodeId } });
     await broker.start();
     return broker;

@@ -1,0 +1,83 @@
+/**
+ * Tells the other processes of this machine now and then where this one listens, by UDP on the loopback interface, and hears them.
+ *
+ * Promises: nothing of it leaves the machine, nor is anything heard from outside. What is said and heard means nothing until it is opened: any process may speak here.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import type { Logger } from 'pino';
+
+const PORT = 4_445;
+const LOOPBACK = '127.0.0.1';
+const LOOPBACK_BROADCAST = '127.255.255.255';
+const GROUP = '239.0.0.0';
+/** Soon again: two that start at once may both have spoken before the other heard. */
+const AGAIN_MS = 1_000;
+const PERIOD_MS = 30_000;
+const BEACON_MAX_BYTES = 1_024;
+
+export interface BeaconOptions {
+  log: Pick<Logger, 'warn' | 'debug'>;
+  /** What to say now. */
+  say(): Buffer;
+  heard(bytes: Buffer): void;
+}
+
+export class LoopbackBeacon {
+  readonly #options: BeaconOptions;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #socket: Socket | null = null;
+
+  constructor(options: BeaconOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when it hears, or when it cannot: then others find this process if it finds them. */
+  async start(): Promise<void> {
+    const socket = createSocket({ type: 'udp4', reuseAddr: true });
+    socket.on('message', (bytes) => {
+      if (bytes.length <= BEACON_MAX_BYTES) this.#options.heard(bytes);
+    });
+    try {
+      // A socket that is bound to the loopback's broadcast address hears nothing from outside; other systems than Linux have no such address.
+      const isLinux = process.platform === 'linux';
+      socket.bind({ port: PORT, exclusive: true, ...(isLinux ? { address: LOOPBACK_BROADCAST } : {}) });
+      await once(socket, 'listening');
+      if (isLinux) socket.setBroadcast(true);
+      else joinGroup(socket);
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'other nodes on this machine cannot be heard of');
+      socket.close();
+      return;
+    }
+    socket.on('error', (error) =>
+      this.#options.log.warn({ err: error }, 'other nodes on this machine are not heard of'),
+    );
+    socket.unref();
+    this.#socket = socket;
+    this.#say();
+    this.#timers.push(
+      setTimeout(() => this.#say(), AGAIN_MS).unref(),
+      setInterval(() => this.#say(), PERIOD_MS).unref(),
+    );
+  }
+
+  close(): void {
+    for (const timer of this.#timers.splice(0)) clearTimeout(timer);
+    this.#socket?.close();
+    this.#socket = null;
+  }
+
+  #say(): void {
+    const to = process.platform === 'linux' ? LOOPBACK_BROADCAST : GROUP;
+    this.#socket?.send(this.#options.say(), PORT, to, (error) => {
+      if (error) this.#options.log.debug({ err: error }, 'this node could not tell others of itself');
+    });
+  }
+}
+
+function joinGroup(socket: Socket): void {
+  socket.setMulticastInterface(LOOPBACK);
+  socket.addMembership(GROUP, LOOPBACK);
+  socket.setMulticastTTL(1);
+}

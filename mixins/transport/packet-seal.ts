@@ -1,0 +1,144 @@
+/**
+ * A sealed packet, as it stands on the wire between two nodes:
+ *
+ *   e1 | for all 00, for one 01 | key 4 | sender's session 16 | counter u64 | AES-256-GCM ciphertext | tag 16      (numbers big-endian)
+ *
+ * A session is one life of a process: 16 random bytes. What a process says to all has a key of its own, and so has what it says to each other process, by HKDF-SHA256 of the
+ * installation's transport key with the sessions as salt; the counter is the nonce, so no nonce comes twice under one key. The header and Moleculer's type of the packet are
+ * authenticated with it. Within:
+ *
+ *   flags 1 | counter of what the sender said last to all u64 | bytes of the sender's name 1 | name | packet
+ */
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import type { Keyring } from '../../lib/secret/keyring.ts';
+
+const FORMAT = 0xe1;
+const KEY_ID_BYTES = 4;
+const SESSION_BYTES = 16;
+const HEADER_BYTES = 2 + KEY_ID_BYTES + SESSION_BYTES + 8;
+const TAG_BYTES = 16;
+const INNER_HEAD_BYTES = 1 + 8 + 1;
+const NAME_MAX_BYTES = 255;
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const ALGORITHM = 'aes-256-gcm';
+const PROOF = 1;
+const ASKS = 2;
+
+/** What sealing adds to a packet, at most. */
+export const SEAL_MAX_BYTES = HEADER_BYTES + INNER_HEAD_BYTES + NAME_MAX_BYTES + TAG_BYTES;
+
+/** One of the keys that the installation's secrets give, within a namespace. */
+export class TransportKey {
+  /** 4 bytes that tell it from the others. */
+  readonly id: Buffer;
+  readonly #key: Uint8Array;
+  readonly #namespace: string;
+
+  constructor(key: Uint8Array, namespace: string) {
+    this.#key = key;
+    this.#namespace = namespace;
+    this.id = this.#derived('key id', Buffer.alloc(0)).subarray(0, KEY_ID_BYTES);
+  }
+
+  static ring(keyring: Keyring, namespace: string): [TransportKey, ...TransportKey[]] {
+    const [current, ...earlier] = keyring.map((key) => new TransportKey(key, namespace));
+    return [current!, ...earlier];
+  }
+
+  /** Of what the process of a session says to all. */
+  forAll(sender: Buffer): Buffer {
+    return this.#derived('for all', sender);
+  }
+
+  /** Of what the process of one session says to that of another. */
+  forOne(sender: Buffer, receiver: Buffer): Buffer {
+    return this.#derived('for one', Buffer.concat([sender, receiver]));
+  }
+
+  #derived(purpose: string, salt: Buffer): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#key, salt, `PV1 transport ${this.#namespace} ${purpose}`, KEY_BYTES));
+  }
+}
+
+export interface Header {
+  isForAll: boolean;
+  keyId: Buffer;
+  session: Buffer;
+  counter: bigint;
+}
+
+export interface Content {
+  /** Says only that its sender has the key and knows the receiver's session. */
+  isProof: boolean;
+  /** Whether the sender has no such proof of the receiver. */
+  asksForProof: boolean;
+  saidToAll: bigint;
+  sender: string;
+  packet: Buffer;
+}
+
+/** Throws RangeError for a name of a node that is too long. */
+export function sealPacket(key: Buffer, header: Header, cmd: string, content: Content): Buffer {
+  const name = Buffer.from(content.sender, 'utf8');
+  if (name.length > NAME_MAX_BYTES) throw new RangeError(`A node's name is longer than ${NAME_MAX_BYTES} bytes.`);
+  const head = encodeHeader(header);
+  const inner = Buffer.alloc(INNER_HEAD_BYTES);
+  inner[0] = (content.isProof ? PROOF : 0) | (content.asksForProof ? ASKS : 0);
+  inner.writeBigUInt64BE(content.saidToAll, 1);
+  inner[9] = name.length;
+  const cipher = createCipheriv(ALGORITHM, key, nonceOf(head), { authTagLength: TAG_BYTES });
+  cipher.setAAD(Buffer.concat([head, Buffer.from(cmd, 'utf8')]));
+  const parts = [head, cipher.update(inner), cipher.update(name), cipher.update(content.packet), cipher.final()];
+  return Buffer.concat([...parts, cipher.getAuthTag()]);
+}
+
+/** Null for bytes that are no sealed packet. */
+export function headerOf(sealed: Buffer): Header | null {
+  const isWhole = sealed.length >= HEADER_BYTES + INNER_HEAD_BYTES + TAG_BYTES;
+  if (!isWhole || sealed[0] !== FORMAT || sealed[1]! > 1) return null;
+  return {
+    isForAll: sealed[1] === 0,
+    keyId: sealed.subarray(2, 2 + KEY_ID_BYTES),
+    session: sealed.subarray(2 + KEY_ID_BYTES, 2 + KEY_ID_BYTES + SESSION_BYTES),
+    counter: sealed.readBigUInt64BE(HEADER_BYTES - 8),
+  };
+}
+
+/** Null where it was not sealed with this key and as a packet of this type. */
+export function openPacket(key: Buffer, cmd: string, sealed: Buffer): Content | null {
+  const head = sealed.subarray(0, HEADER_BYTES);
+  const decipher = createDecipheriv(ALGORITHM, key, nonceOf(head), { authTagLength: TAG_BYTES });
+  decipher.setAAD(Buffer.concat([head, Buffer.from(cmd, 'utf8')]));
+  decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+  const inner = decipher.update(sealed.subarray(HEADER_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+  } catch {
+    return null;
+  }
+  const nameEnd = INNER_HEAD_BYTES + inner[9]!;
+  return {
+    isProof: (inner[0]! & PROOF) !== 0,
+    asksForProof: (inner[0]! & ASKS) !== 0,
+    saidToAll: inner.readBigUInt64BE(1),
+    sender: inner.toString('utf8', INNER_HEAD_BYTES, nameEnd),
+    packet: inner.subarray(nameEnd),
+  };
+}
+
+function encodeHeader({ isForAll, keyId, session, counter }: Header): Buffer {
+  const head = Buffer.alloc(HEADER_BYTES);
+  head[0] = FORMAT;
+  head[1] = isForAll ? 0 : 1;
+  keyId.copy(head, 2);
+  session.copy(head, 2 + KEY_ID_BYTES);
+  head.writeBigUInt64BE(counter, HEADER_BYTES - 8);
+  return head;
+}
+
+function nonceOf(head: Buffer): Buffer {
+  const nonce = Buffer.alloc(NONCE_BYTES);
+  head.copy(nonce, NONCE_BYTES - 8, HEADER_BYTES - 8);
+  return nonce;
+}

@@ -1,0 +1,201 @@
+/**
+ * The wire between the nodes of one installation: carries what they send each other sealed (packet-seal.ts), and gives on only what they sealed.
+ *
+ * Promises: whoever reads the wire learns which nodes speak when, what type of packet, and how long it is; whoever writes to it can keep packets away, and nothing else. What
+ * was sent by no holder of the installation's secret, or as another type, or to another process, or was taken before, is dropped, in discovery as later. A packet of an
+ * earlier life of either process is never taken: what is for one node is sealed for the session of its process, which it tells when it starts, and what is for all is
+ * taken only of a process that has sealed something for this one, from there on.
+ *
+ * How two processes meet: one hears of the other by what that says to all, and proves itself to it, which only a holder of the key can who has heard of that session since it
+ * began; the other does the same in return. Until then what is said to all is passed over; a node that is met is told again (`onMember`).
+ * How it fails: a packet for a node that is no member, or does not answer, rejects after `memberWaitMaxMs` with NobodyListens; packets under way to a process that ended
+ * are lost, as without seals. A member can speak for any other: the key is one for all.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Keyring } from '../../lib/secret/keyring.ts';
+import { RepeatedLines } from '../repeated-lines.ts';
+import type { Wire } from './message-channel.ts';
+import { NobodyListens } from './outbound-messages.ts';
+import { type Content, headerOf, sealPacket, TransportKey } from './packet-seal.ts';
+import { Peer } from './peer.ts';
+import type { DropReason, TransportMetrics } from './transport-metrics.ts';
+
+/** Types of packets that say where a node listens, so that another can prove itself to it; they decide nothing else, and are given on unproven. */
+export const HELLO = 'GOSSIP_HELLO';
+export const BEACON = 'BEACON';
+/** Moleculer's type of packets that are addressed to one node; proofs travel as such. */
+const ADDRESSED = 'RES';
+/** What says to all that it is there is answered no more often than that. */
+const PROVED_AGAIN_MS = 1_000;
+/** Processes that are heard of and have proven nothing: somebody plays old packets, or many start at once. */
+const UNPROVEN_MAX = 1_024;
+
+export interface SealedWireOptions {
+  nodeID: string;
+  namespace: string;
+  keys: Keyring;
+  log: Logger;
+  metrics: TransportMetrics;
+  memberWaitMaxMs: number;
+  nowMs(): number;
+  /** Has this node heard of by one that it knows no session of, where it is not heard of anyway. */
+  announce(nodeID: string): void;
+  /** A process of a node has proven itself: from here on its packets are given on. */
+  onMember(nodeID: string): void;
+}
+
+/** A packet that a member sealed, or that says where a node listens. */
+export interface Opened {
+  sender: string;
+  packet: Buffer;
+}
+
+interface Awaited {
+  promise: Promise<Peer>;
+  settle(outcome: Peer | Error): void;
+}
+
+export class SealedWire {
+  readonly #wire: Wire;
+  readonly #options: SealedWireOptions;
+  readonly #keys: [TransportKey, ...TransportKey[]];
+  readonly #session = randomBytes(16);
+  readonly #allKey: Buffer;
+  #saidToAll = 0n;
+  /** All that have proven themselves, by session: what they sent must not be taken again, so none is forgotten. */
+  readonly #proven = new Map<string, Peer>();
+  readonly #unproven = new Map<string, Peer>();
+  /** The newest process of each node. */
+  readonly #members = new Map<string, Peer>();
+  readonly #awaited = new Map<string, Awaited>();
+  readonly #repeated = new RepeatedLines();
+
+  constructor(wire: Wire, options: SealedWireOptions) {
+    this.#wire = wire;
+    this.#options = options;
+    this.#keys = TransportKey.ring(options.keys, options.namespace);
+    this.#allKey = this.#keys[0].forAll(this.#session);
+  }
+
+  /** Rejects with NobodyListens, or what the wire rejected with. */
+  readonly send: Wire = async (cmd, target, packet) => {
+    if (target === null || cmd === HELLO) return this.#wire(cmd, target, this.sealForAll(cmd, packet));
+    // Without a pause where it is known: packets to one node keep their order.
+    const peer = this.#members.get(target) ?? (await this.#member(target));
+    return this.#wire(cmd, target, peer.seal(cmd, this.#content(packet)));
+  };
+
+  sealForAll(cmd: string, packet: Buffer): Buffer {
+    this.#saidToAll += 1n;
+    const header = { isForAll: true, keyId: this.#keys[0].id, session: this.#session, counter: this.#saidToAll };
+    return sealPacket(this.#allKey, header, cmd, this.#content(packet));
+  }
+
+  /** What arrived, where it is to be given on. */
+  open(cmd: string, sealed: Buffer): Opened | null {
+    const header = headerOf(sealed);
+    if (header === null) return this.#dropped('unsealed', cmd);
+    // Redis gives back what was said to all.
+    if (header.session.equals(this.#session)) return null;
+    const key = this.#keys.find(({ id }) => id.equals(header.keyId));
+    if (!key) return this.#dropped('other secret', cmd);
+    const place = placeOf(header.session);
+    const peer =
+      this.#proven.get(place) ?? this.#unproven.get(place) ?? new Peer(header.session, this.#session, this.#keys);
+    const content = peer.open(header, key, cmd, sealed);
+    if (content === null) return this.#dropped('not for this process', cmd);
+    peer.nodeID ??= content.sender;
+    if (!header.isForAll) return this.#takeForOne(peer, content, header.counter, cmd);
+    return this.#takeForAll(peer, content, header.counter, cmd);
+  }
+
+  close(): void {
+    for (const [nodeID, awaited] of this.#awaited) awaited.settle(new NobodyListens(nodeID));
+    this.#repeated.close();
+  }
+
+  #takeForAll(peer: Peer, content: Content, counter: bigint, cmd: string): Opened | null {
+    if (peer.isProven && !peer.toAll.take(counter)) return this.#dropped('replayed', cmd);
+    const saysWhere = cmd === HELLO || cmd === BEACON;
+    // Also one that is met already says so when it waits for a proof that was lost.
+    if (!peer.isProven || cmd === HELLO) this.#heardOf(peer);
+    return peer.isProven || saysWhere ? content : null;
+  }
+
+  #takeForOne(peer: Peer, content: Content, counter: bigint, cmd: string): Opened | null {
+    if (!peer.toOne.take(counter)) return this.#dropped('replayed', cmd);
+    if (!peer.isProven) this.#admit(peer, content.saidToAll);
+    if (content.asksForProof) this.#prove(peer);
+    return content.isProof ? null : content;
+  }
+
+  #admit(peer: Peer, saidToAll: bigint): void {
+    const nodeID = peer.nodeID!;
+    const place = placeOf(peer.session);
+    this.#unproven.delete(place);
+    this.#proven.set(place, peer);
+    peer.isProven = true;
+    // What it said before may be an old packet; of what it says now it is asked.
+    peer.toAll.startAfter(saidToAll);
+    this.#members.set(nodeID, peer);
+    this.#awaited.get(nodeID)?.settle(peer);
+    this.#options.onMember(nodeID);
+  }
+
+  #heardOf(peer: Peer): void {
+    if (!peer.isProven) this.#unproven.set(placeOf(peer.session), peer);
+    if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(this.#unproven.keys().next().value!);
+    const nowMs = this.#options.nowMs();
+    if (nowMs - peer.provedMs < PROVED_AGAIN_MS) return;
+    peer.provedMs = nowMs;
+    // Whoever listens is found only once what said so has been read.
+    queueMicrotask(() => this.#prove(peer));
+  }
+
+  #prove(peer: Peer): void {
+    const content = { ...this.#content(Buffer.alloc(0)), isProof: true, asksForProof: !peer.isProven };
+    this.#wire(ADDRESSED, peer.nodeID!, peer.seal(ADDRESSED, content)).catch((error: unknown) =>
+      this.#options.log.debug({ err: error }, 'this node could not prove itself to another'),
+    );
+  }
+
+  #content(packet: Buffer): Content {
+    const { nodeID } = this.#options;
+    return { isProof: false, asksForProof: false, saidToAll: this.#saidToAll, sender: nodeID, packet };
+  }
+
+  /** The process of a node, once it has proven itself. */
+  #member(nodeID: string): Promise<Peer> {
+    const known = this.#awaited.get(nodeID);
+    if (known) return known.promise;
+    const { promise, resolve, reject } = Promise.withResolvers<Peer>();
+    const settle = (outcome: Peer | Error): void => {
+      clearTimeout(timer);
+      this.#awaited.delete(nodeID);
+      if (outcome instanceof Peer) resolve(outcome);
+      else reject(outcome);
+    };
+    const timer = setTimeout(() => settle(new NobodyListens(nodeID)), this.#options.memberWaitMaxMs).unref();
+    this.#awaited.set(nodeID, { promise, settle });
+    this.#options.announce(nodeID);
+    return promise;
+  }
+
+  #dropped(reason: DropReason, cmd: string): null {
+    // Clusters of other folders tell of themselves on the same port.
+    if (cmd === BEACON) return null;
+    this.#options.metrics.dropped(reason);
+    // After a restart of this process others take it for the one before, until they have met it.
+    if (reason === 'not for this process') return null;
+    this.#repeated.write(`${reason} ${cmd}`, (fields) =>
+      this.#options.log.warn(
+        { reason, type: cmd, ...fields },
+        'a packet that no member of this cluster sealed was dropped',
+      ),
+    );
+    return null;
+  }
+}
+
+const placeOf = (session: Buffer): string => session.toString('latin1');
