@@ -18,6 +18,8 @@ export interface Anchor {
   merkleRoot: string;
   version: number;
   vectorCount: number;
+  /** Counts what was decided over the account's head, as when an operator takes what is stored for right; it only grows. */
+  decisions: number;
 }
 
 /**
@@ -42,6 +44,7 @@ export function verifyAccount(
     merkleRoot,
     version: wholeNumber(fields.get('version'), 'version'),
     vectorCount: wholeNumber(fields.get('vectorCount'), 'vectorCount'),
+    decisions: wholeNumber(fields.get('decisions'), 'decisions'),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { AnchoredRoot } from '../shard/collection-root.ts';
 import type { Cut } from '../shard/shard-head.ts';
 import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 
@@ -22,7 +23,7 @@ export interface LedgerInfo {
 
 /** The collection's account as read from the ledger just now, after the checks of owner program, authority and address. */
 export type OnChain =
-  | { status: 'found'; merkleRoot: string; version: number; vectorCount: number; address: string; explorerUrl: string }
+  | ({ status: 'found'; address: string; explorerUrl: string } & AnchoredRoot)
   | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string };
 
 export interface AnchoringStats {

@@ -1,4 +1,4 @@
-import type { CollectionRoot } from '../shard/collection-root.ts';
+import type { AnchoredRoot } from '../shard/collection-root.ts';
 import { contains } from '../shard/cut.ts';
 import type { Cut } from '../shard/shard-head.ts';
 
@@ -11,13 +11,12 @@ export interface InFlight {
   lastValidBlockHeight: string;
   /** The cut it carries; null for create and close. */
   cut: Cut | null;
+  /** The account's count of decisions once it has landed. */
+  decisions: number;
 }
 
-export interface Confirmed {
+export interface Confirmed extends AnchoredRoot {
   cut: Cut;
-  version: number;
-  merkleRoot: string;
-  vectorCount: number;
   signature: string;
   /** ISO 8601 UTC. */
   confirmedAt: string;
@@ -43,11 +42,11 @@ export interface AnchorRow {
   halted: { reason: string; at: string } | null;
   /**
    * What the ledger showed when an operator decided that what the shards hold is right, whatever it is (`shownBy` in services/anchoring/reconciliation.ts); until the
-   * next confirmation. Null: there is no such decision. It holds over that alone: whoever puts a decision back that was carried out finds the ledger further on.
+   * next confirmation. Null: there is no such decision. It holds over that alone: carrying it out raises the account's count of decisions, so it never fits again.
    */
   trusted: string | null;
   /** Roots of which the ledger may hold one, of the time before roots were no longer anchored (services/anchoring/lapse.ts). Null: they are anchored. */
-  lapsed: CollectionRoot[] | null;
+  lapsed: AnchoredRoot[] | null;
   /** The collection is deleted: all that is left to do is to close its account and to forget the row. Never taken back. */
   closing: boolean;
   /** That a holder of the ledger's keypair wrote the row (services/anchoring/row-seal.ts), 64 hex digits; empty before it is stored. */
@@ -97,7 +96,7 @@ export function withCuts<From, To>(row: AnchorRowWith<From>, convert: (cut: From
   };
 }
 
-export type AnchorHistoryItem = Omit<Confirmed, 'cut'>;
+export type AnchorHistoryItem = Omit<Confirmed, 'cut' | 'decisions'>;
 
 /** 'due': a transaction is to be sent or followed. 'halted': an operator is to decide. */
 export type AnchorStanding = 'due' | 'halted' | 'settled';

@@ -6,7 +6,7 @@
  * back stays a contradiction. The root itself is kept: when the collection is anchored again the ledger must hold it, and what is stored must not be older. What
  * comes after it while nothing is anchored is held against nothing.
  */
-import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type AnchoredRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type AnchorStore, standingOf } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -38,9 +38,14 @@ export async function lapse(row: AnchorRow, { store, anchors, headsAt }: LapseOp
     if (own.length < heads.length || collectionRoot(own).merkleRoot !== confirmed.merkleRoot) return false;
   }
   if ((await store.contradictions.list(collectionId)).length > 0) return false;
-  const last = confirmed ? [collectionRoot(confirmed.cut)] : (row.lapsed ?? []);
+  const last = confirmed ? [anchoredRoot(confirmed)] : (row.lapsed ?? []);
   // What is in flight may still arrive.
-  const next = row.inFlight?.cut ? [collectionRoot(row.inFlight.cut)] : [];
-  const lapsed: CollectionRoot[] | null = row.trusted === null ? [...last, ...next] : null;
+  const next = row.inFlight?.cut ? [anchoredRoot({ cut: row.inFlight.cut, decisions: row.inFlight.decisions })] : [];
+  const lapsed: AnchoredRoot[] | null = row.trusted === null ? [...last, ...next] : null;
   return (await changeRow(anchors, row, () => ({ wanted: null, wantedAt: null, confirmed: null, lapsed }))) !== null;
 }
+
+const anchoredRoot = ({ cut, decisions }: { cut: Cut; decisions: number }): AnchoredRoot => ({
+  ...collectionRoot(cut),
+  decisions,
+});

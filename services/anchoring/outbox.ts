@@ -25,8 +25,8 @@ import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
-import { mergeCuts } from '../../lib/shard/cut.ts';
+import { collectionRoot, isSameAnchor } from '../../lib/shard/collection-root.ts';
+import { contains, mergeCuts } from '../../lib/shard/cut.ts';
 import { type Cut, isSameState, type ShardHead } from '../../lib/shard/shard-head.ts';
 import {
   type AnchorHistoryItem,
@@ -104,6 +104,8 @@ export class Outbox {
   #soundEpoch: number | null = null;
   /** The slot of the ledger at which that was found; null: a transaction of ours has landed since. */
   #soundSlot: bigint | null = null;
+  /** What the account counts once a decision over it is carried out that was found then; null: none is. */
+  #decisions: number | null = null;
   /** The transaction that is followed. */
   #sent: Sent = { signature: '', atMs: null, polls: 0 };
   #signedAt: string | null = null;
@@ -176,15 +178,16 @@ export class Outbox {
       return this.#halt(row, finding.reason);
     }
     if (account.status === 'foreign') return this.#halt(row, account.reason);
-    if (finding.outcome === 'adopt') {
-      const signature = await ledger.newestSignature(this.collectionId, slot);
-      // Without it the same root is anchored once more, which changes nothing but gives a signature.
-      if (signature !== null) return this.#confirm(row, finding.cut, signature);
-    }
     const created = account.status === 'found';
-    const sound = row.created === created ? row : await this.#change(row, { created });
+    const adopted = finding.outcome === 'adopt' ? finding.cut : null;
+    const isKnown = row.created === created && (adopted === null || contains(row.wanted!, adopted));
+    const sound = isKnown
+      ? row
+      : await this.#change(row, ({ wanted }) => ({ created, wanted: adopted ? mergeCuts(wanted!, adopted) : wanted }));
     this.#soundEpoch = sound?.epoch ?? null;
     this.#soundSlot = slot;
+    const isDecision = row.trusted !== null || row.lapsed !== null || adopted !== null;
+    this.#decisions = isDecision ? ((created && account.fields?.decisions) || 0) + 1 : null;
     this.#lag = null;
     return AT_ONCE;
   }
@@ -196,14 +199,19 @@ export class Outbox {
     const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
     this.#signedAt = new Date(clock.wallMs()).toISOString();
+    const decisions = this.#decisions ?? row.confirmed?.decisions ?? 0;
     const signed = row.created
-      ? await ledger.signUpdate(this.collectionId, collectionRoot(cut))
+      ? await ledger.signUpdate(this.collectionId, { ...collectionRoot(cut), decisions })
       : await ledger.signCreate(this.collectionId);
     if (this.#soundSlot !== null && signed.slot > this.#soundSlot + VIEW_MAX_SLOTS) {
       this.#soundEpoch = null;
       throw new Error('The account was not shown as it was of late.');
     }
-    return this.#launch(row, row.created ? 'update' : 'create', row.created ? cut : null, signed);
+    return this.#launch(
+      row,
+      { step: row.created ? 'update' : 'create', cut: row.created ? cut : null, decisions },
+      signed,
+    );
   }
 
   /** Why what is to be signed is not what the shards were, as a sentence for the operator; null where it is. Asked each time: the store may be made to forget a contradiction. */
@@ -218,7 +226,8 @@ export class Outbox {
   async #close(row: AnchorRow): Promise<Turn> {
     const { ledger, log } = this.#context;
     const { status } = (await ledger.survey(this.collectionId, row)).account;
-    if (status === 'found') return this.#launch(row, 'close', null, await ledger.signClose(this.collectionId));
+    if (status === 'found')
+      return this.#launch(row, { step: 'close', cut: null, decisions: 0 }, await ledger.signClose(this.collectionId));
     if (row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
     if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
     return this.#forget(row);
@@ -232,10 +241,14 @@ export class Outbox {
   }
 
   /** Makes a signed transaction durable, then sends it. */
-  async #launch(row: AnchorRow, step: InFlight['step'], cut: Cut | null, signed: SignedTransaction): Promise<Turn> {
+  async #launch(
+    row: AnchorRow,
+    what: Pick<InFlight, 'step' | 'cut' | 'decisions'>,
+    signed: SignedTransaction,
+  ): Promise<Turn> {
     await this.#reach('signed');
     const { signature, wire } = signed;
-    const inFlight = { step, signature, wire, lastValidBlockHeight: String(signed.lastValidBlockHeight), cut };
+    const inFlight = { ...what, signature, wire, lastValidBlockHeight: String(signed.lastValidBlockHeight) };
     const stored = await this.#change(row, { inFlight });
     if (stored === null) return AT_ONCE;
     await this.#reach('persisted');
@@ -286,15 +299,15 @@ export class Outbox {
   }
 
   /** Whether the account shows what a transaction without a known status was to do. */
-  async #isCarriedOut({ step, cut }: InFlight, atSlot: bigint): Promise<boolean> {
+  async #isCarriedOut({ step, cut, decisions }: InFlight, atSlot: bigint): Promise<boolean> {
     const account = await this.#context.ledger.read(this.collectionId, atSlot);
     if (step === 'close') return account.status === 'absent';
     if (account.status !== 'found') return false;
     if (step === 'create') return true;
-    return account.fields !== null && isSameRoot(account.fields, collectionRoot(cut!));
+    return account.fields !== null && isSameAnchor(account.fields, { ...collectionRoot(cut!), decisions });
   }
 
-  async #land(row: AnchorRow, { step, cut, signature }: InFlight): Promise<Turn> {
+  async #land(row: AnchorRow, { step, cut, decisions, signature }: InFlight): Promise<Turn> {
     await this.#reach('confirmed');
     this.#soundSlot = null;
     switch (step) {
@@ -303,8 +316,8 @@ export class Outbox {
         return AT_ONCE;
       case 'update':
         // What was sent before roots were no longer anchored may lie behind the records by now.
-        if (!row.lapsed?.some((root) => isSameRoot(root, collectionRoot(cut!))))
-          return this.#confirm(row, cut!, signature);
+        if (!row.lapsed?.some((root) => isSameAnchor(root, { ...collectionRoot(cut!), decisions })))
+          return this.#confirm(row, cut!, decisions, signature);
         await this.#change(row, { inFlight: null });
         return AT_ONCE;
       case 'close':
@@ -312,11 +325,12 @@ export class Outbox {
     }
   }
 
-  async #confirm(row: AnchorRow, cut: Cut, signature: string): Promise<Turn> {
+  async #confirm(row: AnchorRow, cut: Cut, decisions: number, signature: string): Promise<Turn> {
     const { clock, onConfirmed, onAnswer } = this.#context;
     const root = collectionRoot(cut);
     const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
-    const confirmed: Confirmed = { cut, ...history };
+    const confirmed: Confirmed = { cut, decisions, ...history };
+    this.#decisions = null;
     const stored = await this.#change(
       row,
       ({ wanted, wantedAt }) => ({

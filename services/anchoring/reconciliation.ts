@@ -4,7 +4,13 @@
  *
  * Fails to the safe side: whatever cannot be explained halts the collection until an operator decides.
  */
-import { type CollectionRoot, collectionRoot, inWords, isSameRoot } from '../../lib/shard/collection-root.ts';
+import {
+  type AnchoredRoot,
+  anchorInWords,
+  collectionRoot,
+  isSameAnchor,
+  isSameRoot,
+} from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import type { Confirmed } from '../../lib/store/anchors.ts';
 import type { AccountState } from './ledger/answers.ts';
@@ -12,7 +18,7 @@ import type { AccountState } from './ledger/answers.ts';
 export type Finding =
   /** Nothing contradicts what the store believes. */
   | { outcome: 'sound' }
-  /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`. */
+  /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`: it is anchored once more, which the account counts as a decision. */
   | { outcome: 'adopt'; cut: Cut }
   /** `mayBeLag`: a node of the ledger that is behind would show the same. */
   | { outcome: 'halt'; reason: string; mayBeLag: boolean }
@@ -22,7 +28,7 @@ export type Finding =
 export interface Belief {
   confirmed: Confirmed | null;
   /** Roots of which one was confirmed last, before roots were no longer anchored; null: they were anchored all along. */
-  lapsed: CollectionRoot[] | null;
+  lapsed: AnchoredRoot[] | null;
   /** What the log holds now. */
   logged: Cut;
   /** The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only when there is a confirmed cut. */
@@ -35,7 +41,7 @@ const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', 
 export function shownBy(account: AccountState): string {
   if (account.status !== 'found') return account.status;
   const { fields } = account;
-  return fields === null ? 'no root' : inWords(fields);
+  return fields === null ? 'no root' : anchorInWords(fields);
 }
 
 export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
@@ -46,12 +52,17 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
     return { outcome: 'sound' };
   }
   const onChain = account.fields;
-  if (confirmed && isSameRoot(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
-  if (!confirmed && lapsed?.some((root) => isSameRoot(onChain, root))) return checkSince(onChain, logged);
+  if (confirmed && isSameAnchor(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (!confirmed && lapsed?.some((root) => isSameAnchor(onChain, root))) return checkSince(onChain, logged);
   const isNewer = !confirmed || onChain.version > confirmed.version;
   if (isNewer && isSameRoot(onChain, collectionRoot(logged))) return { outcome: 'adopt', cut: logged };
-  if (onChain.version === confirmed?.version)
-    return halt('The ledger holds another root than the one confirmed before.');
+  if (onChain.version === confirmed?.version) {
+    return halt(
+      isSameRoot(onChain, confirmed)
+        ? 'What the store says of the anchors of this collection was put back to what it was before a decision.'
+        : 'The ledger holds another root than the one confirmed before.',
+    );
+  }
   if (confirmed && onChain.version < confirmed.version) {
     return halt(
       `The ledger holds version ${onChain.version}, older than version ${confirmed.version} confirmed before.`,
@@ -71,7 +82,7 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
 }
 
 /** Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be newer than what the ledger holds, or the same. */
-function checkSince(onChain: CollectionRoot, logged: Cut): Finding {
+function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
   const stored = collectionRoot(logged);
   if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
   if (stored.version > onChain.version) return { outcome: 'sound' };

@@ -6,7 +6,8 @@
  *
  * Promises: a row that was changed, or was written under another keypair, reads as one that is halted and in which nothing was confirmed, is in flight or wanted.
  * That is how it reads and not what is stored: under the right keypair it is again what it was. An operator's decision writes it anew.
- * What it does not do: a row that was put back to what it was once is sound. The ledger is further on then, which reconciliation finds.
+ * What it does not do: a row that was put back to what it was once is sound. The ledger is further on then, which reconciliation finds: each decision that was carried out is
+ * counted there.
  * Shards read the rows without the keypair, to know how far records may go (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -106,18 +107,21 @@ function sealOf(row: AnchorRow, key: Uint8Array): Buffer {
       inFlight.wire,
       inFlight.lastValidBlockHeight,
       inFlight.cut && textOf(inFlight.cut),
+      inFlight.decisions,
     ],
     confirmed && [
       textOf(confirmed.cut),
       confirmed.version,
       confirmed.merkleRoot,
       confirmed.vectorCount,
+      confirmed.decisions,
       confirmed.signature,
       confirmed.confirmedAt,
     ],
     halted && [halted.reason, halted.at],
     trusted,
-    lapsed?.map(({ merkleRoot, version, vectorCount }) => [merkleRoot, version, vectorCount]) ?? null,
+    lapsed?.map(({ merkleRoot, version, vectorCount, decisions }) => [merkleRoot, version, vectorCount, decisions]) ??
+      null,
     closing,
   ];
   return createHmac('sha256', key).update(JSON.stringify(said)).digest();

@@ -7,7 +7,14 @@
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
-import { type CollectionRoot, collectionRoot, inWords, isSameRoot } from '../../lib/shard/collection-root.ts';
+import {
+  type AnchoredRoot,
+  anchorInWords,
+  type CollectionRoot,
+  collectionRoot,
+  isSameAnchor,
+  isSameRoot,
+} from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
@@ -80,14 +87,14 @@ const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
   pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
 
 /** Whether the ledger holds what is to be replaced: the root of the time before roots were no longer anchored, or the one that an operator decided against. */
-function isPutUpWith(chain: CollectionRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
+function isPutUpWith(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;
-  if (row.trusted === inWords(chain)) return true;
+  if (row.trusted === anchorInWords(chain)) return true;
   const isNoOlder = computed.version > chain.version || isSameRoot(computed, chain);
-  return isNoOlder && (row.lapsed ?? []).some((root) => isSameRoot(root, chain));
+  return isNoOlder && (row.lapsed ?? []).some((root) => isSameAnchor(root, chain));
 }
 
-function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: CollectionRoot, cut: Cut | null): Verdict {
+function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: AnchoredRoot, cut: Cut | null): Verdict {
   const computed = scan.computed;
   if (row?.confirmed && chain.version < row.confirmed.version) {
     return mismatch(

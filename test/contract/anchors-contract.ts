@@ -24,8 +24,15 @@ async function fill(anchors: AnchorStore, id: string, versions: number[]): Promi
   for (const [at, version] of versions.entries()) await anchors.put(row(id, at + 1), item(version));
 }
 
-const inFlight = { step: 'create' as const, signature: 's', wire: 'AQID', lastValidBlockHeight: '1', cut: null };
-const confirmed = (seq: number) => ({ ...item(seq), cut: [head(seq)] });
+const inFlight = {
+  step: 'create' as const,
+  signature: 's',
+  wire: 'AQID',
+  lastValidBlockHeight: '1',
+  cut: null,
+  decisions: 1,
+};
+const confirmed = (seq: number) => ({ ...item(seq), cut: [head(seq)], decisions: 0 });
 
 export function anchorsContract(subject: StoreUnderTest): void {
   describe('anchors', () => {
@@ -37,7 +44,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
         epoch: 5,
         created: true,
         trusted: 'no root',
-        lapsed: [{ merkleRoot: 'cd'.repeat(32), version: 2, vectorCount: 1 }],
+        lapsed: [{ merkleRoot: 'cd'.repeat(32), version: 2, vectorCount: 1, decisions: 3 }],
         seal: 'ef'.repeat(32),
         wanted: [head(3), head(5)],
         wantedAt: at(3),
@@ -47,8 +54,9 @@ export function anchorsContract(subject: StoreUnderTest): void {
           wire: 'AQID',
           lastValidBlockHeight: '18446744073709551615',
           cut: [head(3), head(4)],
+          decisions: 4,
         },
-        confirmed: { ...item(7), cut: [head(1), head(1)] },
+        confirmed: { ...item(7), cut: [head(1), head(1)], decisions: 4 },
         halted: { reason: 'the roots differ', at: at(1) },
         closing: true,
       });

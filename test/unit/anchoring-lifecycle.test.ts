@@ -27,7 +27,10 @@ describe('the life of an anchor', () => {
       const cut = await fixture.commit(row);
       const confirmed = await anchoring.submit(row.id, cut, WAIT_MS);
       expect(confirmed).toMatchObject(collectionRoot(cut));
-      expect(await fixture.client.read(row.id)).toEqual({ status: 'found', fields: collectionRoot(cut) });
+      expect(await fixture.client.read(row.id)).toEqual({
+        status: 'found',
+        fields: { ...collectionRoot(cut), decisions: 0 },
+      });
     }
     const history = await fixture.store.anchors.history(row.id, 10, null);
     expect(history.map(({ version }) => version)).toEqual([3, 2, 1]);

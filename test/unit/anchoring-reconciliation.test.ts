@@ -1,18 +1,19 @@
-import { expect, test } from '@jest/globals';
-import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { describe, expect, test } from '@jest/globals';
+import { type AnchoredRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { Confirmed } from '../../lib/store/anchors.ts';
 import { reconcile } from '../../services/anchoring/reconciliation.ts';
 import { headOf } from './anchoring-fixture.ts';
 
 const cutAt = (seq: number, salt = ''): Cut => [headOf(0, seq, salt)];
+const anchored = (cut: Cut, decisions = 4): AnchoredRoot => ({ ...collectionRoot(cut), decisions });
 const confirmed: Confirmed = {
   cut: cutAt(1),
-  ...collectionRoot(cutAt(1)),
+  ...anchored(cutAt(1)),
   signature: 'signature',
   confirmedAt: '2026-11-21T00:00:00.000Z',
 };
-const onChain = (cut: Cut) => ({ status: 'found', fields: collectionRoot(cut) }) as const;
+const onChain = (cut: Cut, decisions?: number) => ({ status: 'found', fields: anchored(cut, decisions) }) as const;
 const belief = { confirmed, lapsed: null, logged: cutAt(5), headsAt: async (cut: Cut) => cut };
 
 test('a newer root that is what the log holds is taken for what it is', async () => {
@@ -28,11 +29,11 @@ test.each([
 });
 
 test('what the log holds is not taken for newer than what was confirmed after it', async () => {
-  const later = { ...confirmed, cut: cutAt(7), ...collectionRoot(cutAt(7)) };
+  const later = { ...confirmed, cut: cutAt(7), ...anchored(cutAt(7)) };
   expect(await reconcile(onChain(cutAt(5)), { ...belief, confirmed: later })).toMatchObject({ outcome: 'halt' });
 });
 
-const since = { confirmed: null, lapsed: [collectionRoot(cutAt(3))], headsAt: async (cut: Cut) => cut };
+const since = { confirmed: null, lapsed: [anchored(cutAt(3))], headsAt: async (cut: Cut) => cut };
 
 test.each([
   ['newer than the last root', cutAt(5), { outcome: 'sound' }],
@@ -53,3 +54,19 @@ test('a shard that cannot say what it was at the confirmed root leaves it open',
   const unsaid = { ...belief, headsAt: async () => [null] };
   expect(await reconcile(onChain(cutAt(1)), unsaid)).toEqual({ outcome: 'unsaid' });
 });
+
+describe.each([3, 5])(
+  'where the ledger counts another number of decisions, as after one that was carried out: %s',
+  (decisions) => {
+    test('a row that was put back to what it was before halts, confirmed or without anchors', async () => {
+      expect(await reconcile(onChain(cutAt(1), decisions), belief)).toMatchObject({
+        outcome: 'halt',
+        reason: expect.stringContaining('before a decision'),
+        mayBeLag: false,
+      });
+      expect(await reconcile(onChain(cutAt(3), decisions), { ...since, logged: cutAt(5) })).toMatchObject({
+        outcome: 'halt',
+      });
+    });
+  },
+);

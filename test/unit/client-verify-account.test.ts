@@ -33,7 +33,12 @@ type LedgerTransaction = Parameters<LiteSVM['sendTransaction']>[0];
 const program = token.TOKEN_2022_PROGRAM_ADDRESS;
 const collectionId = randomUUID();
 const merkleRoot = createHash('sha256').update('root').digest('hex');
-const fields = { merkleRoot, version: '42'.padStart(20, '0'), vectorCount: '7'.padStart(20, '0') };
+const fields = {
+  merkleRoot,
+  version: '42'.padStart(20, '0'),
+  vectorCount: '7'.padStart(20, '0'),
+  decisions: '3'.padStart(20, '0'),
+};
 
 let signer: KeyPairSigner;
 /** A real account, made by the real program. */
@@ -138,7 +143,7 @@ function replaced(from: string, to: string | Uint8Array): Uint8Array {
 
 describe('a real account', () => {
   test('is accepted as bytes and as base64, and read', () => {
-    const anchor = { merkleRoot, version: 42, vectorCount: 7 };
+    const anchor = { merkleRoot, version: 42, vectorCount: 7, decisions: 3 };
     expect(verifyAccount(account, expected())).toEqual(anchor);
     const data = Buffer.from(account.data).toString('base64');
     expect(verifyAccount({ ...account, data }, expected())).toEqual(anchor);

@@ -6,7 +6,7 @@ import { LedgerRelay } from '../support/ledger-relay.ts';
 import { until } from '../support/until.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';
-const ROOT = { merkleRoot: 'ab'.repeat(32), version: 42, vectorCount: 7 };
+const ROOT = { merkleRoot: 'ab'.repeat(32), version: 42, vectorCount: 7, decisions: 3 };
 const INITIALIZED_AT = 45;
 const EXTENSIONS_AT = 166;
 const METADATA_TYPE = 19;
@@ -78,7 +78,7 @@ function withByte(at: number, byte: number): Buffer {
 function doubledField(entry: Buffer): Buffer {
   const field = entry.indexOf('version') - 4;
   const countAt = entry.indexOf('merkleRoot') - 8;
-  entry.writeUInt32LE(4, countAt);
+  entry.writeUInt32LE(5, countAt);
   return Buffer.concat([entry, entry.subarray(field, field + 4 + 7 + 4 + 20)]);
 }
 

@@ -302,7 +302,7 @@ describe('reading', () => {
     await harness.call('collections.upsert', { ...target, records: records(0, 20) });
     const { cut } = harness.anchoring.submitted.at(-1)!;
     const root = collectionRoot(cut);
-    const confirmed = { cut, ...root, signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+    const confirmed = { cut, ...root, decisions: 0, signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
     const row = { ...emptyRow(target.collectionId, 'Address', 1), created: true };
     harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
     const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;

@@ -8,7 +8,7 @@ import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import anchoringService from '../../services/anchoring/anchoring.service.ts';
 import { LedgerUnreachableError } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../support/until.ts';
-import { AnchoringFixture, rpc, SILENT } from './anchoring-fixture.ts';
+import { AnchoringFixture, SILENT } from './anchoring-fixture.ts';
 import {
   anchored,
   away,
@@ -155,7 +155,8 @@ describe('an account as it was long ago', () => {
   ])('and a store of that time do not bring its root over a newer one, shown by $what', async ({ isAlone }) => {
     const older = await anchored();
     const longAgo = await shownNow();
-    const newer = await truth.signUpdate(row.id, { merkleRoot: 'ab'.repeat(32), version: 5, vectorCount: 9 });
+    const root = { merkleRoot: 'ab'.repeat(32), version: 5, vectorCount: 9, decisions: 0 };
+    const newer = await truth.signUpdate(row.id, root);
     await truth.send(newer.wire);
     await until('it is there', async () => (await onLedger()).fields.version === 5);
     if (isAlone) await passBlocks(310);
@@ -244,25 +245,6 @@ describe('an account as it was long ago', () => {
     const newest = await fixture.commit(row);
     await anchoring.resume(row.id, await anchoring.shown(row.id));
     expect(await anchoring.submit(row.id, newest, WAIT_MS)).toMatchObject({ version: 2 });
-  });
-
-  test('has no transaction of that time named for a root that is adopted', async () => {
-    const older = await anchored();
-    const slot = await height();
-    const longAgo = await shownNow();
-    const signatures = await rpc<unknown>(relay.ledgerUrl, 'getSignaturesForAddress', [await client.address(row.id)]);
-    const newest = await fixture.commit(row);
-    const { signature } = (await anchored(newest)).confirmed!;
-    await putBack({ ...older, wanted: newest });
-    odd('getAccountInfo', longAgo);
-    odd('getSignaturesForAddress', ({ params }) =>
-      (params[1]?.minContextSlot ?? 0) > slot
-        ? { error: { code: -32016, message: 'Minimum context slot has not been reached' } }
-        : { result: signatures },
-    );
-    await fixture.start({ ledger: client });
-    await until('it is adopted', async () => (await stored())!.confirmed?.version === 2);
-    expect((await stored())!.confirmed!.signature).toBe(signature);
   });
 
   test('under another program halts nothing, and a deleted collection is closed all the same', async () => {

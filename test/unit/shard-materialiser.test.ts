@@ -141,7 +141,7 @@ describe('a shard of a collection that is anchored', () => {
     let row: AnchorRow = { ...newRow(collectionId, 'an address'), wanted: [head(1)] };
     expect(await anchors.add(row)).toBe(true);
     const confirm = async (seq: number): Promise<void> => {
-      const root = { version: seq, merkleRoot: 'ab'.repeat(32), vectorCount: seq };
+      const root = { version: seq, merkleRoot: 'ab'.repeat(32), vectorCount: seq, decisions: 0 };
       const confirmed = { ...root, cut: [head(seq)], signature: 's', confirmedAt: new Date(0).toISOString() };
       row = { ...row, revision: row.revision + 1, confirmed };
       expect(await anchors.put(row)).toBe(true);

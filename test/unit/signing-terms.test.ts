@@ -7,7 +7,7 @@ import { priorityFee } from '../../services/anchoring/ledger/signing-terms.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';
-const ROOT = { merkleRoot: 'ab'.repeat(32), version: 2, vectorCount: 1 };
+const ROOT = { merkleRoot: 'ab'.repeat(32), version: 2, vectorCount: 1, decisions: 0 };
 const nowMs = () => SYSTEM_CLOCK.monotonicMs();
 
 let relay: LedgerRelay;

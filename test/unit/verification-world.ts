@@ -5,7 +5,7 @@ import { call } from '../../lib/actions/call.ts';
 import type { Recomputed } from '../../lib/actions/shards.ts';
 import { readConfig } from '../../lib/config.ts';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
-import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { type AnchoredRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type Confirmed, emptyRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
@@ -23,13 +23,14 @@ export function head(seq: number, content = seq): ShardHead {
 }
 export const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
 
+export const anchored = (of: Cut): AnchoredRoot => ({ ...collectionRoot(of), decisions: 1 });
 export function confirmed(of: Cut): Confirmed {
-  return { cut: of, ...collectionRoot(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+  return { cut: of, ...anchored(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
 }
 export function row(fields: Partial<AnchorRow> = {}): AnchorRow {
   return { ...emptyRow(ROW.id, PLACE.address, 1), created: true, ...fields };
 }
-export const found = (of: Cut): OnChain => ({ status: 'found', ...collectionRoot(of), ...PLACE });
+export const found = (of: Cut): OnChain => ({ status: 'found', ...anchored(of), ...PLACE });
 export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({
   status,
   reason: 'A reason.',

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger-lag.ts';
-import { collectionRoot, inWords } from '../../lib/shard/collection-root.ts';
-import { confirmed, cut, elsewhere, found, head, PLACE, row, World } from './verification-world.ts';
+import { anchorInWords, collectionRoot } from '../../lib/shard/collection-root.ts';
+import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, World } from './verification-world.ts';
 
 let world: World;
 beforeEach(() => {
@@ -58,7 +58,8 @@ describe('match', () => {
 
   test('knows a root that the ledger took and this service has not yet seen confirmed', async () => {
     world.onSubmit = () => {
-      const inFlight = { step: 'update' as const, signature: 'S', wire: '', lastValidBlockHeight: '1', cut: cut(3, 2) };
+      const sent = { signature: 'S', wire: '', lastValidBlockHeight: '1' };
+      const inFlight = { step: 'update' as const, ...sent, cut: cut(3, 2), decisions: 1 };
       world.row = row({ confirmed: confirmed(cut(3, 1)), inFlight });
       world.onChain = found(cut(3, 2));
       return 'pending';
@@ -196,8 +197,8 @@ describe('neither', () => {
   });
 
   test.each([
-    { what: 'of the time before a pause of anchoring', fields: { lapsed: [collectionRoot(cut(2, 2))] } },
-    { what: 'that an operator decided against', fields: { trusted: inWords(collectionRoot(cut(2, 2))) } },
+    { what: 'of the time before a pause of anchoring', fields: { lapsed: [anchored(cut(2, 2))] } },
+    { what: 'that an operator decided against', fields: { trusted: anchorInWords(anchored(cut(2, 2))) } },
   ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
     world.onSubmit = () => 'pending';
     world.row = row({ ...fields, wanted: cut(3, 2) });
@@ -213,7 +214,7 @@ describe('neither', () => {
     [3, 1],
   ])('a pause of anchoring does not excuse what is stored at %d and %d being no newer', async (...committed) => {
     world.onSubmit = () => 'pending';
-    world.row = row({ lapsed: [collectionRoot(cut(2, 2))], wanted: cut(3, 2) });
+    world.row = row({ lapsed: [anchored(cut(2, 2))], wanted: cut(3, 2) });
     world.onChain = found(cut(2, 2));
     world.committed = committed;
     await world.start();

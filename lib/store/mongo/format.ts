@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
-export const MONGO_FORMAT = 5;
+export const MONGO_FORMAT = 6;
 const ID = 'format';
 
 interface FormatDocument {

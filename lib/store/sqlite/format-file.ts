@@ -6,7 +6,7 @@ import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
-export const STORE_FORMAT = 7;
+export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
 
 /** Throws StoreError 'damaged' when the folder's store was made under another secret, and as `storeMark`. */

@@ -72,19 +72,6 @@ export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promis
   return { slot: absoluteSlot, height: blockHeight };
 }
 
-/** Signature of the newest successful transaction that named the account, as a node knows it that has come to `atSlot`; null when it knows none. */
-export async function newestSignatureOf(
-  rpc: Rpc,
-  abortSignal: AbortSignal,
-  { address, atSlot }: { address: Address; atSlot: bigint },
-): Promise<string | null> {
-  const options = { limit: 20, commitment: COMMITMENT, minContextSlot: atSlot } as const;
-  const found = await rpc.getSignaturesForAddress(address, options).send({ abortSignal });
-  demand(Array.isArray(found), 'which transactions named the account');
-  const newest = found.find((each) => isObject(each) && each.err === null && typeof each.signature === 'string');
-  return newest?.signature ?? null;
-}
-
 /** Null when the endpoint took a transaction's bytes (base64), or the ledger has them, else why it refused them. */
 export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;

@@ -21,10 +21,10 @@ import {
 import { parseTokenMetadata, type TokenMetadata } from '../../../client/verify/token-metadata.ts';
 import { VerificationError } from '../../../client/verify/verification-error.ts';
 import { LEDGER_PROGRAM } from '../../../lib/ledger-program.ts';
-import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
+import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 
 /** `fields` is null between the creation of the account and its first root. */
-export type AccountReading = { status: 'found'; fields: CollectionRoot | null } | { status: 'foreign'; reason: string };
+export type AccountReading = { status: 'found'; fields: AnchoredRoot | null } | { status: 'foreign'; reason: string };
 
 const NAME = 'Provec collection';
 const SYMBOL = 'PROVEC';
@@ -73,6 +73,7 @@ export function accountBytes(authority: Address, mint: Address): number {
       ['merkleRoot', '0'.repeat(64)],
       ['version', digits(0)],
       ['vectorCount', digits(0)],
+      ['decisions', digits(0)],
     ]),
   });
   return getMintSize([...pointerAndCloser(authority, mint), metadata]);
@@ -122,7 +123,7 @@ export function createInstructions(
 export function updateInstructions(
   authority: KeyPairSigner,
   mint: Address,
-  { merkleRoot, version, vectorCount }: CollectionRoot,
+  { merkleRoot, version, vectorCount, decisions }: AnchoredRoot,
   microLamports: bigint,
 ): IInstruction[] {
   const field = (name: string, value: string): IInstruction =>
@@ -137,6 +138,7 @@ export function updateInstructions(
     field('merkleRoot', merkleRoot),
     field('version', digits(version)),
     field('vectorCount', digits(vectorCount)),
+    field('decisions', digits(decisions)),
   ];
 }
 
@@ -169,13 +171,19 @@ export function readAccount(data: Uint8Array, owner: string, authority: string, 
   const merkleRoot = fields.get('merkleRoot') ?? '';
   const version = fields.get('version') ?? '';
   const vectorCount = fields.get('vectorCount') ?? '';
+  const decisions = fields.get('decisions') ?? '';
   const number = new RegExp(`^\\d{${NUMBER_DIGITS}}$`);
   const sound =
     /^[0-9a-f]{64}$/.test(merkleRoot) &&
-    [version, vectorCount].every((text) => number.test(text) && Number.isSafeInteger(Number(text)));
+    [version, vectorCount, decisions].every((text) => number.test(text) && Number.isSafeInteger(Number(text)));
   if (!sound) return foreign("The account's fields are not a root of this format.");
   return {
     status: 'found',
-    fields: { merkleRoot, version: Number(version), vectorCount: Number(vectorCount) },
+    fields: {
+      merkleRoot,
+      version: Number(version),
+      vectorCount: Number(vectorCount),
+      decisions: Number(decisions),
+    },
   };
 }

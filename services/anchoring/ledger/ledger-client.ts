@@ -13,7 +13,7 @@ import {
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
 } from '@solana/web3.js';
-import type { CollectionRoot } from '../../../lib/shard/collection-root.ts';
+import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 import {
   type AccountState,
   type AccountView,
@@ -22,7 +22,6 @@ import {
   type FinalizedBlock,
   finalizedBlock,
   handTo,
-  newestSignatureOf,
   type TransactionStatus,
 } from './answers.ts';
 import {
@@ -124,7 +123,7 @@ export class LedgerClient {
     return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, await this.#fee.get()));
   }
 
-  async signUpdate(collectionId: string, fields: CollectionRoot): Promise<SignedTransaction> {
+  async signUpdate(collectionId: string, fields: AnchoredRoot): Promise<SignedTransaction> {
     const mint = await this.#mint(collectionId);
     return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#fee.get()));
   }
@@ -172,12 +171,6 @@ export class LedgerClient {
     if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
     else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)
       throw new EndpointError('The endpoint has stood still for too long.');
-  }
-
-  /** Signature of the newest successful transaction that named the collection's account, as a node knows it that has come to the slot; null when it knows none. */
-  async newestSignature(collectionId: string, atSlot: bigint): Promise<string | null> {
-    const asked = await this.#asked(collectionId, atSlot);
-    return this.#pool.call((rpc, abortSignal) => newestSignatureOf(rpc, abortSignal, asked));
   }
 
   /** The authority's balance in lamports. */
