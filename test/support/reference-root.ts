@@ -26,7 +26,7 @@ export function referenceLeaf(id: string, values: number[], metadata: unknown): 
   head.writeUInt32LE(values.length, 1);
   const vector = Buffer.alloc(values.length * 4);
   values.forEach((value, at) => {
-    vector.writeFloatLE(value + 0, at * 4);
+    vector.writeFloatLE(Math.fround(value) + 0, at * 4);
   });
   const key = sha256('PV1key\0', id);
   const leaf = sha256(Buffer.of(0), key, sha256('PV1vec\0', head, vector), sha256('PV1met\0', canonical(metadata)));

@@ -3,10 +3,9 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type RecordProof, VerificationError, verifyProof } from '../../client/index.ts';
 import { cases } from '../support/effort.ts';
+import { FORGERIES } from '../support/forged-proofs.ts';
 import { seed } from '../support/seed.ts';
 import { ProvingCollection } from './merkle-collection.ts';
-
-const EMPTY = '0'.repeat(64);
 
 /** Records by id, the id asked about and another one, and numbers to draw from. */
 const situations = fc.record({
@@ -19,58 +18,6 @@ const situations = fc.record({
   bit: fc.nat({ max: 255 }),
   hash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex')),
 });
-
-interface Draw {
-  at: number;
-  other: number;
-  bit: number;
-  hash: string;
-}
-
-function flipped(hex: string, bit: number): string {
-  const bytes = Buffer.from(hex, 'hex');
-  bytes[bit >> 3]! ^= 1 << (bit & 7);
-  return bytes.toString('hex');
-}
-
-/** Each takes a proof and gives another one; the same where it has nothing to forge. */
-const FORGERIES: Record<string, (proof: RecordProof, draw: Draw) => RecordProof> = {
-  'a sibling less': (proof, { at }) => {
-    const { siblings } = proof;
-    return { ...proof, siblings: siblings.toSpliced(at % Math.max(1, siblings.length), 1) };
-  },
-  'a sibling more': (proof, { at, other, hash }) => {
-    const { siblings } = proof;
-    const more = [hash, EMPTY, siblings[other % Math.max(1, siblings.length)] ?? hash][other % 3]!;
-    return { ...proof, siblings: siblings.toSpliced(at % (siblings.length + 1), 0, more) };
-  },
-  'siblings exchanged': (proof, { at, other }) => {
-    const { siblings } = proof;
-    if (siblings.length < 2) return proof;
-    const [left, right] = [at % siblings.length, other % siblings.length];
-    return { ...proof, siblings: siblings.with(left, siblings[right]!).with(right, siblings[left]!) };
-  },
-  'another sibling': (proof, { at, bit }) => {
-    const { siblings } = proof;
-    if (siblings.length === 0) return proof;
-    const place = at % siblings.length;
-    return { ...proof, siblings: siblings.with(place, flipped(siblings[place]!, bit)) };
-  },
-  'another end': (proof, { at, bit }) => {
-    const { terminal } = proof;
-    if (terminal === null) return proof;
-    const field = (['key', 'vecHash', 'metaHash'] as const)[at % 3]!;
-    return { ...proof, terminal: { ...terminal, [field]: flipped(terminal[field], bit) } };
-  },
-  'an end at nothing': (proof) => ({ ...proof, terminal: null }),
-  'an end at a record': (proof, { hash }) => ({
-    ...proof,
-    terminal: proof.terminal ?? { key: hash, vecHash: hash, metaHash: hash },
-  }),
-  'the opposite claim': (proof) => ({ ...proof, present: !proof.present }),
-  'another root': (proof, { bit }) => ({ ...proof, merkleRoot: flipped(proof.merkleRoot, bit) }),
-  'no siblings': (proof) => ({ ...proof, siblings: [] }),
-};
 
 /** What the verifier says; null when it refuses. */
 function said(root: string, proof: RecordProof, id: string): 'present' | 'absent' | null {

@@ -2,34 +2,23 @@ import { createHash, randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   type Address,
-  appendTransactionMessageInstructions,
-  type Blockhash,
   createAddressWithSeed,
-  createTransactionMessage,
   generateKeyPairSigner,
   getAddressDecoder,
   getAddressEncoder,
   type IInstruction,
   type KeyPairSigner,
-  pipe,
-  setTransactionMessageFeePayerSigner,
-  setTransactionMessageLifetimeUsingBlockhash,
-  signTransactionMessageWithSigners,
   some,
 } from '@solana/web3.js';
 import * as system from '@solana-program/system';
 import * as token from '@solana-program/token-2022';
 import fc from 'fast-check';
-import { FailedTransactionMetadata, LiteSVM } from 'litesvm';
 import { type AccountSnapshot, collectionAddress, VerificationError, verifyAccount } from '../../client/index.ts';
 import { decodeAddress, encodeAddress } from '../../client/verify/base58.ts';
 import { parseTokenMetadata } from '../../client/verify/token-metadata.ts';
+import { LiteLedger } from '../support/lite-ledger.ts';
 import { seed } from '../support/seed.ts';
 
-/** LiteSVM brings branded types of its own for the same strings, numbers and bytes. */
-type LedgerAddress = Parameters<LiteSVM['getAccount']>[0];
-type LedgerLamports = Parameters<LiteSVM['airdrop']>[1];
-type LedgerTransaction = Parameters<LiteSVM['sendTransaction']>[0];
 const program = token.TOKEN_2022_PROGRAM_ADDRESS;
 const collectionId = randomUUID();
 const merkleRoot = createHash('sha256').update('root').digest('hex');
@@ -46,12 +35,11 @@ let account: { address: string; owner: string; data: Uint8Array };
 
 beforeAll(async () => {
   signer = await generateKeyPairSigner();
-  const ledger = new LiteSVM();
-  ledger.airdrop(signer.address as string as LedgerAddress, 100_000_000_000n as LedgerLamports);
-  account = await createAccount(ledger, signer, collectionId);
+  account = await createAccount(signer, collectionId);
 });
 
-async function createAccount(ledger: LiteSVM, authority: KeyPairSigner, id: string): Promise<typeof account> {
+async function createAccount(authority: KeyPairSigner, id: string): Promise<typeof account> {
+  const ledger = new LiteLedger(authority);
   const uuid = Buffer.from(id.replaceAll('-', ''), 'hex');
   const seed = createHash('sha256').update('PV1col\0').update(uuid).digest().subarray(0, 24).toString('base64url');
   const mint = await createAddressWithSeed({ baseAddress: authority.address, seed, programAddress: program });
@@ -67,7 +55,7 @@ async function createAccount(ledger: LiteSVM, authority: KeyPairSigner, id: stri
     ...described,
     additionalMetadata: new Map(Object.entries(fields)),
   });
-  const full = BigInt(token.getMintSize([...extensions, metadata]));
+  const full = token.getMintSize([...extensions, metadata]);
   const field = ([name, value]: [string, string]): IInstruction =>
     token.getUpdateTokenMetadataFieldInstruction({
       metadata: mint,
@@ -82,7 +70,7 @@ async function createAccount(ledger: LiteSVM, authority: KeyPairSigner, id: stri
       baseAccount: authority,
       base: own,
       seed,
-      amount: ledger.minimumBalanceForRentExemption(full),
+      amount: ledger.rentOf(full),
       space: BigInt(token.getMintSize(extensions)),
       programAddress: program,
     }),
@@ -97,27 +85,9 @@ async function createAccount(ledger: LiteSVM, authority: KeyPairSigner, id: stri
       ...described,
     }),
   ];
-  await send(ledger, authority, create);
-  await send(ledger, authority, Object.entries(fields).map(field));
-  const found = ledger.getAccount(mint as string as LedgerAddress);
-  if (!found.exists) throw new Error('the ledger has no such account');
-  return { address: mint, owner: found.programAddress, data: new Uint8Array(found.data) };
-}
-
-async function send(ledger: LiteSVM, payer: KeyPairSigner, instructions: IInstruction[]): Promise<void> {
-  const message = pipe(
-    createTransactionMessage({ version: 'legacy' }),
-    (empty) => setTransactionMessageFeePayerSigner(payer, empty),
-    (paid) =>
-      setTransactionMessageLifetimeUsingBlockhash(
-        { blockhash: ledger.latestBlockhash() as string as Blockhash, lastValidBlockHeight: 1_000n },
-        paid,
-      ),
-    (dated) => appendTransactionMessageInstructions(instructions, dated),
-  );
-  const transaction = await signTransactionMessageWithSigners(message);
-  const result = ledger.sendTransaction(transaction as object as LedgerTransaction);
-  if (result instanceof FailedTransactionMetadata) throw new Error(String(result));
+  await ledger.send(create);
+  await ledger.send(Object.entries(fields).map(field));
+  return ledger.account(mint);
 }
 
 const expected = (): { authority: string; collectionId: string } => ({ authority: signer.address, collectionId });
