@@ -35,11 +35,10 @@ let account: { address: string; owner: string; data: Uint8Array };
 
 beforeAll(async () => {
   signer = await generateKeyPairSigner();
-  account = await createAccount(signer, collectionId);
+  account = await createAccount(new LiteLedger(signer), signer, collectionId);
 });
 
-async function createAccount(authority: KeyPairSigner, id: string): Promise<typeof account> {
-  const ledger = new LiteLedger(authority);
+async function createAccount(ledger: LiteLedger, authority: KeyPairSigner, id: string): Promise<typeof account> {
   const uuid = Buffer.from(id.replaceAll('-', ''), 'hex');
   const seed = createHash('sha256').update('PV1col\0').update(uuid).digest().subarray(0, 24).toString('base64url');
   const mint = await createAddressWithSeed({ baseAddress: authority.address, seed, programAddress: program });
@@ -167,6 +166,18 @@ describe('a real account', () => {
       tampered.set(value, at);
       expect(reasonOf({ data: tampered })).toBe('wrong-account');
     }
+  });
+
+  test('is refused when somebody else made it and handed its metadata to the authority, which is not asked', async () => {
+    const other = await generateKeyPairSigner();
+    const ledger = new LiteLedger(other);
+    const { address } = await createAccount(ledger, other, collectionId);
+    const handOver = { metadata: address as Address, updateAuthority: other, newUpdateAuthority: some(signer.address) };
+    await ledger.send([token.getUpdateTokenMetadataUpdateAuthorityInstruction(handOver)]);
+    const forged = ledger.account(address);
+    expect(parseTokenMetadata(forged.data)).toMatchObject({ updateAuthority: signer.address, mint: address });
+    expect(reasonOf(forged)).toBe('wrong-account');
+    expect(reasonOf({ ...forged, address: account.address })).toBe('wrong-account');
   });
 
   test('is refused when a field is missing, doubled or misspelt', () => {

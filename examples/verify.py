@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Checks a Provec proof against the ledger, as docs/format.md has it, with nothing but Python's standard library (3.9).
+
+  verify.py proof.json --record record.json --collection UUID --authority ADDRESS --rpc URL
+  verify.py proof.json --absent ID          --collection UUID --authority ADDRESS --rpc URL
+  verify.py proof.json (--record record.json | --absent ID) --root HEX     with a root that you trust, and no ledger
+
+record.json is {"id", "values", "metadata"} as it was written or fetched. Prints one line, and ends with 0: proven;
+1: not proven; 2: wrong arguments, or something could not be read.
+"""
+import argparse, base64, hashlib, http.client, io, json, math, re, struct, sys
+from decimal import Decimal
+from urllib.parse import urlsplit
+
+EMPTY = bytes(32)
+WHOLE_MAX = 2**53 - 1
+TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+PARTS = ("key", "vecHash", "metaHash")
+
+
+class Refused(Exception):
+    """Not proven. Whatever else is raised: it could not be looked into."""
+
+
+def demand(holds, why):
+    if not holds:
+        raise Refused(why)
+
+
+def parse(text):
+    """JSON in which every number is a double, as in ECMAScript."""
+    return json.loads(text, parse_int=float, parse_constant=float)
+
+
+def matches(pattern, value):
+    return isinstance(value, str) and re.fullmatch(pattern, value) is not None
+
+
+def is_hash(value):
+    return matches("[0-9a-f]{64}", value)
+
+
+def is_uuid(value):
+    return matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+# 1. A record
+
+
+def canonical_number(value):
+    if not math.isfinite(value):
+        raise ValueError("a number of the metadata is not finite")
+    if value <= 0:
+        return "-" + canonical_number(-value) if value else "0"
+    digits, exponent = Decimal(repr(value)).normalize().as_tuple()[1:]
+    digits, k = "".join(map(str, digits)), len(digits)
+    n = k + exponent
+    if 0 < n <= 21:
+        return digits + "0" * (n - k) if k <= n else digits[:n] + "." + digits[n:]
+    if -6 < n <= 0:
+        return "0." + "0" * -n + digits
+    return digits[0] + ("." + digits[1:] if k > 1 else "") + "e%+d" % (n - 1)
+
+
+def canonical(value):
+    """The canonical JSON of what `parse` returns."""
+    if isinstance(value, dict):
+        members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
+        return "{" + ",".join(canonical(key) + ":" + canonical(item) for key, item in members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    return canonical_number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def content_hashes(record):
+    """(vecHash, metaHash) of {"id", "values", "metadata"?}; anything but Refused for what is no record."""
+    if not {"id", "values"} <= set(record) <= {"id", "values", "metadata"}:
+        raise ValueError("a record has id, values and metadata, and nothing else")
+    values, metadata = record["values"], record.get("metadata", {})
+    if not isinstance(values, list) or not values or not all(isinstance(value, float) for value in values):
+        raise ValueError("values must be a list of at least one number")
+    if not isinstance(metadata, dict):
+        raise ValueError("metadata must be an object")
+    layout = "<%df" % len(values)
+    singles = struct.unpack(layout, struct.pack(layout, *values))  # OverflowError for what rounds to infinity
+    if not all(map(math.isfinite, singles)):
+        raise ValueError("a value is not finite")
+    vector = struct.pack("<BI", 1, len(values)) + struct.pack(layout, *(single + 0.0 for single in singles))
+    return sha256(b"PV1vec\0", vector), sha256(b"PV1met\0", canonical(metadata).encode())
+
+
+# 4. Checking a proof
+
+SHAPE = {
+    "format": lambda value: value == "PV1",
+    "id": lambda value: isinstance(value, str),
+    "present": lambda value: isinstance(value, bool),
+    "merkleRoot": is_hash,
+    "version": lambda value: isinstance(value, float) and value.is_integer() and 0 <= value <= WHOLE_MAX,
+    "collectionId": is_uuid,
+    "ledgerAddress": lambda value: value is None or isinstance(value, str),
+    "siblings": lambda value: isinstance(value, list) and len(value) <= 256 and all(map(is_hash, value)),
+    "terminal": lambda value: value is None or isinstance(value, dict) and all(is_hash(value.get(part)) for part in PARTS),
+}
+
+
+def bit(key, depth):
+    return key[depth // 8] >> (7 - depth % 8) & 1
+
+
+def check_proof(proof, **known):
+    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is absent."""
+    for field, is_sound in SHAPE.items():
+        demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
+    for field, value in known.items():
+        demand(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
+    name = known["id"].encode()
+    demand(0 < len(name) <= 512, "id is not of 1 to 512 bytes")
+    key, siblings = sha256(b"PV1key\0", name), [bytes.fromhex(sibling) for sibling in proof["siblings"]]
+    demand(not siblings or siblings[-1] != EMPTY, "the path goes on below one record or none")
+    current, content = EMPTY, None
+    if proof["terminal"] is not None:
+        end_key, *hashes = [bytes.fromhex(proof["terminal"][part]) for part in PARTS]
+        beside = any(bit(end_key, depth) != bit(key, depth) for depth in range(len(siblings)))
+        demand(not beside, "the path ends at a record beside it")
+        current, content = sha256(b"\0", end_key, *hashes), tuple(hashes) if end_key == key else None
+    for depth in reversed(range(len(siblings))):
+        pair = (siblings[depth], current) if bit(key, depth) else (current, siblings[depth])
+        current = sha256(b"\1", *pair)
+    demand(current.hex() == known["merkleRoot"], "the path does not lead to the root")
+    demand(proof["present"] == (content is not None), "the proof shows the opposite of what it claims")
+    return content
+
+
+# 5. The address
+
+
+def encode_address(data):
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def decode_address(text):
+    number = 0
+    for char in text[:44]:
+        number = number * 58 + BASE58.index(char)
+    data = (number % 2**256).to_bytes(32, "big")
+    if encode_address(data) != text:
+        raise ValueError("no address: " + text)
+    return data
+
+
+def collection_address(authority, collection):
+    if not is_uuid(collection):
+        raise ValueError("--collection must be a UUID in lower case")
+    digest = sha256(b"PV1col\0", bytes.fromhex(collection.replace("-", "")))
+    seed = base64.urlsafe_b64encode(digest[:24])
+    return encode_address(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
+
+
+# 6. The account
+
+
+def take(stream, size):
+    data = stream.read(size)
+    demand(len(data) == size, "the account ends too early")
+    return data
+
+
+def take_number(stream, size):
+    return int.from_bytes(take(stream, size), "little")
+
+
+def take_text(stream):
+    try:
+        return take(stream, take_number(stream, 4)).decode()
+    except UnicodeDecodeError:
+        raise Refused("a text of the account is not UTF-8") from None
+
+
+def read_account(owner, data, authority, address):
+    """The account's (root, version, number of records)."""
+    demand(owner == TOKEN_2022, "the account is not Token-2022's")
+    demand(166 <= len(data) <= 1024, "the account has a wrong size")
+    demand(data[165] == 1 and data[45] == 1 and not any(data[82:165]), "the account is no mint")
+    stream, entries, fields = io.BytesIO(data[166:]), {}, {}
+    while any(kind := stream.read(2)):
+        demand(kind not in entries, "an extension occurs twice")
+        entries[kind] = take(stream, take_number(stream, 2))
+    demand(not any(stream.read()), "bytes are left over behind the extensions")
+    demand(b"\x13\0" in entries, "the mint has no metadata")
+    stream = io.BytesIO(entries[b"\x13\0"])
+    demand(take(stream, 32) == decode_address(authority), "somebody else may write the account")
+    demand(take(stream, 32) == decode_address(address), "the metadata is another mint's")
+    for _ in ("name", "symbol", "uri"):
+        take_text(stream)
+    for _ in range(take_number(stream, 4)):
+        field = take_text(stream)
+        demand(field not in fields, "a field occurs twice")
+        fields[field] = take_text(stream)
+    demand(not stream.read(), "bytes are left over behind the metadata")
+    demand(is_hash(fields.get("merkleRoot")), "the account has no root")
+    numbers = [fields.get("version"), fields.get("vectorCount")]
+    demand(all(matches("[0-9]{20}", digits) and int(digits) <= WHOLE_MAX for digits in numbers), "a number is not 20 digits")
+    return (fields["merkleRoot"], *map(int, numbers))
+
+
+def fetch_account(url, address):
+    """The account's (owner, bytes) from a node of the ledger; None where there is none."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        raise ValueError("--rpc must be an http or https URL without a user name")
+    Connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    params = [address, {"encoding": "base64", "commitment": "confirmed"}]
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params})
+    try:
+        connection = Connection(parts.hostname, parts.port, timeout=15)  # follows no redirect
+        path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
+        connection.request("POST", path, body, {"Content-Type": "application/json"})
+        answer = parse(connection.getresponse().read(256 * 1024).decode())
+    except (OSError, http.client.HTTPException) as error:  # whose text may hold the URL, and a key in it
+        raise ValueError("%s could not be asked: %s" % (parts.hostname, type(error).__name__)) from None
+    if not isinstance(answer, dict) or not isinstance(answer.get("result"), dict):
+        raise ValueError("the node answers no account: %a" % answer)
+    value = answer["result"]["value"]
+    return None if value is None else (value["owner"], base64.b64decode(value["data"][0], validate=True))
+
+
+# 7. The whole check
+
+
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return parse(file.read())
+
+
+def check(options):
+    """What is proven, in a sentence."""
+    answer = read_json(options.proof)
+    proof = answer["proof"] if isinstance(answer, dict) and "proof" in answer else answer
+    known, expected, said = {"id": options.absent}, None, "as given"
+    if options.record is not None:
+        record = read_json(options.record)
+        known["id"], expected = record["id"], content_hashes(record)
+    if options.collection is not None:
+        known["collectionId"] = options.collection
+    if options.root is None:
+        address = collection_address(options.authority, options.collection)
+        account = fetch_account(options.rpc, address)
+        demand(account is not None, "there is no account " + address)
+        options.root, known["version"], _ = read_account(*account, options.authority, address)
+        said = "version %d on the ledger" % known["version"]
+    content = check_proof(proof, **known, merkleRoot=options.root)
+    demand((content is None) == (expected is None), "the record is " + ("absent" if content is None else "present"))
+    demand(content == expected, "the record has other values or other metadata")
+    verdict = "ABSENT  %s" if content is None else "PRESENT  %s, with these values and metadata"
+    return "%s; root %s, %s" % (verdict % json.dumps(known["id"]), options.root, said)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("proof")
+    expected = parser.add_mutually_exclusive_group(required=True)
+    expected.add_argument("--record")
+    expected.add_argument("--absent", metavar="ID")
+    for name in ("--root", "--collection", "--authority", "--rpc"):
+        parser.add_argument(name)
+    options = parser.parse_args()
+    ledger = (options.authority, options.rpc)
+    if any(ledger) if options.root else not all((options.collection, *ledger)):
+        parser.error("give --root, or all of --collection, --authority and --rpc")
+    try:
+        print(check(options))
+    except Refused as refusal:
+        print("NOT PROVEN  %s" % refusal)
+        return 1
+    except Exception as error:  # whatever it is, nothing was proven
+        print("verify.py: %s: %a" % (type(error).__name__, str(error)), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+import type { RecordProof } from '../../client/index.ts';
+
+/** A record that somebody expects under `id`, and the proof and root that they have for it. */
+export interface Attempt {
+  proof: unknown;
+  root: string;
+  id: string;
+  record?: { values: number[]; metadata: object };
+}
+
+/** A proof that holds, and what makes such proofs. */
+export interface HonestProof extends Attempt {
+  proof: RecordProof;
+  prove(id: string): RecordProof;
+}
+
+const EMPTY = '0'.repeat(64);
+const NO_HASHES = ['', 'a'.repeat(63), 'a'.repeat(65), 'A'.repeat(64), `${'a'.repeat(64)}\n`, 'g'.repeat(64), 7, null];
+const PARTS = ['key', 'vecHash', 'metaHash'] as const;
+
+/** What JSON says of it: a field that is undefined is missing. */
+const asSent = (value: unknown): unknown => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
+
+const withField =
+  (field: keyof RecordProof, values: readonly unknown[]) =>
+  ({ proof, root, id }: HonestProof): Attempt[] =>
+    values.map((value) => ({ proof: asSent({ ...proof, [field]: value }), root, id }));
+
+const withSiblings = ({ proof, root, id }: HonestProof, lists: readonly (readonly unknown[])[]): Attempt[] =>
+  lists.map((siblings) => ({ proof: asSent({ ...proof, siblings }), root, id }));
+
+function flipped(hex: string, bit: number): string {
+  const bytes = Buffer.from(hex, 'hex');
+  bytes[bit >> 3]! ^= 0x80 >> (bit & 7);
+  return bytes.toString('hex');
+}
+
+function otherIds({ proof, root, id, prove }: HonestProof): Attempt[] {
+  const told = ['', 'x'.repeat(513), 'ü'.repeat(257)].map((each) => ({ proof: prove(each), root, id: each }));
+  const untold = [7, null, undefined, ['x'], '\ud800'].map((each) => ({
+    proof: asSent({ ...proof, id: each }),
+    root,
+    id,
+  }));
+  return [...told, ...untold];
+}
+
+function otherTerminals({ proof, root, id }: HonestProof): Attempt[] {
+  const whole = proof.terminal ?? { key: EMPTY, vecHash: EMPTY, metaHash: EMPTY };
+  const parts = PARTS.flatMap((part) => [...NO_HASHES, undefined].map((hash) => ({ ...whole, [part]: hash })));
+  return [undefined, 7, 'x', [], {}, ...parts].map((terminal) => ({ proof: asSent({ ...proof, terminal }), root, id }));
+}
+
+function besideThePath({ proof, root, id }: HonestProof): Attempt[] {
+  const { siblings, terminal } = proof;
+  if (terminal === null) return [];
+  return siblings.map((_, bit) => ({
+    proof: { ...proof, terminal: { ...terminal, key: flipped(terminal.key, bit) } },
+    root,
+    id,
+  }));
+}
+
+function offTheRoot(honest: HonestProof): Attempt[] {
+  const { proof, root, id } = honest;
+  const { siblings, terminal } = proof;
+  const [first = EMPTY] = siblings;
+  const paths = [[flipped(first, 9), ...siblings.slice(1)]];
+  // The end of a longer path must have another bit in common with the id's key, else that is what is wrong.
+  if (proof.present || terminal === null) paths.push([first, ...siblings]);
+  const ends =
+    terminal === null ? [] : [null, ...PARTS.map((part) => ({ ...terminal, [part]: flipped(terminal[part], 255) }))];
+  return [...withSiblings(honest, paths), ...ends.map((end) => ({ proof: { ...proof, terminal: end }, root, id }))];
+}
+
+function otherRecords({ proof, root, id, record, prove }: HonestProof): Attempt[] {
+  if (record === undefined) return [{ proof, root, id, record: { values: [1], metadata: {} } }];
+  const { values, metadata } = record;
+  const others = [
+    { values: [...values, 0], metadata },
+    { values: values.with(0, values[0]! + 1), metadata },
+    { values, metadata: { ...metadata, more: null } },
+    { values, metadata: {} },
+  ];
+  return [
+    ...others.map((other) => ({ proof, root, id, record: other })),
+    { proof: prove('nobody'), root, id: 'nobody', record },
+  ];
+}
+
+/** By their row in docs/format.md: what must be refused, made of a proof that holds. */
+export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => Attempt[]>> = {
+  P1: (honest) => [
+    ...[null, [], 7, 'x'].map((proof) => ({ ...honest, proof })),
+    ...withField('format', [undefined, null, 'PV2', 'pv1', 'PV1 ', ['PV1']])(honest),
+  ],
+  P2: otherIds,
+  P3: withField('present', [undefined, null, 'true', 1, 0, []]),
+  P4: withField('merkleRoot', [...NO_HASHES, undefined]),
+  P5: withField('version', [undefined, null, -1, 1.5, 2 ** 53, '3', true, [3]]),
+  P6: withField('collectionId', [
+    undefined,
+    null,
+    7,
+    '',
+    '6f1c1c0e5a3e4a349d2b0d7d7b8a1f10',
+    '6F1C1C0E-5A3E-4A34-9D2B-0D7D7B8A1F10',
+    '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10\n',
+  ]),
+  P7: withField('ledgerAddress', [undefined, 7, false, {}, ['x']]),
+  P8: (honest) => [
+    ...withField('siblings', [undefined, null, {}, 'x', 7, { length: 0 }])(honest),
+    ...withSiblings(honest, [Array(257).fill('a'.repeat(64))]),
+    ...withSiblings(
+      honest,
+      [...NO_HASHES, { type: 'inner', hash: 'a'.repeat(64) }, ['a'.repeat(64)]].map((hash) => [
+        hash,
+        ...honest.proof.siblings.slice(1),
+      ]),
+    ),
+  ],
+  P9: otherTerminals,
+  P10: (honest) => [
+    { ...honest, root: flipped(honest.root, 7) },
+    ...withField('merkleRoot', [flipped(honest.root, 7), EMPTY])(honest),
+  ],
+  P11: (honest) => [
+    { ...honest, id: `${honest.id} ` },
+    ...withField('id', [`${honest.id} `, honest.id.toUpperCase()])(honest),
+  ],
+  P12: (honest) =>
+    withSiblings(honest, [
+      [...honest.proof.siblings, EMPTY],
+      [...honest.proof.siblings.slice(0, -1), EMPTY],
+    ]),
+  P13: besideThePath,
+  P14: offTheRoot,
+  P15: (honest) => withField('present', [!honest.proof.present])(honest),
+  P16: otherRecords,
+};
