@@ -1,19 +1,11 @@
 /** docs/format.md against the code: every worked value on the page is what the client, the server and the ledger's own program make. */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/web3.js';
 import canonicalize from 'canonicalize';
 import { accountAt } from '../../client/cli/account-source.ts';
-import {
-  collectionAddress,
-  type RecordProof,
-  VerificationError,
-  verifyAccount,
-  verifyProof,
-} from '../../client/index.ts';
+import { collectionAddress, verifyProof } from '../../client/index.ts';
 import { decodeAddress } from '../../client/verify/base58.ts';
 import { canonicalJson } from '../../client/verify/canonical-json.ts';
 import * as portable from '../../client/verify/content-hash.ts';
@@ -22,32 +14,24 @@ import { ACCOUNT_BYTES_MAX } from '../../client/verify/token-metadata.ts';
 import { parseJson } from '../../lib/json-text.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import * as native from '../../lib/merkle/leaf.ts';
-import * as account from '../../services/anchoring/ledger/collection-account.ts';
+import { collectionSeed } from '../../services/anchoring/ledger/collection-account.ts';
 import { isThorough } from '../support/effort.ts';
 import { FormatPage } from '../support/format-page.ts';
-import { LiteLedger } from '../support/lite-ledger.ts';
-import { metadataAt, REFUSED_ACCOUNTS } from '../support/refused-accounts.ts';
-import { type HonestProof, REFUSED_PROOFS } from '../support/refused-proofs.ts';
-import { ProvingCollection, type SentRecord } from './merkle-collection.ts';
+import { metadataAt } from '../support/refused-accounts.ts';
+import {
+  EXAMPLE_COLLECTION as COLLECTION,
+  EXAMPLE,
+  type ExampleAccount,
+  exampleOnLedger,
+  PROOF_BLOCKS,
+  proofOn,
+  EXAMPLE_VERSION as VERSION,
+} from './format-example.ts';
 
-interface GoldenSet {
-  records: SentRecord[];
-  leaves: Record<string, string>;
-  root: string;
-  proofs: Record<string, Pick<RecordProof, 'siblings' | 'terminal' | 'present'>>;
-}
-const golden: GoldenSet = JSON.parse(readFileSync(new URL('../golden/merkle.json', import.meta.url), 'utf8')).sets[3];
-const { records, root } = golden;
-const collection = new ProvingCollection(2, records);
-
-/** RFC 8032, 7.1, test 1. */
-const SECRET_KEY = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
-const COLLECTION = '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10';
+const { records, root } = EXAMPLE;
 const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
-const VERSION = 3;
 
-/** What the ledger's program made of the service's instructions. */
-let made: { address: string; owner: string; data: Uint8Array };
+let made: ExampleAccount;
 let authority: string;
 /** What the client asks a node of the ledger. */
 let asked: unknown;
@@ -57,16 +41,8 @@ const bytesOf = (...cells: string[]): Buffer => Buffer.from(cells.join('').repla
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 beforeAll(async () => {
-  const signer = await createKeyPairSignerFromPrivateKeyBytes(SECRET_KEY);
-  authority = signer.address;
-  const mint = await account.collectionAddress(signer.address, COLLECTION);
-  const ledger = new LiteLedger(signer);
-  const rent = ledger.rentOf(account.accountBytes(signer.address, mint));
-  await ledger.send(account.createInstructions(signer, mint, COLLECTION, rent, 0n));
-  const anchored = { merkleRoot: root, version: VERSION, vectorCount: records.length };
-  await ledger.send(account.updateInstructions(signer, mint, anchored, 0n));
-  made = ledger.account(mint);
-  asked = await askedOfANode(mint);
+  ({ account: made, authority } = await exampleOnLedger());
+  asked = await askedOfANode(made.address);
 });
 
 async function askedOfANode(address: string): Promise<unknown> {
@@ -84,21 +60,9 @@ async function askedOfANode(address: string): Promise<unknown> {
   return JSON.parse(body);
 }
 
-function proofOn(page: FormatPage, block: string): RecordProof {
-  const { proof } = JSON.parse(page.block('proof-of-presence')) as { proof: RecordProof };
-  const { proof: own, ...rest } = JSON.parse(page.block(block)) as { proof?: RecordProof };
-  return { ...proof, ...own, ...rest };
-}
-
-const PROOFS = {
-  'βeta-1': 'proof-of-presence',
-  'absent-1': 'proof-of-absence-at-nothing',
-  'absent-4': 'proof-of-absence-at-a-record',
-};
-
 /** The example's tree by the names that the page gives its subtrees. */
 function subtrees(): Map<string, Uint8Array> {
-  const [alpha, one, two] = records.map(({ id }) => Buffer.from(golden.leaves[id]!, 'hex'));
+  const [alpha, one, two] = records.map(({ id }) => Buffer.from(EXAMPLE.leaves[id]!, 'hex'));
   const empty = new Uint8Array(32);
   const tree = new Map<string, Uint8Array>([
     ['EMPTY', empty],
@@ -122,7 +86,7 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
       const key = native.keyHashOf(id);
       const vec = native.vecHashOf(Float32Array.from(values));
       const meta = native.metaHashOf(canonicalize(metadata)!);
-      expect(golden.leaves[id]).toBe(hex(native.leafHashOf(key, vec, meta)));
+      expect(EXAMPLE.leaves[id]).toBe(hex(native.leafHashOf(key, vec, meta)));
       const leaf = portable.leafHashOf(
         portable.keyHashOf(id),
         portable.vecHashOf(values),
@@ -184,10 +148,15 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
     expect(rows[0]![1]).toBe(root);
   },
   'the proofs'(page) {
-    for (const [id, block] of Object.entries(PROOFS)) {
+    for (const [id, block] of Object.entries(PROOF_BLOCKS)) {
       const proof = proofOn(page, block);
-      const { siblings, terminal, present } = golden.proofs[id] ?? collection.prove(id);
-      const named = { collectionId: COLLECTION, ledgerAddress: made.address, merkleRoot: root, version: VERSION };
+      const { siblings, terminal, present } = EXAMPLE.proofs[id] ?? EXAMPLE.collection.prove(id);
+      const named = {
+        collectionId: COLLECTION,
+        ledgerAddress: made.address,
+        merkleRoot: root,
+        version: VERSION,
+      };
       expect(proof).toEqual({ format: 'PV1', id, present, siblings, terminal, ...named });
       expect(verifyProof(root, proof, { id })).toBe(present ? 'present' : 'absent');
       expect(page.table('field', 'is').map(([field]) => field)).toEqual(Object.keys(proof));
@@ -199,7 +168,7 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
       .update(bytesOf(COLLECTION.replaceAll('-', '')))
       .digest();
     const address = decodeAddress(made.address)!;
-    const seed = account.collectionSeed(COLLECTION);
+    const seed = collectionSeed(COLLECTION);
     const program = decodeAddress(made.owner)!;
     expect(collectionAddress(authority, COLLECTION)).toBe(made.address);
     expect(sha256(Buffer.concat([decodeAddress(authority)!, Buffer.from(seed), program]))).toBe(hex(address));
@@ -274,7 +243,7 @@ describe('docs/format.md has', () => {
       'metadata',
       'canonical',
       'tree',
-      ...Object.values(PROOFS),
+      ...Object.values(PROOF_BLOCKS),
       'address',
       'request',
       'account',
@@ -315,48 +284,6 @@ function passes(check: (page: FormatPage) => void, page: FormatPage): boolean {
     return false;
   }
 }
-
-describe('what the page says must be refused is', () => {
-  const page = FormatPage.read();
-  const [ofProofs, ofAccounts] = ['P', 'A'].map((letter) =>
-    [...page.text.matchAll(/^\| (\w+) \| .* \| ([\w-]+) \|$/gm)].filter(([, row]) => row!.startsWith(letter)),
-  );
-  const reasonOf = (attempt: () => unknown): unknown => {
-    try {
-      return attempt();
-    } catch (error) {
-      return error instanceof VerificationError ? error.reason : error;
-    }
-  };
-
-  test('each by a row of its own', () => {
-    expect(ofProofs!.map(([, row]) => row)).toEqual(Object.keys(REFUSED_PROOFS));
-    expect(ofAccounts!.map(([, row]) => row)).toEqual(Object.keys(REFUSED_ACCOUNTS));
-  });
-
-  test.each(ofProofs!.map(([, row, reason]) => [row!, reason!]))('%s of a proof: %s', (row, reason) => {
-    let refused = 0;
-    for (const [id, block] of Object.entries(PROOFS)) {
-      const record = records.find((each) => each.id === id);
-      const prove = (other: string) => collection.prove(other);
-      const honest: HonestProof = { proof: proofOn(page, block), root, id, record, prove };
-      for (const { proof, root: known, id: wanted, record: expected } of REFUSED_PROOFS[row]!(honest)) {
-        const found = reasonOf(() => verifyProof(known, proof as RecordProof, { ...expected, id: wanted }));
-        expect([proof, found]).toEqual([proof, reason]);
-        refused++;
-      }
-    }
-    expect(refused).toBeGreaterThan(0);
-  });
-
-  test.each(ofAccounts!.map(([, row, reason]) => [row!, reason!]))('%s of an account: %s', (row, reason) => {
-    const refused = REFUSED_ACCOUNTS[row]!(made);
-    for (const [at, each] of refused.entries()) {
-      expect([at, reasonOf(() => verifyAccount(each, { authority, collectionId: COLLECTION }))]).toEqual([at, reason]);
-    }
-    expect(refused.length).toBeGreaterThan(0);
-  });
-});
 
 describe('an address with a seed', () => {
   const P = 2n ** 255n - 19n;
