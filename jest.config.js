@@ -45,6 +45,12 @@ const SERVERS = [
     how: 'run as root on a Linux whose `ip netns add` is permitted',
   },
   {
+    name: 'python',
+    tests: '/test/proofs/',
+    isThere: () => spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 9))']).status === 0,
+    how: 'put python3, 3.9 or newer, on the PATH',
+  },
+  {
     name: 'k8s',
     tests: '/test/deployment/rendered-',
     isThere: () =>

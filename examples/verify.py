@@ -55,8 +55,8 @@ def sha256(*parts):
 def canonical_number(value):
     if not math.isfinite(value):
         raise ValueError("a number of the metadata is not finite")
-    if value <= 0:
-        return "-" + canonical_number(-value) if value else "0"
+    if value < 0:
+        return "-" + canonical_number(-value)
     digits, exponent = Decimal(repr(value)).normalize().as_tuple()[1:]
     digits, k = "".join(map(str, digits)), len(digits)
     n = k + exponent

@@ -1,4 +1,5 @@
 import type { RecordProof } from '../../client/index.ts';
+import { innerHashOf, keyHashOf, leafHashOf } from '../../client/verify/content-hash.ts';
 
 /** A record that somebody expects under `id`, and the proof and root that they have for it. */
 export interface Attempt {
@@ -51,14 +52,55 @@ function otherTerminals({ proof, root, id }: HonestProof): Attempt[] {
   return [undefined, 7, 'x', [], {}, ...parts].map((terminal) => ({ proof: asSent({ ...proof, terminal }), root, id }));
 }
 
-function besideThePath({ proof, root, id }: HonestProof): Attempt[] {
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+
+/** An id whose key begins with this bit. */
+function startsWith(bit: number, name: string): string {
+  for (let at = 0; ; at++) if (keyHashOf(`${name} ${at}`)[0]! >> 7 === bit) return `${name} ${at}`;
+}
+
+/** A record of that id, as a proof ends at it, and its leaf. */
+function endAt(id: string): { terminal: NonNullable<RecordProof['terminal']>; leaf: Uint8Array } {
+  const [key, vec, meta] = [id, 'v', 'm'].map(keyHashOf) as [Uint8Array, Uint8Array, Uint8Array];
+  return { terminal: { key: hex(key), vecHash: hex(vec), metaHash: hex(meta) }, leaf: leafHashOf(key, vec, meta) };
+}
+
+/** A proof whose path leads to a root that is no set's: only whoever writes roots can have made it. */
+function underNoSet(
+  { proof }: HonestProof,
+  id: string,
+  present: boolean,
+  [left, right]: readonly [Uint8Array, Uint8Array],
+  terminal: RecordProof['terminal'],
+): Attempt {
+  const root = hex(innerHashOf(left, right));
+  return { proof: { ...proof, id, present, merkleRoot: root, siblings: [hex(right)], terminal }, root, id };
+}
+
+/** Nothing beside nothing; a lone leaf that did not rise. */
+function belowNothing(honest: HonestProof): Attempt[] {
+  const nothing = new Uint8Array(32);
+  const id = startsWith(0, 'lone');
+  const { terminal, leaf } = endAt(id);
+  return [
+    underNoSet(honest, id, false, [nothing, nothing], null),
+    underNoSet(honest, id, true, [leaf, nothing], terminal),
+  ];
+}
+
+function besideThePath(honest: HonestProof): Attempt[] {
+  const { proof, root, id } = honest;
   const { siblings, terminal } = proof;
-  if (terminal === null) return [];
-  return siblings.map((_, bit) => ({
+  const misplaced = endAt(startsWith(1, 'misplaced'));
+  const { leaf } = endAt(startsWith(1, 'beside'));
+  const hidden = underNoSet(honest, startsWith(0, 'hidden'), false, [misplaced.leaf, leaf], misplaced.terminal);
+  if (terminal === null) return [hidden];
+  const moved = siblings.map((_, bit) => ({
     proof: { ...proof, terminal: { ...terminal, key: flipped(terminal.key, bit) } },
     root,
     id,
   }));
+  return [hidden, ...moved];
 }
 
 function offTheRoot(honest: HonestProof): Attempt[] {
@@ -128,11 +170,13 @@ export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => At
     { ...honest, id: `${honest.id} ` },
     ...withField('id', [`${honest.id} `, honest.id.toUpperCase()])(honest),
   ],
-  P12: (honest) =>
-    withSiblings(honest, [
+  P12: (honest) => [
+    ...withSiblings(honest, [
       [...honest.proof.siblings, EMPTY],
       [...honest.proof.siblings.slice(0, -1), EMPTY],
     ]),
+    ...belowNothing(honest),
+  ],
   P13: besideThePath,
   P14: offTheRoot,
   P15: (honest) => withField('present', [!honest.proof.present])(honest),

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+const BATCH = fileURLToPath(new URL('batch.py', import.meta.url));
+const VERIFIER = fileURLToPath(new URL('../../examples/verify.py', import.meta.url));
+
+/** By the function of batch.py that answers it. JSON goes as text, so that the verifier reads what was sent. */
+export type Request =
+  | { of: 'proof'; proof: string; known: Record<string, unknown>; record?: string; fetched?: string }
+  | { of: 'canonical'; text: string }
+  | { of: 'content'; record: string }
+  | { of: 'address'; authority: string; collection: string }
+  | { of: 'account'; owner: string; data: string; authority: string; collection: string }
+  | { of: 'ledger'; rpc: string; authority: string; collection: string };
+
+/** `error`: what was asked cannot be looked into, as an argument is wrong. */
+export type PythonAnswer = { is: unknown } | { refused: string } | { error: string };
+
+interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** -B: it would leave compiled code in the folder of examples. */
+async function runPython(args: readonly string[], input = ''): Promise<Ended> {
+  const child = spawn('python3', ['-B', ...args], { stdio: 'pipe' });
+  child.stdin.on('error', () => undefined).end(input);
+  const ended = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
+  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { code, stdout, stderr };
+}
+
+/** All in one process, answered in their order. */
+export async function askPython(requests: readonly Request[]): Promise<PythonAnswer[]> {
+  const { code, stdout, stderr } = await runPython(
+    [BATCH],
+    requests.map((request) => `${JSON.stringify(request)}\n`).join(''),
+  );
+  const answers = stdout.trimEnd().split('\n');
+  if (code !== 0 || answers.length !== requests.length) throw new Error(`batch.py ended with ${code}: ${stderr}`);
+  return answers.map((answer) => JSON.parse(answer) as PythonAnswer);
+}
+
+/** The script as a person runs it. */
+export const runVerifier = (...args: string[]): Promise<Ended> => runPython([VERIFIER, ...args]);
