@@ -187,7 +187,7 @@ def take_text(stream):
 
 
 def read_account(owner, data, authority, address):
-    """The account's (root, version, number of records)."""
+    """The account's (root, version, number of records, number of decisions)."""
     demand(owner == TOKEN_2022, "the account is not Token-2022's")
     demand(166 <= len(data) <= 1024, "the account has a wrong size")
     demand(data[165] == 1 and data[45] == 1 and not any(data[82:165]), "the account is no mint")
@@ -208,7 +208,7 @@ def read_account(owner, data, authority, address):
         fields[field] = take_text(stream)
     demand(not stream.read(), "bytes are left over behind the metadata")
     demand(is_hash(fields.get("merkleRoot")), "the account has no root")
-    numbers = [fields.get("version"), fields.get("vectorCount")]
+    numbers = [fields.get(name) for name in ("version", "vectorCount", "decisions")]
     demand(all(matches("[0-9]{20}", digits) and int(digits) <= WHOLE_MAX for digits in numbers), "a number is not 20 digits")
     return (fields["merkleRoot"], *map(int, numbers))
 
@@ -256,7 +256,7 @@ def check(options):
         address = collection_address(options.authority, options.collection)
         account = fetch_account(options.rpc, address)
         demand(account is not None, "there is no account " + address)
-        options.root, known["version"], _ = read_account(*account, options.authority, address)
+        options.root, known["version"], *_ = read_account(*account, options.authority, address)
         said = "version %d on the ledger" % known["version"]
     content = check_proof(proof, **known, merkleRoot=options.root)
     demand((content is None) == (expected is None), "the record is " + ("absent" if content is None else "present"))

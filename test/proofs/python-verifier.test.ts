@@ -239,11 +239,11 @@ describe('the ledger', () => {
     );
     answers.forEach((answer, at) => {
       const found = clientOn(() => {
-        const { merkleRoot, version, vectorCount } = verifyAccount(accounts[at]!, {
+        const { merkleRoot, version, vectorCount, decisions } = verifyAccount(accounts[at]!, {
           authority,
           collectionId: collection,
         });
-        return [merkleRoot, version, vectorCount];
+        return [merkleRoot, version, vectorCount, decisions];
       });
       expect([at, outcome(answer)]).toEqual([at, found]);
     });

@@ -49,13 +49,14 @@ function withMetadata(account: Account, change: (content: Buffer) => Buffer): Ac
 }
 
 function doubledField(content: Buffer): Buffer {
-  content.writeUInt32LE(4, content.indexOf('merkleRoot') - 8);
+  content.writeUInt32LE(5, content.indexOf('merkleRoot') - 8);
   return Buffer.concat([content, content.subarray(content.indexOf('version') - 4, content.indexOf('vectorCount') - 4)]);
 }
 
 const numbers = (account: Account): Account[] => [
   ...replaced(account, 'version', ['Version', 'versiom']),
   ...replaced(account, 'vectorCount', ['vectorcount']),
+  ...replaced(account, 'decisions', ['decisionz']),
   ...replaced(account, '0'.repeat(19), [' '.repeat(19), `-${'0'.repeat(18)}`, '9'.repeat(19), `0x${'0'.repeat(17)}`]),
 ];
 

@@ -51,7 +51,7 @@ export async function exampleOnLedger(): Promise<{ account: ExampleAccount; auth
   const rent = ledger.rentOf(accountBytes(authority, mint));
   await ledger.send(createInstructions(signer, mint, EXAMPLE_COLLECTION, rent, 0n));
   const { root: merkleRoot, records } = EXAMPLE;
-  const anchored = { merkleRoot, version: EXAMPLE_VERSION, vectorCount: records.length };
+  const anchored = { merkleRoot, version: EXAMPLE_VERSION, vectorCount: records.length, decisions: 0 };
   await ledger.send(updateInstructions(signer, mint, anchored, 0n));
   return { account: ledger.account(mint), authority };
 }
