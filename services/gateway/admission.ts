@@ -2,9 +2,11 @@
  * What happens between routing and the action, in this order: authentication, rate limit, scope, path parameter, collection, query string,
  * bytes of the body, the request's turn among all others, the body's content, memory for the answer. The first check that fails decides
  * the answer, so that nobody learns what they may not know (whether a collection exists), nor sends a body for nothing; and nothing is
- * done for a request that is refused because there are too many but to find out whose it is.
+ * done for a request that is refused because there are too many but to find out whose it is. Whose key it is may change while it waits:
+ * `recheck` comes last, each time before its action is called.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
+import type { Identity } from '../../lib/actions/keys.ts';
 import { isCollectionName } from '../../lib/collection-name.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../lib/limits.ts';
@@ -116,18 +118,31 @@ export class Admission {
   }
 
   async #identify(caller: Caller, exchange: Exchange, { access }: Route): Promise<string> {
-    const { authorization } = exchange.req.headers;
     const { adminToken, rateLimit } = this.#parts;
     if (access === 'operator') {
       if (adminToken === null) throw new Error('an operator route without an operator');
-      authenticateOperator(adminToken, authorization);
+      authenticateOperator(adminToken, exchange.req.headers.authorization);
       return '';
     }
-    const identity = await authenticate(caller, authorization);
-    exchange.identity = identity;
+    const identity = await this.#authenticate(caller, exchange);
     await rateLimit.take(identity.keyId);
     requireScope(identity, access);
     return identity.accountId;
+  }
+
+  /** Asks once more where a key may have been revoked since it was looked at. Throws as `admit` does. */
+  async recheck(caller: Caller, exchange: Exchange, { access }: Route): Promise<void> {
+    const askedMsAgo = this.#parts.monotonicMs() - exchange.identifiedMs;
+    if (access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
+    requireScope(await this.#authenticate(caller, exchange), access);
+  }
+
+  async #authenticate(caller: Caller, exchange: Exchange): Promise<Identity> {
+    const askedMs = this.#parts.monotonicMs();
+    const identity = await authenticate(caller, exchange.req.headers.authorization);
+    exchange.identity = identity;
+    exchange.identifiedMs = askedMs;
+    return identity;
   }
 
   async #decode(

@@ -25,6 +25,8 @@ export class Exchange {
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
   identity: Identity | null = null;
+  /** When that was asked, on the gateway's clock. */
+  identifiedMs = 0;
   /** The memory that the body takes, until the action has ended. */
   body: MemoryHold | null = null;
   /** The place among the requests that are under way, until the action has ended. */

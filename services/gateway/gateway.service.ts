@@ -175,8 +175,11 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     // Where the route has no time-out, the action's own holds: one set here would cut a write short
     // that answers in its own time.
     const callOptions = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-    const action = (options: object): Promise<unknown> =>
-      (req.$ctx as unknown as Caller).call(route.action, params, { ...callOptions, ...options });
+    const context = req.$ctx as unknown as Caller;
+    const action = async (options: object): Promise<unknown> => {
+      await admission.recheck(context, exchange, route);
+      return context.call(route.action, params, { ...callOptions, ...options });
+    };
     if (!route.mayBeAway) return action({});
     const { name, ...terms } = params as { name: string; allowPartial?: boolean; consistency?: Consistency };
     // Others find out for themselves: copies may answer, or the rest is enough.

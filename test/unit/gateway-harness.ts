@@ -3,7 +3,7 @@ import { type Context, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { readConfig } from '../../lib/config.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { type Clock, type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import gateway, { type GatewayOptions } from '../../services/gateway/gateway.service.ts';
 
 type Handler = (params: Record<string, never>) => unknown;
@@ -75,6 +75,7 @@ export interface EdgeOptions extends GatewayOptions {
   /** Actions that do not exist. */
   without?: string[];
   broker?: Record<string, unknown>;
+  clock?: Clock;
 }
 
 /** A gateway on a free port over a real broker, with fake services behind it. */
@@ -87,7 +88,8 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     },
   });
   const config = readConfig({ PROVEC_PORT: '0', PROVEC_LOG_LEVEL: 'debug', ...options.env });
-  const runtime: Runtime = { config, store: {} as never, clock: SYSTEM_CLOCK, log: pino({ level: 'debug' }, sink) };
+  const { clock = SYSTEM_CLOCK } = options;
+  const runtime: Runtime = { config, store: {} as never, clock, log: pino({ level: 'debug' }, sink) };
   const broker = new ServiceBroker({ logger: false, nodeID: 'node-of-the-tests', ...options.broker });
   const calls = new Map<string, Record<string, unknown>[]>();
   const actions = { ...defaults(), ...options.actions };
