@@ -7,7 +7,10 @@ export const ERROR_TABLE = {
     status: 400,
     when: 'The body is not JSON, not an object, has `__proto__` keys or nests deeper than 64.',
   },
-  INVALID_ARGUMENT: { status: 400, when: 'A field is missing, unknown, of the wrong type or out of bounds.' },
+  INVALID_ARGUMENT: {
+    status: 400,
+    when: 'A field is missing, unknown, of the wrong type or out of bounds; or a request has two `Host` or `Authorization` headers.',
+  },
   DIMENSION_MISMATCH: { status: 400, when: "A vector's length differs from the collection's dimensions." },
   INVALID_FILTER: {
     status: 400,

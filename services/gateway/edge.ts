@@ -182,8 +182,15 @@ const OTHER_CODING = new ProvecError(
 const isFramedOtherwise = ({ headers }: IncomingMessage): boolean =>
   (headers['transfer-encoding']?.trim().toLowerCase() ?? 'chunked') !== 'chunked';
 
+/** Node takes the first; a proxy before the service may have looked at another. */
+const ONCE = ['Host', 'Authorization'];
+
 /** What is wrong with a request whatever it asks for. */
-function refusalOf({ headers, httpVersion }: IncomingMessage): ProvecError | null {
+function refusalOf({ headers, headersDistinct, httpVersion }: IncomingMessage): ProvecError | null {
+  const twice = ONCE.find((name) => (headersDistinct[name.toLowerCase()]?.length ?? 0) > 1);
+  if (twice !== undefined) {
+    return new ProvecError('INVALID_ARGUMENT', `The request has more than one ${twice} header; send one.`);
+  }
   if (headers.host === undefined && httpVersion === '1.1') {
     return new ProvecError('INVALID_ARGUMENT', 'The request has no Host header.');
   }

@@ -19,6 +19,8 @@ const AUTHORIZED = `Host: x\r\nAuthorization: Bearer ${TEST_KEY}\r\n`;
 const SMUGGLED = `DELETE /api/v1/collections/victim HTTP/1.1\r\n${AUTHORIZED}\r\n`;
 const post = (headers: string, body: string) =>
   `POST /api/v1/collections/victim/fetch HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n${body}`;
+/** More than a server of Node takes by default. */
+const MANY = 'X:\r\n'.repeat(1_500);
 const get = (headers: string) => `GET /api/v1/usage HTTP/1.1\r\n${AUTHORIZED}${headers}\r\n`;
 
 /** All that comes back until the service, or a request for it, closes the connection. */
@@ -76,6 +78,7 @@ describe('smuggling', () => {
     ['an unknown coding', post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a coding after chunked', post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a coding before chunked', post('Transfer-Encoding: gzip, chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
+    ['a coding after 1,500 headers', post(`${MANY}Transfer-Encoding: gzip, chunked\r\n`, `0\r\n\r\n${SMUGGLED}`)],
     ['chunked twice', post('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a blank before the colon', post('Transfer-Encoding : chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
     ['a folded header', post('Transfer-Encoding:\r\n chunked\r\n', `0\r\n\r\n${SMUGGLED}`)],
@@ -127,6 +130,25 @@ describe('headers', () => {
     const received = await exchange(get(headers));
     expect(statuses(received)).toEqual([400]);
     expect(JSON.parse(received.split('\r\n\r\n')[1]!)).toMatchObject({ code: 'INVALID_ARGUMENT', status: 400 });
+  });
+
+  const other = `Bearer pv_live_${'x'.repeat(43)}`;
+  test.each([
+    ['two hosts', 'Host: y\r\n'],
+    ['the same host twice', 'Host: x\r\n'],
+    ['a host in other letters', 'hOST: y\r\n'],
+    ['a key that opens something, then another', `Authorization: ${other}\r\n`],
+    ['the same key twice', `Authorization: Bearer ${TEST_KEY}\r\n`],
+    ['a key after which comes an empty one', 'Authorization:\r\n'],
+    ['a key in other letters', `aUTHORIZATION: ${other}\r\n`],
+    ['another host after 1,500 headers', `${MANY}Host: y\r\n`],
+    ['another key after 1,500 headers', `${MANY}Authorization: ${other}\r\n`],
+  ])('%s: 400, since a proxy before the service may take the other', async (_, headers) => {
+    for (const refused of [get(headers), `GET /api/v1/usage HTTP/1.1\r\n${headers}${AUTHORIZED}\r\n`]) {
+      const received = await exchange(refused + get('Connection: close\r\n'));
+      expect(statuses(received)).toEqual([400, 200]);
+      expect(received).toContain('"code":"INVALID_ARGUMENT"');
+    }
   });
 
   test('a path of 20 KB', async () => {
