@@ -13,6 +13,7 @@ const HEADERS_MAX_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;
 const CHECKS_PER_TIMEOUT = 10;
+const PROBED_EVERY_MS = 500;
 
 export interface HttpTimeouts {
   /** For the whole request header. */
@@ -52,6 +53,9 @@ export class HttpServer {
     // Above a number Node 24.0 drops what its parser obeys. Their size is bounded.
     this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = CONNECTIONS_MAX;
+    // Not in Node's documentation: a connection whose client sends no more stays until it has its answers.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
+    this.#server.on('connection', (socket: Socket) => socket.on('end', () => this.#probe(socket)));
     this.#server.on('checkContinue', accept(true));
     this.#server.on('checkExpectation', accept(true));
     this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
@@ -98,6 +102,20 @@ export class HttpServer {
     if (!last.headersSent) last.shouldKeepAlive = false;
     last.once('close', () => socket.destroySoon());
     return true;
+  }
+
+  /**
+   * Whether a client that sends no more still reads cannot be told but by sending: an interim answer, which HTTP/1.1 has clients pass
+   * over, resets the connection of one that is gone, and the next one meets that.
+   */
+  #probe(socket: Socket): void {
+    const probe = (): void => {
+      for (const res of this.#inFlight)
+        if (res.socket === socket && !res.headersSent && res.req.httpVersion === '1.1') res.writeContinue();
+    };
+    probe();
+    const timer = setInterval(probe, PROBED_EVERY_MS);
+    socket.once('close', () => clearInterval(timer));
   }
 
   #left(res: ServerResponse): void {

@@ -61,6 +61,45 @@ test.each([
   await service.api('POST', '/collections/victim/delete', { ids: ['kept'] });
 });
 
+describe('a client that ends its side of the connection has its answers', () => {
+  /** Sends all, then ends its side; the answers, without what may come before them. */
+  async function halfClosed(text: string): Promise<string> {
+    const raw = new RawConnection(Number(new URL(service.url).port));
+    raw.socket.end(text.replaceAll(TEST_KEY, service.key));
+    return (await raw.end()).replaceAll('HTTP/1.1 100 Continue\r\n\r\n', '');
+  }
+
+  test('sixty upserts in one go and the end: each is made and answered', async () => {
+    const ids = Array.from({ length: 60 }, (_, at) => `half-closed-${at}`);
+    const upserts = ids.map((id) => {
+      const body = `{"records":[{"id":"${id}","values":[1,2]}]}`;
+      const headers = `${AUTHORIZED}X-Request-Id: ${id}\r\nContent-Length: ${body.length}\r\n`;
+      return `POST /api/v1/collections/victim/upsert HTTP/1.1\r\n${headers}\r\n${body}`;
+    });
+    const received = await halfClosed(upserts.join(''));
+    expect(statuses(received)).toEqual(ids.map(() => 200));
+    expect([...received.matchAll(/^x-request-id: (.*)\r$/gim)].map(([, id]) => id)).toEqual(ids);
+    const fetched = await service.api<{ vectors: object }>('POST', '/collections/victim/fetch', { ids });
+    expect(Object.keys(fetched.body.vectors).sort()).toEqual([...ids].sort());
+    await service.api('POST', '/collections/victim/delete', { ids });
+  });
+
+  test.each([
+    ['one request', get(''), [200]],
+    ['one of HTTP/1.0', `GET /api/v1/usage HTTP/1.0\r\n${AUTHORIZED}\r\n`, [200]],
+    ['requests that are refused', get('Host: y\r\n').repeat(2), [400, 400]],
+    ['half a request', 'GET /api/v1/us', [400]],
+    ['nothing', '', []],
+  ])('%s', async (_, text, expected) => {
+    expect(statuses(await halfClosed(text))).toEqual(expected);
+  });
+
+  test('a request and half of another: the first has its answer', async () => {
+    // The other has one as well when it comes after that.
+    expect(statuses(await halfClosed(`${get('')}GET /api/v1/us`))[0]).toBe(200);
+  });
+});
+
 describe('smuggling', () => {
   const length = SMUGGLED.length;
   test.each([
