@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { KeyView } from '../../lib/actions/keys.ts';
 import { type Api, apiClient } from '../support/api-client.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
+import { createTenant } from '../support/tenant.ts';
 
 /** Every route of an account with the scope that it needs. */
 const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
@@ -57,8 +59,23 @@ test('who may not is told so whether or not the collection exists', async () => 
   expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
 });
 
-test('a key of one scope opens nothing that makes it more: it cannot create keys', async () => {
+test('a key without manage opens nothing that makes it more: it cannot create keys', async () => {
   for (const scope of ['read', 'write']) {
     expect(await apis.get(scope)!('POST', '/keys', { name: 'more' })).toEqual(refusal(403, 'FORBIDDEN'));
   }
+});
+
+test('a key with manage alone gives an account its other scopes back, when the keys that had them are gone', async () => {
+  const tenant = await createTenant(service, 'enterprise');
+  await tenant.api('POST', '/collections', { name: 'kept', dimensions: 1 });
+  const issue = async (api: Api, scopes: string[]) => {
+    const { status, body } = await api<{ key: KeyView & { secret: string } }>('POST', '/keys', { name: 'k', scopes });
+    expect([status, body.key.scopes]).toEqual([201, scopes]);
+    return apiClient(service.url, body.key.secret);
+  };
+  const manager = await issue(tenant.api, ['manage']);
+  expect(await manager('DELETE', `/keys/${tenant.key.id}`)).toMatchObject({ status: 200 });
+  expect(await manager('GET', '/collections/kept')).toEqual(refusal(403, 'FORBIDDEN'));
+  const reader = await issue(manager, ['read']);
+  expect(await reader('GET', '/collections/kept')).toMatchObject({ status: 200 });
 });

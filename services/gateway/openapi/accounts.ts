@@ -68,6 +68,8 @@ export const ACCOUNT_TEXTS: readonly RouteText[] = [
     route: 'POST /keys',
     id: 'createKey',
     summary: 'Create a key; its secret is in this answer only',
+    description:
+      'It may have scopes that the key which makes it lacks: `manage` administers the account. If it could not, nobody could read an account again whose last key with `read` is lost.',
     tag: 'Keys',
     response: object({ key: ref('NewApiKey') }),
     errors: ['PLAN_LIMIT_REACHED'],
