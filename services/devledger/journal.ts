@@ -75,7 +75,7 @@ export class Journal {
 
   /** Opens the journal in `folder` (made when absent) and gives its lines; none when it is new. */
   static open(folder: string): { journal: Journal; lines: JournalLine[] } {
-    mkdirSync(folder, { recursive: true });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, FILE);
     const lines: JournalLine[] = [];
     let sound = 0;
@@ -96,7 +96,7 @@ export class Journal {
         sound = end + 1;
       }
     }
-    const descriptor = openSync(path, 'a');
+    const descriptor = openSync(path, 'a', 0o600);
     ftruncateSync(descriptor, sound);
     fsyncSync(descriptor);
     syncFolder(folder);
@@ -115,7 +115,7 @@ export class Journal {
 
   replace(lines: Iterable<JournalLine>): void {
     const fresh = `${this.#path}.new`;
-    const descriptor = openSync(fresh, 'w');
+    const descriptor = openSync(fresh, 'w', 0o600);
     this.#bytes = 0;
     for (const line of lines) this.#write(descriptor, encodeLine(line));
     fsyncSync(descriptor);

@@ -20,7 +20,7 @@ function tellAndExit(message: string): void {
 
 /** Waits for a predecessor whose parent was killed and that is about to end: two processes must not write one journal. */
 async function takeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'process.json');
   const deadline = performance.now() + PREDECESSOR_WAIT_MS;
   for (let alive = true; alive; alive = alive && performance.now() < deadline) {
@@ -29,7 +29,7 @@ async function takeFolder(folder: string): Promise<void> {
   }
   if ((await isAlive(await readIdentity(path))) === true)
     throw new Error(`Another process keeps a ledger in ${folder}.`);
-  await writeFile(path, JSON.stringify(await ownIdentity()));
+  await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600 });
 }
 
 /** Nobody's identity when there is none to read. */
@@ -61,7 +61,7 @@ async function run(folder: string, preferredPort: number): Promise<void> {
   // Links that were handed out before name it.
   const before = preferredPort || Number(await readFile(remembered, 'utf8').catch(() => 0));
   const port = await server.listen(Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0);
-  await writeFile(remembered, String(port));
+  await writeFile(remembered, String(port), { mode: 0o600 });
   process.send?.({ kind: 'listening', port });
 }
 

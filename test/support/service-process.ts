@@ -12,7 +12,7 @@ const START_TIMEOUT_MS = 90_000;
 
 /** What runs, and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]];
-const NODE_START: Command = [process.execPath, START];
+export const NODE_START: Command = [process.execPath, START];
 export const NPM_START: Command = ['npm', 'start', '--prefix', dirname(START)];
 
 export interface Ended {

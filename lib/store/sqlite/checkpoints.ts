@@ -74,7 +74,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
         const described = await describe(stagedFolder, seq);
         const seal = this.#seals.hex(saidOfCheckpoint(shard, described, described.files));
         const manifest: Manifest = { ...described, seal };
-        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest));
+        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
         await sync(join(stagedFolder, MANIFEST));
         await sync(stagedFolder);
         await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -25,6 +25,7 @@ const RECORD_BYTES = 8 + 4 + 4 + 2;
 export const NO_KEY = 0xffffffff;
 export const GRAPH_FILE = 'graph.usearch';
 const RECORDS_FILE = 'records.bin';
+const OWNER_ALONE = 0o600;
 
 /** What stands before the records. */
 export interface CheckpointHeader {
@@ -57,7 +58,7 @@ export function writeCheckpoint(
     head,
     graph: graph === null || graph.nodes === 0 ? null : { nodes: graph.nodes, fit: graph.space.fit },
   };
-  const file = openSync(join(folder, RECORDS_FILE), 'wx');
+  const file = openSync(join(folder, RECORDS_FILE), 'wx', OWNER_ALONE);
   try {
     const text = Buffer.from(JSON.stringify(header, replaceBytes));
     writeWhole(file, Buffer.from(Uint32Array.of(VERSION, text.length).buffer));
@@ -74,7 +75,10 @@ export function writeCheckpoint(
   } finally {
     closeSync(file);
   }
-  if (graph !== null && header.graph !== null) graph.save(join(folder, GRAPH_FILE));
+  if (graph === null || header.graph === null) return;
+  // Made here, as native code would let everybody read it.
+  closeSync(openSync(join(folder, GRAPH_FILE), 'wx', OWNER_ALONE));
+  graph.save(join(folder, GRAPH_FILE));
 }
 
 /** Reads a checkpoint's header, then calls `onHeader` with it and `onRecord` with each of its records. */

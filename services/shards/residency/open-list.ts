@@ -46,7 +46,7 @@ export class OpenList {
     this.#timer = null;
     const text = JSON.stringify(this.#current().slice(0, LISTED_MAX));
     this.#writing = this.#writing
-      .then(() => writeFile(`${this.#path}.new`, text))
+      .then(() => writeFile(`${this.#path}.new`, text, { mode: 0o600 }))
       .then(() => rename(`${this.#path}.new`, this.#path))
       .catch(() => undefined);
     await this.#writing;
