@@ -25,8 +25,8 @@ export const LOG_SCHEMA = `
 `;
 
 /** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
-const SHARD = `number, shard, CAST(seq AS REAL) AS seq, CAST(version AS REAL) AS version, type, hash,
-  CAST(count AS REAL) AS count, link, seal`;
+const SHARD = `CAST(number AS REAL) AS number, CAST(shard AS REAL) AS shard, CAST(seq AS REAL) AS seq,
+  CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, link, seal`;
 const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
@@ -161,7 +161,7 @@ export class LogTables {
 
   /** Removes up to `limit` entries of a collection, and shards when they have none left; whether nothing is left. */
   dropSlice(collectionId: string, limit: number): boolean {
-    const sql = 'SELECT number FROM shards WHERE collection = ?';
+    const sql = 'SELECT CAST(number AS REAL) AS number FROM shards WHERE collection = ?';
     for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {
       if (this.#removeEntries(number, Number.MAX_SAFE_INTEGER, limit) === limit) return false;
       this.#database.run('DELETE FROM shards WHERE number = ?', number);
