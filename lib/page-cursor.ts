@@ -1,6 +1,6 @@
 import { invalidArgument } from './errors.ts';
 
-const CURSOR_MAX_CHARS = 512;
+export const CURSOR_MAX_CHARS = 512;
 
 /** What a page's `nextCursor` says of where the next one begins; opaque to clients. */
 export function writeCursor(position: string): string {

@@ -6,6 +6,8 @@ import { invalid } from './fields.ts';
 
 const { fround } = Math;
 const FLOAT32_MAX = 3.4028234663852886e38;
+/** The first number that is not rounded to `FLOAT32_MAX` but to infinity. */
+export const FLOAT32_END = 3.4028235677973366e38;
 
 /**
  * Checks one vector and writes it as float32 to `target` at `offset`: an array of exactly `dimensions` numbers, each finite and within

@@ -6,7 +6,7 @@ import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
 import type { JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds } from '../records/ids.ts';
-import { decodeVector } from '../records/vector.ts';
+import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type DecodeContext, type Field, finiteNumber, flag, integer, oneOf, optional } from './field.ts';
 import { RequestKind } from './request.ts';
 
@@ -21,7 +21,13 @@ export const recordId = (limits: Limits): Field<string> => ({
 });
 
 export const vector = (limits: Limits, description: string): Field<Float32Array> => ({
-  schema: { type: 'array', description, items: { type: 'number' }, minItems: 1, maxItems: limits.dimensionsMax },
+  schema: {
+    type: 'array',
+    description,
+    items: { type: 'number', exclusiveMinimum: -FLOAT32_END, exclusiveMaximum: FLOAT32_END },
+    minItems: 1,
+    maxItems: limits.dimensionsMax,
+  },
   decode(value, path, context) {
     const { dimensions, metric } = shapeOf(context);
     return decodeVector(value, path, dimensions, metric);

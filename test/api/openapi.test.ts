@@ -185,6 +185,38 @@ describe('what the service refuses', () => {
     }
     await send('DELETE', `/api/v1${one}`, service.key);
   });
+
+  test.each<[200 | 400, number]>([
+    [200, 3.4028235e38],
+    // The last number that is rounded to the largest float32, and the first that is not.
+    [200, 3.4028235677973362e38],
+    [400, 3.4028235677973366e38],
+    [200, -3.4028235677973362e38],
+    [400, -3.4028235677973366e38],
+  ])('and what it takes, of numbers: %i for %d', async (status, number) => {
+    await send('POST', '/api/v1/collections', service.key, { name: 'filtered', dimensions: 1 });
+    const one = '/collections/filtered';
+    expect((await send('POST', `/api/v1${one}/query`, service.key, { vector: [number] })).status).toBe(status);
+    expect(wrongIn('/collections/{name}/query', { vector: [number] })).toBe(status === 400);
+    const records = [{ id: 'a', values: [number] }];
+    expect((await send('POST', `/api/v1${one}/upsert`, service.key, { records })).status).toBe(status);
+    expect(wrongIn('/collections/{name}/upsert', { records })).toBe(status === 400);
+    await send('DELETE', `/api/v1${one}`, service.key);
+  });
+
+  test.each([
+    ['/api/v1/collections', 0],
+    ['/api/v1/collections', 513],
+    ['/api/v1/collections/{name}/anchors', 0],
+    ['/api/v1/collections/{name}/anchors', 513],
+  ])('of cursors: for %s one of %d characters', async (path, length) => {
+    const cursor = 'x'.repeat(length);
+    await send('POST', '/api/v1/collections', service.key, { name: 'paged', dimensions: 1 });
+    const { status } = await send('GET', `${path.replace('{name}', 'paged')}?cursor=${cursor}`, service.key);
+    const { schema } = document.json.paths[path].get.parameters!.find(({ name }) => name === 'cursor')!;
+    expect([status, document.compile(schema as Json)(cursor)]).toEqual([400, false]);
+    await send('DELETE', '/api/v1/collections/paged', service.key);
+  });
 });
 
 describe('what it says is so', () => {

@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../../lib/json-schema.ts';
+import { CURSOR_MAX_CHARS } from '../../../lib/page-cursor.ts';
 import type { Fields } from '../../../lib/requests/request.ts';
 
 export { ref } from '../../../lib/json-schema.ts';
@@ -24,7 +25,12 @@ export const MERKLE_ROOT = text('Root over all records: 64 hex digits.', { patte
 /** Query parameters of a list that is answered in pages; `limit` has these bounds. */
 export const pageParameters = (limit: Schema): readonly Schema[] => [
   { name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, ...limit } },
-  { name: 'cursor', in: 'query', description: '`nextCursor` of the page before.', schema: { type: 'string' } },
+  {
+    name: 'cursor',
+    in: 'query',
+    description: '`nextCursor` of the page before.',
+    schema: { type: 'string', minLength: 1, maxLength: CURSOR_MAX_CHARS },
+  },
 ];
 
 /** The schemas of fields by their names. */
