@@ -32,7 +32,10 @@ export const ERROR_TABLE = {
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'The body is not `application/json` in UTF-8.' },
-  PLAN_LIMIT_REACHED: { status: 429, when: "The request would pass a limit of the account's plan." },
+  PLAN_LIMIT_REACHED: {
+    status: 429,
+    when: "The request would pass a limit of the account's plan; `resets_at` of `GET /usage` says when a monthly one starts again, no `Retry-After`.",
+  },
   RATE_LIMITED: { status: 429, when: 'Too many requests in the current window.' },
   INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },
   UNAVAILABLE: {

@@ -35,7 +35,7 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
 \`\`\`
 
 \`details\` is there where fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with INTERNAL, and
-\`retryAfterSeconds\` (also as \`Retry-After\`) where trying again helps.
+\`retryAfterSeconds\` (also as \`Retry-After\`) where trying again soon helps.
 
 After a 503 or a time-out an upsert and a delete of records can be sent again as they are: the second upsert leaves the same
 records, and its writes count again where the plan counts them; the second delete deletes what is left, and its

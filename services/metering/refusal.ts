@@ -21,7 +21,10 @@ export interface Refused {
   requested: number;
 }
 
-/** Makes the PLAN_LIMIT_REACHED of a refused request; monthly limits say when they start again, in the sentence and in `retryAfterSeconds`. */
+/**
+ * Makes the PLAN_LIMIT_REACHED of a refused request. Monthly limits say in the sentence when they start again, and not in `retryAfterSeconds`:
+ * clients that obey it would sleep for weeks.
+ */
 export function planLimitReached(
   { limit, used, requested }: Refused,
   { plan, limits }: Allowance,
@@ -29,8 +32,7 @@ export function planLimitReached(
   pricingUrl: string,
 ): ProvecError {
   const { monthly, noun } = WORDS[limit];
-  const nowMs = clock.wallMs();
-  const resetsAt = monthEnd(monthOf(nowMs));
+  const resetsAt = monthEnd(monthOf(clock.wallMs()));
   const maximum = limits[limit] ?? used;
   const count = new Intl.NumberFormat('en-US');
   const message =
@@ -38,9 +40,7 @@ export function planLimitReached(
     `${count.format(requested)} more. ` +
     (monthly ? `The count starts again at ${resetsAt}. ` : 'Delete some to make room. ') +
     `Larger plans: ${pricingUrl}`;
-  if (!monthly) return new ProvecError('PLAN_LIMIT_REACHED', message);
-  const retryAfterSeconds = Math.max(1, Math.ceil((Date.parse(resetsAt) - nowMs) / 1_000));
-  return new ProvecError('PLAN_LIMIT_REACHED', message, { retryAfterSeconds });
+  return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
 /** The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting. */

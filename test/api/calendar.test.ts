@@ -140,17 +140,15 @@ describe('limits', () => {
   const query = () => tenant.api('POST', '/collections/limited/query', { vector: [1, 2] });
   const usage = async () => (await usageOf(tenant.api)).usage;
 
-  /** The whole 429, whose sentence says the limit, what is used, what was asked for, and where larger plans are. */
-  function expectLimit(answer: Answer<unknown>, sentence: string, isMonthly: boolean): void {
-    const retry = isMonthly ? { retryAfterSeconds: SECONDS_LEFT } : {};
+  /** The whole 429, whose sentence says the limit, what is used, what was asked for, and where larger plans are; no client should sleep until the month ends. */
+  function expectLimit(answer: Answer<unknown>, sentence: string): void {
     expect(answer).toEqual(
       refusal(429, 'PLAN_LIMIT_REACHED', {
         error: `The plan "free" allows ${sentence} Larger plans: ${PRICING}`,
         pricingUrl: PRICING,
-        ...retry,
       }),
     );
-    expect(answer.headers.get('retry-after')).toBe(isMonthly ? String(SECONDS_LEFT) : null);
+    expect(answer.headers.get('retry-after')).toBeNull();
   }
 
   test('collections', async () => {
@@ -160,7 +158,7 @@ describe('limits', () => {
     await tenant.api('POST', '/collections', { name: 'second', dimensions: 2 });
     const third = () => tenant.api('POST', '/collections', { name: 'third', dimensions: 2 });
     const sentence = '2 collections; 2 are used and this request needs 1 more. Delete some to make room.';
-    expectLimit(await third(), sentence, false);
+    expectLimit(await third(), sentence);
     expect(await tenant.api('POST', '/collections', { name: 'second', dimensions: 2 })).toMatchObject({ status: 409 });
     await tenant.api('DELETE', '/collections/second');
     expect(await third()).toMatchObject({ status: 201 });
@@ -171,7 +169,7 @@ describe('limits', () => {
     const second = (await create('second')).body.key;
     await create('third');
     const sentence = '3 API keys; 3 are used and this request needs 1 more. Delete some to make room.';
-    expectLimit(await create('fourth'), sentence, false);
+    expectLimit(await create('fourth'), sentence);
     await tenant.api('DELETE', `/keys/${second.id}`);
     expect(await create('fourth')).toMatchObject({ status: 201 });
   });
@@ -179,7 +177,7 @@ describe('limits', () => {
   test('stored vectors: refused whole; records that are replaced need no room; deletes make room', async () => {
     expect(await upsert(0, 10)).toMatchObject({ status: 200, body: { vectorCount: 10 } });
     const sentence = '12 stored vectors; 10 are used and this request needs 3 more. Delete some to make room.';
-    expectLimit(await upsert(10, 3), sentence, false);
+    expectLimit(await upsert(10, 3), sentence);
     expect(await usage()).toMatchObject({ vector_count: 10, write_count: 10 });
     expect(await upsert(9, 3)).toMatchObject({ status: 200, body: { vectorCount: 12 } });
     expect(await upsert(0, 1)).toMatchObject({ status: 200, body: { vectorCount: 12 } });
@@ -190,11 +188,11 @@ describe('limits', () => {
   test('writes of the month: refused whole, and deletes, fetch, query and verify go on', async () => {
     expect(await usage()).toMatchObject({ write_count: 15 });
     const refused = `20 writes per month; 15 are used and this request needs 6 more. The count starts again at ${RESETS}.`;
-    expectLimit(await upsert(1, 6), refused, true);
+    expectLimit(await upsert(1, 6), refused);
     expect(await usage()).toMatchObject({ write_count: 15 });
     expect(await upsert(1, 5)).toMatchObject({ status: 200, body: { upsertedCount: 5 } });
     const full = `20 writes per month; 20 are used and this request needs 1 more. The count starts again at ${RESETS}.`;
-    expectLimit(await upsert(1, 1), full, true);
+    expectLimit(await upsert(1, 1), full);
     expect(await tenant.api('POST', '/collections/limited/delete', { ids: ['r5'] })).toMatchObject({ status: 200 });
     expect(await tenant.api('POST', '/collections/limited/fetch', { ids: ['r1'] })).toMatchObject({ status: 200 });
     expect(await tenant.api('GET', '/collections/limited/verify')).toMatchObject({ status: 200 });
@@ -206,7 +204,7 @@ describe('limits', () => {
     expect(await query()).toMatchObject({ status: 200 });
     expect(await query()).toMatchObject({ status: 200 });
     const sentence = `3 queries per month; 3 are used and this request needs 1 more. The count starts again at ${RESETS}.`;
-    expectLimit(await query(), sentence, true);
+    expectLimit(await query(), sentence);
     expect(await usage()).toMatchObject({ query_count: 3 });
   });
 

@@ -116,7 +116,7 @@ test('LAST_KEY 409', async () => {
   expect(body).toEqual({ error: expect.any(String), code: 'LAST_KEY', status: 409, requestId: expect.any(String) });
 });
 
-test('PLAN_LIMIT_REACHED 429 names the pricing page; a stock that is full does not say when to try again', async () => {
+test('PLAN_LIMIT_REACHED 429 names the pricing page, and no time after which to try again', async () => {
   const { body, headers } = await tenant.api('POST', '/collections', { name: 'more', dimensions: 2 });
   expect(body).toEqual({
     error: expect.stringContaining(METERED_PRICING_URL),

@@ -236,11 +236,12 @@ test('429 RATE_LIMITED per key, with Retry-After', async () => {
 describe('errors that actions throw', () => {
   const secretText = 'node-7 at /srv/provec/shard.ts holds "private words"';
   const cases: [string, unknown, number, string, number | undefined][] = [
+    ['PLAN_LIMIT_REACHED', new ProvecError('PLAN_LIMIT_REACHED', 'Full.'), 429, 'PLAN_LIMIT_REACHED', undefined],
     [
-      'PLAN_LIMIT_REACHED',
-      new ProvecError('PLAN_LIMIT_REACHED', 'Full.', { retryAfterSeconds: 77.2 }),
-      429,
-      'PLAN_LIMIT_REACHED',
+      'UNAVAILABLE for a while',
+      new ProvecError('UNAVAILABLE', 'Full.', { retryAfterSeconds: 77.2 }),
+      503,
+      'UNAVAILABLE',
       78,
     ],
     ['UNAVAILABLE', new ProvecError('UNAVAILABLE', 'Moving.'), 503, 'UNAVAILABLE', 1],

@@ -70,7 +70,7 @@ describe('with a limit', () => {
       'The plan "free" allows 100 queries per month; 100 are used and this request needs 1 more. ' +
         'The count starts again at 2026-12-01T00:00:00.000Z. Larger plans: https://example.com/pricing',
     );
-    expect(refused[0].retryAfterSeconds).toBe((Date.parse('2026-12-01T00:00:00Z') - clock.wallMs()) / 1_000);
+    expect(refused[0].retryAfterSeconds).toBeUndefined();
   });
 
   test('a query that failed is given back and can be used again, also at the limit', async () => {

