@@ -21,7 +21,8 @@ export interface CollectionDetail extends CollectionView {
   merkleRoot: string;
   version: number;
   anchor: {
-    status: AnchorStatus;
+    /** 'halted': nothing is anchored until an operator decides. */
+    status: AnchorStatus | 'halted';
     version: number | null;
     merkleRoot: string | null;
     ledgerTx: string | null;

@@ -71,11 +71,15 @@ async function anchorOf(caller: Caller, collectionId: string, cut: Cut): Promise
   ]);
   const ledgerAddress = ledger?.address ?? null;
   const isWritten = cut.some((head) => head.seq > 0);
-  if (!state?.confirmed) return { ...NO_ANCHOR, status: isWritten ? 'pending' : 'none', ledgerAddress };
-  const { confirmed } = state;
+  if (!state?.confirmed) {
+    const status = state?.halted ? 'halted' : isWritten ? 'pending' : 'none';
+    return { ...NO_ANCHOR, status, ledgerAddress };
+  }
+  const { confirmed, halted } = state;
   const { signature } = confirmed;
+  const isConfirmed = cut.every((head, index) => confirmed.cut[index].seq >= head.seq);
   return {
-    status: cut.every((head, index) => confirmed.cut[index].seq >= head.seq) ? 'confirmed' : 'pending',
+    status: halted ? 'halted' : isConfirmed ? 'confirmed' : 'pending',
     version: confirmed.version,
     merkleRoot: confirmed.merkleRoot,
     ledgerTx: signature,

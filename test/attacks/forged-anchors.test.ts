@@ -6,7 +6,7 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { UpsertResult } from '../../lib/actions/collections.ts';
+import type { CollectionDetail, UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { ChangedRows } from '../support/changed-rows.ts';
 import { float32Bytes } from '../support/intruder.ts';
@@ -61,6 +61,8 @@ const verify = async (name: string) => (await service.api<VerifyResult>('GET', `
 const anchored = (name: string) => until(`${name} is anchored`, async () => (await verify(name)).state === 'match');
 const upsert = async (name: string, record: Record3) =>
   (await service.api<UpsertResult>('POST', `/collections/${name}/upsert`, { records: [record] })).body;
+const anchorOf = async (name: string) =>
+  (await service.api<{ collection: CollectionDetail }>('GET', `/collections/${name}`)).body.collection.anchor;
 const rowsOf = (name: string) => new ChangedRows(service.dataDir, ids.get(name)!);
 async function halted(): Promise<number> {
   const text = await (await fetch(`${service.url}/metrics`)).text();
@@ -118,6 +120,7 @@ test('no row that was made up has a forgery anchored', async () => {
     for (const name of NAMES) {
       expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false });
       expect((await upsert(name, { ...OTHER, id: `of start ${start}` })).anchor.status).toBe('pending');
+      await until('the collection says that it is halted', async () => (await anchorOf(name)).status === 'halted');
       expect(await onChain(name)).toBe(HONEST);
     }
     await service.kill('SIGKILL');

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { getBase58Encoder } from '@solana/web3.js';
+import type { CollectionDetail } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { encodeLine, type JournalLine } from '../../services/devledger/journal.ts';
 import type { AccountState } from '../../services/devledger/ledger-state.ts';
@@ -50,6 +51,9 @@ const NAMES = Object.keys(TAMPERINGS);
 let service: TestService;
 let ledger: EmbeddedLedger;
 const verify = async (name: string) => (await service.api<VerifyResult>('GET', `/collections/${name}/verify`)).body;
+const roots = new Map<string, string>();
+const anchorOf = async (name: string) =>
+  (await service.api<{ collection: CollectionDetail }>('GET', `/collections/${name}`)).body.collection.anchor;
 const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 2], metadata: {} }] });
 
@@ -82,6 +86,7 @@ beforeAll(async () => {
     for (const id of ['a', 'b']) await upsert(name, id);
     const { state, onChainRoot, anchoredVersion, ledgerAddress } = await verify(name);
     expect(state).toBe('match');
+    roots.set(name, onChainRoot!);
     anchored.set(ledgerAddress!, { name, merkleRoot: onChainRoot!, version: anchoredVersion!, authority });
   }
   await service.provec.stop();
@@ -107,6 +112,15 @@ describe.each(NAMES)('%s', (name) => {
       });
     }
   });
+
+  test('says that it is halted, beside the root that was confirmed last', async () => {
+    await until('it says so', async () => (await anchorOf(name)).status === 'halted');
+    expect(await anchorOf(name)).toMatchObject({
+      version: 2,
+      merkleRoot: roots.get(name),
+      ledgerTx: expect.any(String),
+    });
+  });
 });
 
 test('the others go on', async () => {
@@ -114,10 +128,14 @@ test('the others go on', async () => {
   expect(await upsert('untouched', 'c')).toMatchObject({ status: 200 });
   await until('the write is anchored', async () => (await verify('untouched')).state === 'match');
   expect(await verify('untouched')).toMatchObject({ state: 'match', vectorCount: 3 });
+  expect(await anchorOf('untouched')).toMatchObject({ status: 'confirmed', version: 3 });
 });
 
 test('after another restart each is still what it was', async () => {
   await service.restart();
-  for (const name of NAMES) expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false });
+  for (const name of NAMES) {
+    expect(await verify(name)).toMatchObject({ state: 'mismatch', verified: false });
+    expect(await anchorOf(name)).toMatchObject({ status: 'halted' });
+  }
   expect(await verify('untouched')).toMatchObject({ state: 'match' });
 });

@@ -33,7 +33,10 @@ function collectionProperties(limits: Limits): Schemas {
 export function collectionSchemas(limits: Limits): Schemas {
   const properties = collectionProperties(limits);
   const anchor: Schema = object({
-    status: ref('AnchorStatus'),
+    status: text(
+      '`none` on plans without anchoring, and before the first write. `halted`: what is stored or on the ledger contradicts what was recorded (see verify); nothing is anchored until the operator decides.',
+      { enum: ['confirmed', 'pending', 'none', 'halted'] },
+    ),
     version: nullable(integer('Version of the newest confirmed root.')),
     merkleRoot: nullable(MERKLE_ROOT),
     ledgerTx: nullable(text('Transaction that anchored it.')),
