@@ -4,7 +4,7 @@ import { contains } from '../../lib/shard/cut.ts';
 import { type Cut, EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import type { Anchoring } from '../../services/anchoring/anchoring.ts';
 import { until } from '../support/until.ts';
-import { AnchoringFixture, headOf } from './anchoring-fixture.ts';
+import { AnchoringFixture, headOf, rpc } from './anchoring-fixture.ts';
 
 const WAIT_MS = 60_000;
 
@@ -17,6 +17,21 @@ describe('the life of an anchor', () => {
     anchoring = await fixture.start();
   });
   afterAll(() => fixture.end());
+
+  test('an address that somebody paid to before there was an account becomes one all the same', async () => {
+    const row = await fixture.collection();
+    const paid = await rpc<string>(fixture.where.url, 'requestAirdrop', [
+      await fixture.client.address(row.id),
+      1_000_000,
+    ]);
+    await until('it is paid', async () => {
+      const { value } = await rpc<{ value: unknown[] }>(fixture.where.url, 'getSignatureStatuses', [[paid]]);
+      return value[0] !== null;
+    });
+    expect(await fixture.client.read(row.id)).toEqual({ status: 'absent' });
+    expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 1 });
+    expect(await fixture.client.read(row.id)).toMatchObject({ status: 'found', fields: { version: 1 } });
+  });
 
   test('an account is created, carries each root in turn, and gives its rent back when closed', async () => {
     const row = await fixture.collection();

@@ -3,6 +3,7 @@
  * Every function throws EndpointError for such an answer, and what web3.js throws.
  */
 import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
+import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
 import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
@@ -47,6 +48,8 @@ export async function accountAt(
   demand(isObject(value) && typeof value.owner === 'string', 'whose the account is');
   demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'what the account holds');
   const bytes = Buffer.from(value.data[0], 'base64');
+  // Anybody can pay to an address; nobody but the authority can give it a program.
+  if (value.owner === SYSTEM_PROGRAM_ADDRESS && bytes.length === 0) return { slot, account: { status: 'absent' } };
   return { slot, account: readAccount(bytes, value.owner, authority, address) };
 }
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { type Address, createAddressWithSeed, type IInstruction, type KeyPairSigner, some } from '@solana/web3.js';
 import { getSetComputeUnitLimitInstruction, getSetComputeUnitPriceInstruction } from '@solana-program/compute-budget';
-import { getCreateAccountWithSeedInstruction } from '@solana-program/system';
+import { getAllocateWithSeedInstruction, getTransferSolInstruction } from '@solana-program/system';
 import {
   extension,
   getCloseAccountInstruction,
@@ -84,7 +84,7 @@ function budget(units: number, microLamports: bigint): IInstruction[] {
   return microLamports === 0n ? [limit] : [limit, getSetComputeUnitPriceInstruction({ microLamports })];
 }
 
-/** The account with its final rent and its metadata, still without a root. */
+/** The account with its final rent and its metadata, still without a root. Not by CreateAccountWithSeed, which refuses an address that somebody has paid anything to. */
 export function createInstructions(
   authority: KeyPairSigner,
   mint: Address,
@@ -95,13 +95,12 @@ export function createInstructions(
   const { address } = authority;
   return [
     ...budget(CREATE_UNITS, microLamports),
-    getCreateAccountWithSeedInstruction({
-      payer: authority,
+    getTransferSolInstruction({ source: authority, destination: mint, amount: rentLamports }),
+    getAllocateWithSeedInstruction({
       newAccount: mint,
       baseAccount: authority,
       base: address,
       seed: collectionSeed(collectionId),
-      amount: rentLamports,
       space: getMintSize(pointerAndCloser(address, mint)),
       programAddress: TOKEN_2022_PROGRAM_ADDRESS,
     }),
