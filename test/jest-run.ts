@@ -100,15 +100,24 @@ export function runJest(
         hung = child.kill('SIGKILL');
       }, HANG_MS);
   });
+  let interrupted: NodeJS.Signals | null = null;
+  const interrupt = (signal: NodeJS.Signals): void => {
+    interrupted = signal;
+    child.kill('SIGKILL');
+  };
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   return new Promise((resolve) => {
     child.once('close', (code) => {
       clearTimeout(patience);
+      process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
       let result: JestResult | null = null;
       try {
         result = JSON.parse(readFileSync(file, 'utf8')) as JestResult;
       } catch {}
-      rmSync(folder, { recursive: true, force: true });
-      resolve({ result, outlived: [...outlived], hung, code });
+      // What was interrupted still ends, and may write there.
+      rmSync(folder, { recursive: true, force: true, maxRetries: interrupted === null ? 0 : 10 });
+      if (interrupted !== null) process.kill(process.pid, interrupted);
+      else resolve({ result, outlived: [...outlived], hung, code });
     });
   });
 }

@@ -6,6 +6,10 @@
  */
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';
+import { watchParent } from '../../lib/process/parent-watch.ts';
+
+// In each of jest's processes: one whose test hangs would outlive a run that was interrupted.
+watchParent(() => process.exit(1), `${process.ppid}`);
 
 export default class BareContext extends TestEnvironment {
   constructor(...settings: ConstructorParameters<typeof TestEnvironment>) {

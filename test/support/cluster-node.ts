@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
 import type { ServiceName } from '../../lib/process/service-names.ts';
 import { type Command, type Ended, StartedProcess } from './service-process.ts';
 import { until } from './until.ts';
@@ -59,8 +60,8 @@ export class ClusterNode {
     const { id, services, environment, under = [], isLaunched = false } = this.#settings;
     const program = isLaunched ? LAUNCH : START;
     const command = [...under, process.execPath, '--disable-warning=ExperimentalWarning', program];
-    // A service under npm ends with its parent, and so does this one when the tests are killed.
-    const settings = { ...environment, PROVEC_NODE_ID: id, npm_lifecycle_event: 'start' };
+    // It ends when the tests are killed.
+    const settings = { ...environment, PROVEC_NODE_ID: id, [SUPERVISOR_PID]: `${process.pid}` };
     const run = new StartedProcess(settings, [...services], command as unknown as Command);
     this.#run = run;
     let ended: Ended | null = null;

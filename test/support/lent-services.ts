@@ -7,6 +7,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { getBase58Decoder } from '@solana/web3.js';
+import { watchParent } from '../../lib/process/parent-watch.ts';
 import { ENVIRONMENTS, LENDER_VARIABLE, type LentService, type Loan } from './lending.ts';
 import { type ServiceProcess, startProcess } from './service-process.ts';
 
@@ -31,6 +32,7 @@ async function loanOf({ url, dataDir, stdout }: ServiceProcess): Promise<Loan> {
 }
 
 export async function startLending(): Promise<void> {
+  watchParent(() => process.exit(1), `${process.ppid}`);
   lender = createServer((request, response) => {
     // A connection that is kept may be closed just as it is used again.
     response.setHeader('connection', 'close');

@@ -21,6 +21,35 @@ export async function isHalted(group: number): Promise<boolean> {
   return threads.length > 0 && threads.every(({ stat }) => /^[TZ]/.test(stat));
 }
 
+export interface Descendant {
+  pid: number;
+  command: string;
+}
+
+/** Every process that runs; a zombie does not. */
+async function allRunning(): Promise<(Descendant & { parent: number })[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,stat=,command=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, parent, stat, command] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? [];
+    return stat === undefined || stat.startsWith('Z')
+      ? []
+      : [{ pid: Number(pid), parent: Number(parent), command: command! }];
+  });
+}
+
+/** What a process has started, what that has started, and so on. */
+export async function descendantsOf(pid: number): Promise<Descendant[]> {
+  const all = await allRunning();
+  const of = (parent: number): Descendant[] =>
+    all.filter((each) => each.parent === parent).flatMap((each) => [each, ...of(each.pid)]);
+  return of(pid);
+}
+
+export async function stillRunning(processes: readonly Descendant[]): Promise<Descendant[]> {
+  const all = await allRunning();
+  return processes.filter(({ pid, command }) => all.some((each) => each.pid === pid && each.command === command));
+}
+
 /** Sends a signal to a process, or to a group as a negative number; one that is gone already stays so. */
 export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {

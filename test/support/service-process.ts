@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SUPERVISOR_PID } from '../../lib/process/parent-watch.ts';
 import { type Api, apiClient } from './api-client.ts';
 import { TEST_KEY } from './tenant.ts';
 
@@ -58,7 +59,7 @@ export class StartedProcess {
   stdout = '';
   stderr = '';
 
-  /** `stdin`: whether something will be written to it. */
+  /** `stdin`: whether something will be written to it. A run of start.ts ends when this process does, however that ends. */
   constructor(
     environment: Record<string, string>,
     args: string[] = [],
@@ -73,6 +74,7 @@ export class StartedProcess {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
         NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+        ...(first.includes(START) && { [SUPERVISOR_PID]: `${process.pid}` }),
         ...environment,
       },
     });
