@@ -12,11 +12,13 @@ RUN apt-get update \
 WORKDIR /app
 
 # cbor-x has its native part in an optional package, so those cannot be left out; the Node of this image is the base's. Native parts
-# come built, without install scripts; whether they load is seen here and not at the first start.
+# come built, without install scripts; whether they load is seen here and not at the first start. The compiler of TypeScript is what
+# @solana's packages name as their peer, a quarter of all, and types are for it alone: nothing runs either.
 FROM base AS modules
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts \
-    && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin \
+    && rm -rf node_modules/node-linux-* node_modules/node-bin-* node_modules/.bin node_modules/typescript node_modules/@typescript \
+        node_modules/@types node_modules/undici-types \
     && node --input-type=module --eval "await Promise.all(['usearch', 'cbor-x'].map((name) => import(name)))"
 
 FROM base AS development-modules

@@ -1,3 +1,4 @@
+import { matchesGlob } from 'node:path';
 import { readText } from './manifest.ts';
 
 export interface Instruction {
@@ -22,6 +23,17 @@ export function instructions(): Instruction[] {
       if (name === 'FROM') stage = rest.split(' ').at(-1)!;
       return { stage, name, rest };
     });
+}
+
+/** Paths in the lock file of what an image's stage keeps of its packages without those for development alone. */
+export function packagesOf(stage: string): string[] {
+  const runs = instructions().filter((each) => each.stage === stage && each.name === 'RUN');
+  const removed = runs.flatMap(({ rest }) => /rm -rf ([^&]+)/.exec(rest)?.[1]?.trim().split(' ') ?? []);
+  const { packages } = JSON.parse(readText('package-lock.json')) as { packages: Record<string, { dev?: boolean }> };
+  return Object.entries(packages)
+    .filter(([path, { dev }]) => path !== '' && dev !== true)
+    .map(([path]) => path)
+    .filter((path) => !removed.some((pattern) => matchesGlob(path, pattern) || matchesGlob(path, `${pattern}/**`)));
 }
 
 /** Files and folders of the project that an image's stage is made of. */

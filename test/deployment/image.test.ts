@@ -1,12 +1,12 @@
-import { cpSync } from 'node:fs';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cpSync, existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { freePorts } from '../support/free-ports.ts';
 import { StartedProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
-import { copiedInto, instructions } from './dockerfile.ts';
+import { copiedInto, instructions, packagesOf } from './dockerfile.ts';
 import { type Container, nodesOf, parseManifests, ROOT, readText } from './manifest.ts';
 
 /** What the image has of the project, laid out in a folder. */
@@ -15,7 +15,11 @@ let image: string;
 beforeAll(async () => {
   image = await mkdtemp(join(tmpdir(), 'provec-image-'));
   for (const path of copiedInto('server')) cpSync(join(ROOT, path), join(image, path), { recursive: true });
-  await symlink(join(ROOT, 'node_modules'), join(image, 'node_modules'));
+  for (const path of packagesOf('modules')) {
+    // Not for this machine, or a part of another package that is copied with it.
+    if (!existsSync(join(ROOT, path))) continue;
+    cpSync(join(ROOT, path), join(image, path), { recursive: true });
+  }
 });
 afterAll(() => rm(image, { recursive: true, force: true }));
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readConfig, VARIABLES } from '../../lib/config.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
-import { copiedInto, instructions } from './dockerfile.ts';
+import { copiedInto, instructions, packagesOf } from './dockerfile.ts';
 import { type Manifest, nodesOf, parseManifests, ROOT, readText, readYaml, workloadsOf } from './manifest.ts';
 import { environmentOf, SECRET_VARIABLES } from './node-environment.ts';
 import { breachesOf } from './pod-rules.ts';
@@ -171,6 +171,12 @@ describe('images', () => {
     const made = new Set([...copiedInto('server'), ...copiedInto('modules')]);
     expect(allowed.sort()).toEqual([...made].map((path) => `!${path}`).sort());
     expect(copiedInto('development-modules')).toEqual(copiedInto('modules'));
+  });
+
+  test('has no compiler and no types, which packages ask for and none runs', () => {
+    const kept = packagesOf('modules');
+    expect(kept).toContain('node_modules/@solana/web3.js');
+    expect(kept.filter((path) => /\/(@?typescript|@types|undici-types)(\/|$)/.test(path))).toEqual([]);
   });
 
   test('holds every module that its services import', () => {
