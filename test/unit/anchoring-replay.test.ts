@@ -38,8 +38,10 @@ afterEach(() => fixture.end());
 async function expectRefused(kept: AnchorRow): Promise<void> {
   const shown = await onChain();
   expect(await fixture.store.anchors.put({ ...kept, revision: (await stored()).revision + 1 })).toBe(true);
+  // Before anybody looks: of what the ledger shows by now nothing more would be decided than that it is so.
+  const forged = await fixture.commit(row, 0, 'forged');
   const anchoring = await fixture.start();
-  await anchoring.submit(row.id, await fixture.commit(row, 0, 'forged'), 0);
+  await anchoring.submit(row.id, forged, 0);
   await until('it is halted', async () => (await stored()).halted !== null);
   expect(await onChain()).toEqual(shown);
 }
