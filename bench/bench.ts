@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it costs. `--records N` takes the
- * first N, `--anchoring` leaves the ledger on (its wait is then part of every write). `npm run bench -- verify`: see verify.ts.
+ * first N, `--anchoring` leaves the ledger on (its wait is then part of every write). `npm run bench -- verify` and
+ * `npm run bench -- neighbour`: see verify.ts and neighbour.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -159,5 +160,8 @@ async function main(): Promise<void> {
   }
 }
 
-if (positionals[0] === 'verify') await (await import('./verify.ts')).benchVerify(Number(options.records), SECONDS);
+if (positionals[0] === 'neighbour') {
+  await (await import('./neighbour.ts')).benchNeighbour(SECONDS, options.anchoring ?? false);
+} else if (positionals[0] === 'verify')
+  await (await import('./verify.ts')).benchVerify(Number(options.records), SECONDS);
 else await main();

@@ -72,7 +72,7 @@ export const INTERNAL_LIMITS = Object.freeze({
   shardQueueDeletesReserveBytes: 32 * 1024 * 1024,
   logEntryMaxBytes: 80 * 1024 * 1024,
   groupCommitMaxRequests: 256,
-  groupCommitMaxBytes: 16 * 1024 * 1024,
+  groupCommitMaxBytes: 4 * 1024 * 1024,
   keyCacheMaxAgeMs: 500,
   keyCacheMaxEntries: 10_000,
   keyReadMaxMs: 5_000,

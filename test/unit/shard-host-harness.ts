@@ -81,7 +81,9 @@ export class HostHarness {
 
   /** Stages and commits; returns the id of the commit. */
   write(key: ShardKey, ...writes: ShardWrite[]): number {
-    this.result(this.send('stage', { key, writes }));
+    const stage = this.send('stage', { key, writes });
+    this.turnsUntil(stage);
+    this.result(stage);
     return this.send('commit', { key });
   }
 

@@ -92,16 +92,19 @@ test('records that are read stay readable while nearly all others go and memory 
 function startHost() {
   let nowMs = 0;
   let reply: WorkerReply | null = null;
+  const later: (() => void)[] = [];
   const host = new ShardHost(
     (message) => {
       if (message.id !== null) reply = message;
     },
-    () => undefined,
+    (run) => later.push(run),
     // A clock that stands still would have the system's timers come again for ever.
     { nowMs: () => nowMs, timers: { after: () => () => undefined } },
   );
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
     host.receive({ id: 1, op, params });
+    // Staging takes turns.
+    if (op === 'stage') for (const run of later.splice(0)) run();
     if (reply === null || !('result' in reply)) throw new Error(`No answer to ${op}.`);
     return reply.result as WorkerOps[O]['result'];
   };

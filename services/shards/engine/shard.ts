@@ -38,7 +38,10 @@ export class Shard {
   readonly #search: Search;
   readonly #monotonicMs: () => number;
   #head: ShardHead = EMPTY_HEAD;
-  #staged: { staging: Staging; head: ShardHead } | null = null;
+  /** The group that is being staged, or is. */
+  #staging: Staging | null = null;
+  /** The state after the group; null until all of it is staged. */
+  #stagedHead: ShardHead | null = null;
 
   constructor(spec: ShardSpec, options: EngineOptions = {}) {
     this.spec = spec;
@@ -67,36 +70,49 @@ export class Shard {
     return this.#search.index.waiting;
   }
 
-  /** Works out what a group of writes does, without showing any of it. */
+  /** Does what `stageSteps` does at once. */
   stage(writes: ShardWrite[]): Staged {
+    return runThrough(this.stageSteps(writes));
+  }
+
+  /** Works out what a group of writes does, without showing any of it, a record a step. From the first on the group counts as staged. */
+  *stageSteps(writes: Iterable<ShardWrite>): Steps<Staged> {
     this.#assertNothingStaged();
     const staging = new Staging(this.spec, this.#map, this.#slots, this.#head.seq + 1);
+    this.#staging = staging;
     try {
-      const outcomes = writes.map((write) => this.#apply(staging, write));
-      if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) return { outcomes, commit: null };
+      const outcomes: WriteOutcome[] = [];
+      for (const write of writes) outcomes.push(yield* this.#apply(staging, write));
+      if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) {
+        this.#staging = null;
+        return { outcomes, commit: null };
+      }
       const head = this.#headAt(this.#head.seq + 1, this.#head.version + 1);
+      yield 'building';
       const body = encodeEntry(staging.entry());
-      this.#staged = { staging, head };
+      this.#stagedHead = head;
       return { outcomes, commit: { head, body } };
     } catch (error) {
-      staging.undo();
+      this.abort();
       throw error;
     }
   }
 
   /** Shows the staged group. */
   commit(): void {
-    if (this.#staged === null) throw new Error('Nothing is staged.');
-    const { staging, head } = this.#staged;
-    this.#staged = null;
+    const [staging, head] = [this.#staging, this.#stagedHead];
+    if (staging === null || head === null) throw new Error('Nothing is staged.');
+    this.#staging = null;
+    this.#stagedHead = null;
     this.#show(staging);
     this.#head = head;
   }
 
   /** Forgets the staged group, if there is one. */
   abort(): void {
-    this.#staged?.staging.undo();
-    this.#staged = null;
+    this.#staging?.undo();
+    this.#staging = null;
+    this.#stagedHead = null;
   }
 
   /**
@@ -296,7 +312,7 @@ export class Shard {
   }
 
   #compactSlice(): boolean {
-    if (this.#staged !== null) return false;
+    if (this.#staging !== null) return false;
     if (this.#slots.compactionDue) {
       this.#slots.compactSlice(COMPACTION_SLICE_RECORDS, (from, to) => {
         const key = keyHashOf(this.#slots.id(to));
@@ -310,10 +326,13 @@ export class Shard {
     return this.#slots.compactArenaSlice();
   }
 
-  #apply(staging: Staging, write: ShardWrite): WriteOutcome {
+  *#apply(staging: Staging, write: ShardWrite): Steps<WriteOutcome> {
     const outcome = { upserted: 0, deleted: 0, created: 0 };
     if (write.kind === 'delete') {
-      for (const id of write.ids) if (staging.delete(id)) outcome.deleted++;
+      for (const id of write.ids) {
+        if (staging.delete(id)) outcome.deleted++;
+        yield 'building';
+      }
       outcome.created = 0 - outcome.deleted;
       return outcome;
     }
@@ -323,6 +342,7 @@ export class Shard {
       if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
       if (this.#upsert(staging, ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
       outcome.upserted++;
+      yield 'building';
     }
     return outcome;
   }
@@ -366,7 +386,7 @@ export class Shard {
   }
 
   #assertNothingStaged(): void {
-    if (this.#staged !== null) throw new Error('A group of writes is staged.');
+    if (this.#staging !== null) throw new Error('A group of writes is staged.');
   }
 
   #assertDimensions(vector: Float32Array): void {

@@ -1,50 +1,106 @@
 import type { HeldShard } from './held-shard.ts';
 
-/** What a turn is for: one slice of it, without waiting. */
-export interface TurnWork {
-  query(held: HeldShard): void;
-  maintain(held: HeldShard): void;
+/** What a turn may be for, in the order in which an account's kinds of work follow each other. */
+const KINDS = ['query', 'stage', 'maintain'] as const;
+export type TurnKind = (typeof KINDS)[number];
+
+/** One slice of each kind of work, without waiting. */
+export type TurnWork = { readonly [kind in TurnKind]: (held: HeldShard) => void };
+
+/** What each turn counts for at least: many short ones are work, too. */
+const LEAST_MS = 0.1;
+
+/** The shards of one account that want a turn. */
+class AccountTurns {
+  /** Virtual time at which its next turn begins. */
+  startMs: number;
+  readonly #waiting: Readonly<Record<TurnKind, Set<HeldShard>>> = {
+    query: new Set(),
+    stage: new Set(),
+    maintain: new Set(),
+  };
+  #last: TurnKind = 'maintain';
+
+  constructor(startMs: number) {
+    this.startMs = startMs;
+  }
+
+  get isEmpty(): boolean {
+    return !KINDS.some((kind) => this.has(kind));
+  }
+
+  has(kind: TurnKind): boolean {
+    return this.#waiting[kind].size > 0;
+  }
+
+  add(kind: TurnKind, held: HeldShard): void {
+    this.#waiting[kind].add(held);
+  }
+
+  delete(held: HeldShard): void {
+    for (const kind of KINDS) this.#waiting[kind].delete(held);
+  }
+
+  /** Takes out the next: the kinds take turns, and so do the shards in each. */
+  take(): { kind: TurnKind; held: HeldShard } | null {
+    const next = KINDS.indexOf(this.#last) + 1;
+    for (const kind of [...KINDS.slice(next), ...KINDS.slice(0, next)]) {
+      for (const held of this.#waiting[kind]) {
+        this.#waiting[kind].delete(held);
+        this.#last = kind;
+        return { kind, held };
+      }
+    }
+    return null;
+  }
 }
 
 /**
- * Whose turn it is on the thread. The shards that are queried have their round and those with background work have theirs, a
- * turn of the one after a turn of the other; after each it is the turn of the requests that came meanwhile.
+ * Whose turn it is on the thread, in slices of milliseconds.
+ *
+ * Promises
+ * - Accounts take turns by the time that theirs took: one that comes with little waits for the turn under way, and for one of each other
+ *   that used no more. However many shards one account keeps busy, it gets no more of the thread than another. Source: start-time fair
+ *   queueing of Goyal, Vin and Cheng (1996), as at the gateway's queues.
+ * - Of an account queries, staging and background work take turns, and so do its shards.
+ * - After each turn it is that of the requests that came meanwhile.
  */
-export class RoundRobin {
+export class FairTurns {
   readonly #later: (run: () => void) => void;
+  readonly #nowMs: () => number;
   readonly #work: TurnWork;
-  readonly #queried = new Set<HeldShard>();
-  readonly #maintained = new Set<HeldShard>();
+  readonly #accounts = new Map<string, AccountTurns>();
+  #virtualMs = 0;
   #comes = false;
-  #wasQuerys = false;
 
   /** `later` runs what it is given once the requests that came meanwhile are answered. */
-  constructor(later: (run: () => void) => void, work: TurnWork) {
+  constructor(later: (run: () => void) => void, nowMs: () => number, work: TurnWork) {
     this.#later = later;
+    this.#nowMs = nowMs;
     this.#work = work;
   }
 
-  /** Whether background work waits for its turn. */
-  get isMaintaining(): boolean {
-    return this.#maintained.size > 0;
+  /** Whether any shard waits for a turn of a kind. */
+  has(kind: TurnKind): boolean {
+    for (const account of this.#accounts.values()) if (account.has(kind)) return true;
+    return false;
   }
 
-  /** Gives the shard a turn for one of its queries. */
-  query(held: HeldShard): void {
-    this.#queried.add(held);
-    this.#come();
-  }
-
-  /** Gives the shard a turn for its background work. */
-  maintain(held: HeldShard): void {
-    this.#maintained.add(held);
+  /** Gives the shard a turn, if it does not wait for one of that kind. */
+  give(kind: TurnKind, held: HeldShard): void {
+    const { accountId } = held.shard.spec;
+    let account = this.#accounts.get(accountId);
+    if (account === undefined) {
+      account = new AccountTurns(this.#virtualMs);
+      this.#accounts.set(accountId, account);
+    } else if (account.isEmpty) account.startMs = Math.max(account.startMs, this.#virtualMs);
+    account.add(kind, held);
     this.#come();
   }
 
   /** Takes the shard's turns away. */
   leave(held: HeldShard): void {
-    this.#queried.delete(held);
-    this.#maintained.delete(held);
+    this.#accounts.get(held.shard.spec.accountId)?.delete(held);
   }
 
   #come(): void {
@@ -53,20 +109,35 @@ export class RoundRobin {
     this.#later(() => {
       this.#comes = false;
       this.#take();
-      if (this.#queried.size > 0 || this.#maintained.size > 0) this.#come();
+      if (this.#first() !== null) this.#come();
+      else this.#accounts.clear();
     });
   }
 
   #take(): void {
-    const [queried] = this.#queried;
-    const [maintained] = this.#maintained;
-    this.#wasQuerys = queried !== undefined && (maintained === undefined || !this.#wasQuerys);
-    if (this.#wasQuerys) {
-      this.#queried.delete(queried);
-      this.#work.query(queried);
-    } else if (maintained !== undefined) {
-      this.#maintained.delete(maintained);
-      this.#work.maintain(maintained);
+    const account = this.#first();
+    const turn = account?.take() ?? null;
+    if (account === null || turn === null) return;
+    this.#virtualMs = account.startMs;
+    const beganMs = this.#nowMs();
+    this.#work[turn.kind](turn.held);
+    account.startMs += Math.max(LEAST_MS, this.#nowMs() - beganMs);
+    this.#forgetIdle();
+  }
+
+  /** The account whose turn it is. */
+  #first(): AccountTurns | null {
+    let first: AccountTurns | null = null;
+    for (const account of this.#accounts.values()) {
+      if (!account.isEmpty && (first === null || account.startMs < first.startMs)) first = account;
+    }
+    return first;
+  }
+
+  /** What an account used counts until the others have used as much. */
+  #forgetIdle(): void {
+    for (const [accountId, account] of this.#accounts) {
+      if (account.isEmpty && account.startMs <= this.#virtualMs) this.#accounts.delete(accountId);
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A shard in memory, and who may work on it when. Requests run to completion; only queries are worked on in slices, between
- * which others run.
+ * A shard in memory, and who may work on it when. Requests run to completion; queries and the staging of writes are worked on in
+ * slices, between which others run.
  *
  * What a query has read must stay true until it ends: a slot that it has counted in must not be given to another record. So
  * a change (a commit, a replay, the engine's own moving of records) waits until no query is reading, rather than that
@@ -12,8 +12,8 @@
  * all. One that then has to wait goes on where it was, or begins anew if the shard has changed, and from then on is one of
  * those under way.
  *
- * While a group is staged, the shard's hash index is ahead of its state: only queries, the building of the index and what ends
- * that state may run. The requests that wait for it run in their order.
+ * From the first slice of staging a group until it is committed or taken back, the shard's hash index is ahead of its state: only
+ * queries, the building of the index and what ends that state may run. The requests that wait for it run in their order.
  */
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 import type { Shard } from '../engine/shard.ts';
@@ -21,6 +21,7 @@ import { IndexDebt } from './index-debt.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
 import type { QueryRun } from './query-run.ts';
 import { Readings } from './reading.ts';
+import type { StageRun } from './stage-run.ts';
 
 /** A commit waits for so many queries at most. */
 const RUNNING_MAX = 4;
@@ -39,6 +40,7 @@ export class HeldShard {
   readonly key: ShardKey;
   readonly shard: Shard;
   readonly readings = new Readings();
+  /** Whether a group is staged, or is being. */
   staged = false;
   readonly indexDebt = new IndexDebt();
   readonly #running: QueryRun[] = [];
@@ -47,6 +49,7 @@ export class HeldShard {
   #maintenanceWaits = false;
   #version = 0;
   #mostBytes = 0;
+  #staging: StageRun | null = null;
 
   constructor(key: ShardKey, shard: Shard) {
     this.key = key;
@@ -56,6 +59,22 @@ export class HeldShard {
   get size(): ShardSize {
     const { bytes, records, unindexed } = this.shard;
     return { bytes, records, unindexed };
+  }
+
+  /** The staging that is under way. */
+  get staging(): StageRun | null {
+    return this.#staging;
+  }
+
+  beginStaging(run: StageRun): void {
+    this.staged = true;
+    this.#staging = run;
+  }
+
+  /** The group is staged, or nothing is. */
+  endStaging(isStaged: boolean): void {
+    this.staged = isStaged;
+    this.#staging = null;
   }
 
   /** Whether the shard has become smaller by so much since this was last so. */
@@ -143,13 +162,16 @@ export class HeldShard {
   }
 
   /** Takes out everything: the shard is given up. */
-  clear(): { queries: QueryRun[]; requests: WorkerRequest[] } {
+  clear(): { queries: QueryRun[]; requests: WorkerRequest[]; staging: StageRun | null } {
+    const staging = this.#staging;
+    this.endStaging(false);
     const waiting = this.#waiting.splice(0);
     this.#requestsWaiting = 0;
     this.#maintenanceWaits = false;
     return {
       queries: [...this.#running.splice(0), ...waiting.flatMap((each) => (each.kind === 'query' ? [each.run] : []))],
       requests: waiting.flatMap((each) => (each.kind === 'request' ? [each.request] : [])),
+      staging,
     };
   }
 

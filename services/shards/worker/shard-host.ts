@@ -1,7 +1,8 @@
 /**
- * What a worker thread does: it holds shards. Requests run to completion one by one, but for queries, which work in slices;
- * of the shards that are queried each has its turn. What recomputes a shard works in slices, too. Background work (index building, rebuilding) runs in slices too, in turn
- * with the queries, and after them where much waits to be indexed (see index-debt.ts), so that whoever comes waits for one slice at most.
+ * What a worker thread does: it holds shards. Most requests run to completion, one after the other. What may take long works in
+ * slices of milliseconds, and accounts take turns at them (fair-turns.ts): queries after their first slice, the staging of writes,
+ * and background work (index building, rebuilding, compaction). Whoever comes waits for the slice under way and for what its own
+ * account has before it. Where many records wait to be indexed, queries and staging are followed by more building (index-debt.ts).
  */
 import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
@@ -13,8 +14,8 @@ import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
+import { FairTurns } from './fair-turns.ts';
 import { HeldShard } from './held-shard.ts';
-import { received } from './posted-write.ts';
 import type {
   IndexNotice,
   SizeNotice,
@@ -28,20 +29,18 @@ import type {
 import { QueryRun, type QueryTerms } from './query-run.ts';
 import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
-import { RoundRobin } from './round-robin.ts';
+import { StageRun } from './stage-run.ts';
 import { describeThrown, faultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;
 const RECOMPUTE_SLICE_MS = 2;
+const STAGE_SLICE_MS = 4;
 /** Work that leaves enough behind for a collection to be worth that everybody waits for it. */
 const COLLECT_AFTER_WORK_MS = 1_000;
 const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
 /** A timer may come a little early, when the index would still rest. */
 const TIMER_SLACK_MS = 10;
 const OPENING_AGAIN = 'The shard is opening again; try again.';
-
-/** Requests that are followed by building of the index. Whoever opens a shard must not wait for it. */
-const WRITES = new Set<WorkerOp>(['stage', 'commit']);
 
 const QUERY_TERMS: QueryTerms = {
   sliceMs: 10,
@@ -59,7 +58,7 @@ export interface HostOptions extends Partial<QueryTerms> {
   timers?: Timers;
 }
 
-type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | SlicedOp>>;
+type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | 'stage' | SlicedOp>>;
 
 /** Takes requests and posts replies and notices; knows nothing of threads. */
 export class ShardHost {
@@ -68,7 +67,7 @@ export class ShardHost {
   readonly #engine: EngineOptions;
   readonly #timers: Timers;
   readonly #later: (run: () => void) => void;
-  readonly #turns: RoundRobin;
+  readonly #turns: FairTurns;
   readonly #held = new Map<ShardKey, HeldShard>();
   /** Shards of which somebody has not read all that was kept for them. */
   readonly #expiring = new Set<HeldShard>();
@@ -86,8 +85,9 @@ export class ShardHost {
     this.#engine = engine;
     this.#timers = timers;
     this.#later = later;
-    this.#turns = new RoundRobin(later, {
+    this.#turns = new FairTurns(later, this.#terms.nowMs, {
       query: (held) => this.#goOn(held),
+      stage: (held) => this.#goOnStaging(held),
       maintain: (held) => (held.isRead ? held.waitForMaintenance() : this.#maintain(held)),
     });
   }
@@ -142,12 +142,6 @@ export class ShardHost {
       if (orClose && differs !== null) this.#giveUp(held);
       this.#wake(key);
       return { head: shard.head, differs, watched };
-    },
-    stage: ({ key, writes }) => {
-      const entry = this.#holder(key);
-      const staged = entry.shard.stage(writes.map(received));
-      entry.staged = staged.commit !== null;
-      return staged;
     },
     commit: ({ key }) => {
       const entry = this.#holder(key);
@@ -213,19 +207,24 @@ export class ShardHost {
   #giveUp(held: HeldShard): void {
     this.#held.delete(held.key);
     this.#turns.leave(held);
-    const { queries, requests } = held.clear();
+    const { queries, requests, staging } = held.clear();
     for (const run of queries) this.#post(run.refuse(OPENING_AGAIN), []);
+    if (staging !== null) this.#post(staging.refuse(new ProvecError('UNAVAILABLE', OPENING_AGAIN)), []);
     for (const request of requests) this.#answer(request);
   }
 
   #answer({ id, op, params }: WorkerRequest): void {
+    if (op === 'stage') {
+      this.#stage(id, params as WorkerOps['stage']['params']);
+      return;
+    }
     let tookMs = 0;
     try {
       const startedMs = this.#terms.nowMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
       tookMs = this.#terms.nowMs() - startedMs;
       const reply: WorkerReply = { id, result, tookMs };
-      this.#post(reply, transferable(op, result));
+      this.#post(reply, []);
     } catch (error) {
       const reply: WorkerReply = { id, fault: faultOf(error) };
       this.#post(reply, []);
@@ -233,7 +232,8 @@ export class ShardHost {
     const key = (params as { key?: ShardKey | null }).key;
     const held = key ? this.#held.get(key) : undefined;
     held?.ran(op);
-    if (!held || !WRITES.has(op)) return;
+    // Whoever opens a shard must not wait for the building of its index.
+    if (!held || op !== 'commit') return;
     held.indexDebt.note(tookMs, held.shard.unindexed);
     this.#payIndexDebt(held);
   }
@@ -264,6 +264,31 @@ export class ShardHost {
       return;
     }
     this.#later(() => this.#slice(id, steps, beforeMs + tookMs));
+  }
+
+  /** Stages in turns, so that a group of whatever size is waited for no longer than a slice. */
+  #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
+    const held = this.#held.get(key);
+    if (!held) {
+      this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
+      return;
+    }
+    held.beginStaging(new StageRun(id, held.shard, writes, this.#terms.nowMs));
+    this.#turns.give('stage', held);
+  }
+
+  #goOnStaging(held: HeldShard): void {
+    const run = held.staging;
+    if (run === null) return;
+    const last = run.slice(STAGE_SLICE_MS);
+    held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
+    if (last === null) this.#turns.give('stage', held);
+    else {
+      held.endStaging(run.isStaged);
+      this.#post(last.reply, last.transfer);
+    }
+    if (held.indexDebt.isDue) this.#turns.give('maintain', held);
+    this.#admit(held);
   }
 
   #query(id: number, { key, query, pageMaxBytes }: WorkerOps['query']['params']): void {
@@ -302,7 +327,7 @@ export class ShardHost {
   }
 
   #awaitTurn(held: HeldShard): void {
-    if (held.isQueried) this.#turns.query(held);
+    if (held.isQueried) this.#turns.give('query', held);
     if (held.readings.size > 0) this.#expireLater(held);
   }
 
@@ -325,7 +350,7 @@ export class ShardHost {
 
   #wake(key: ShardKey): void {
     const held = this.#held.get(key);
-    if (held) this.#turns.maintain(held);
+    if (held) this.#turns.give('maintain', held);
   }
 
   #goOn(held: HeldShard): void {
@@ -338,12 +363,12 @@ export class ShardHost {
     const more = this.#maintainSlice(held);
     held.changed();
     if (more) {
-      this.#turns.maintain(held);
+      this.#turns.give('maintain', held);
       return;
     }
     this.#post({ id: null, key: held.key, size: held.size }, []);
     const isFreed = held.hasFreed(COLLECT_AFTER_FREED_BYTES);
-    if ((this.#workedMs < COLLECT_AFTER_WORK_MS && !isFreed) || this.#turns.isMaintaining) return;
+    if ((this.#workedMs < COLLECT_AFTER_WORK_MS && !isFreed) || this.#turns.has('maintain')) return;
     this.#workedMs = 0;
     collectGarbage();
   }
@@ -372,10 +397,4 @@ export class ShardHost {
       this.#workedMs += this.#terms.nowMs() - startedMs;
     }
   }
-}
-
-function transferable(op: WorkerOp, result: unknown): ArrayBuffer[] {
-  if (op !== 'stage') return [];
-  const { commit } = result as WorkerOps['stage']['result'];
-  return commit ? [commit.body.buffer] : [];
 }

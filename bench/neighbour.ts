@@ -1,0 +1,141 @@
+/**
+ * `npm run bench -- neighbour`: what one tenant waits for while another writes as fast as it is let.
+ *
+ * Two services run on the machine. The calm tenant, on the first, sends one request at a time: upserts of one record, then queries. The
+ * noisy one sends batches over many connections, to the same service or to the other: that is the same work on the same machine, with
+ * nothing shared but the processor and the disk. Rounds of the two take turns.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiClient } from '../examples/api-client.ts';
+import { startServiceProcess } from '../examples/service-process.ts';
+import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
+import { createCollection, upsertAll } from './ingest.ts';
+import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
+import { median } from './median.ts';
+
+const ADMIN_TOKEN = 'admin-token-of-the-bench-0123456789';
+const CALM_RECORDS = 2_000;
+const BATCH = 500;
+const CONNECTIONS = 32;
+const ROUNDS = 3;
+const NOISY_COLLECTIONS = [1, 16];
+
+const say = (name: string, value: string) => console.log(`${name.padEnd(52)} ${value}`);
+const middle = (rounds: LoadFigures[], pick: (figures: LoadFigures) => number) => median(rounds.map(pick)).toFixed(1);
+
+interface Round {
+  upsert: LoadFigures;
+  query: LoadFigures;
+  noisyPerSecond: number;
+}
+
+function upsertBodies(data: Dataset, size: number, from: number, count: number): Buffer[] {
+  return Array.from({ length: count }, (_, body) => {
+    const records = Array.from({ length: size }, (_, at) => {
+      const row = (from + body * size + at) % data.ids.length;
+      const values = Array.from(data.base.subarray(row * data.dims, (row + 1) * data.dims));
+      return { id: data.ids[row], values, metadata: data.metadata[row] };
+    });
+    return Buffer.from(JSON.stringify({ records }));
+  });
+}
+
+async function createTenant(url: string, name: string): Promise<Target> {
+  const { key } = await new ApiClient(url, ADMIN_TOKEN).call<{ key: { secret: string } }>('POST', '/admin/accounts', {
+    name,
+    plan: 'enterprise',
+  });
+  return { url, key: key.secret };
+}
+
+/** Upserts to `collections` in turn until it is stopped; what is refused is sent again. */
+function writeOn(target: Target, collections: string[], bodies: Buffer[]): () => Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const startedMs = performance.now();
+  let stopped = false;
+  let next = 0;
+  let records = 0;
+  const lane = async () => {
+    while (!stopped) {
+      const at = next++;
+      const path = `/collections/${collections[at % collections.length]}/upsert`;
+      const { status, text } = await post(target, agent, path, bodies[at % bodies.length]!);
+      if (status === 200) records += BATCH;
+      else if (status !== 503 && status !== 429) throw new Error(`${path}: ${status} ${text.slice(0, 300)}`);
+    }
+  };
+  const lanes = Promise.all(Array.from({ length: CONNECTIONS }, lane));
+  return async () => {
+    stopped = true;
+    await lanes;
+    agent.destroy();
+    return records / ((performance.now() - startedMs) / 1000);
+  };
+}
+
+async function calmRound(calm: Target, data: Dataset, seconds: number): Promise<Omit<Round, 'noisyPerSecond'>> {
+  const queries = data.queries.map((vector) => Buffer.from(JSON.stringify({ vector: Array.from(vector), topK: 10 })));
+  const upserts = upsertBodies(data, 1, 0, CALM_RECORDS);
+  return {
+    upsert: await closedLoop(calm, '/collections/calm/upsert', upserts, 1, seconds),
+    query: await closedLoop(calm, '/collections/calm/query', queries, 1, seconds),
+  };
+}
+
+function report(where: string, rounds: Round[]): void {
+  const upserts = rounds.map(({ upsert }) => upsert);
+  const queries = rounds.map(({ query }) => query);
+  const noisy = median(rounds.map(({ noisyPerSecond }) => noisyPerSecond)).toFixed(0);
+  const of = (figures: LoadFigures[]) =>
+    `p50 ${middle(figures, ({ p50Ms }) => p50Ms)} ms, p99 ${middle(figures, ({ p99Ms }) => p99Ms)} ms`;
+  say(where, `upsert ${of(upserts)}; query ${of(queries)}; the other writes ${noisy} records/s`);
+}
+
+/** Prints the calm tenant's latencies alone, beside another service and beside a noisy tenant, each the median of three rounds. */
+export async function benchNeighbour(seconds: number, anchoring: boolean): Promise<void> {
+  const folder = datasetFolder();
+  if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');
+  const data = readDataset(folder, 20_000);
+  const folders = [0, 1].map(() => mkdtempSync(join(tmpdir(), 'provec-bench-')));
+  const environment = { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, ...(anchoring ? {} : { PROVEC_LEDGER: 'off' }) };
+  const services = await Promise.all(
+    folders.map((each) => startServiceProcess(each, 'pv_live_bench-bench-bench', environment)),
+  );
+  try {
+    say('machine', `${cpus().length} x ${cpus()[0]!.model}, Node ${process.version}`);
+    const calm = await createTenant(services[0]!.url, 'calm');
+    await createCollection(calm, { name: 'calm', dimensions: data.dims });
+    await upsertAll(calm, data, 'calm', CALM_RECORDS);
+    const noisyBodies = upsertBodies(data, BATCH, CALM_RECORDS, 100);
+    const measure = async (target: Target, collections: string[]): Promise<Round> => {
+      const stop = writeOn(target, collections, noisyBodies);
+      const figures = await calmRound(calm, data, seconds);
+      return { ...figures, noisyPerSecond: await stop() };
+    };
+    const alone: Round[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      alone.push({ ...(await calmRound(calm, data, seconds)), noisyPerSecond: 0 });
+    }
+    report('alone', alone);
+    for (const count of NOISY_COLLECTIONS) {
+      const collections = Array.from({ length: count }, (_, at) => `noisy-${count}-${at}`);
+      const noisy = await Promise.all(services.map(({ url }) => createTenant(url, `noisy-${count}`)));
+      for (const target of noisy) {
+        for (const name of collections) await createCollection(target, { name, dimensions: data.dims });
+      }
+      const [same, other]: [Round[], Round[]] = [[], []];
+      for (let round = 0; round < ROUNDS; round++) {
+        other.push(await measure(noisy[1]!, collections));
+        same.push(await measure(noisy[0]!, collections));
+      }
+      report(`beside another service's ${count} collections`, other);
+      report(`beside a noisy tenant's ${count} collections`, same);
+    }
+  } finally {
+    await Promise.all(services.map((service) => service.stop()));
+    for (const each of folders) rmSync(each, { recursive: true, force: true });
+  }
+}

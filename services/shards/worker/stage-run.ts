@@ -1,0 +1,55 @@
+import type { Shard } from '../engine/shard.ts';
+import type { Steps } from '../engine/steps.ts';
+import type { ShardWrite, Staged } from '../engine/write.ts';
+import { type PostedWrite, received } from './posted-write.ts';
+import type { WorkerReply } from './protocol.ts';
+import { faultOf } from './worker-fault.ts';
+
+/** The staging of one group of writes, from its arrival to its reply, worked on in slices. */
+export class StageRun {
+  /** What its last slice took. */
+  lastSliceMs = 0;
+  /** Whether its group is staged, once it has ended. */
+  isStaged = false;
+  readonly #id: number;
+  readonly #nowMs: () => number;
+  readonly #steps: Steps<Staged>;
+  #usedMs = 0;
+
+  constructor(id: number, shard: Shard, writes: PostedWrite[], nowMs: () => number) {
+    this.#id = id;
+    this.#nowMs = nowMs;
+    this.#steps = shard.stageSteps(unpacked(writes));
+  }
+
+  /** Works for one slice. The reply where that was the last, with what is handed over, else null. */
+  slice(sliceMs: number): { reply: WorkerReply; transfer: ArrayBuffer[] } | null {
+    const startedMs = this.#nowMs();
+    try {
+      for (;;) {
+        const { done, value } = this.#steps.next();
+        this.lastSliceMs = this.#nowMs() - startedMs;
+        if (done) {
+          this.isStaged = value.commit !== null;
+          const reply = { id: this.#id, result: value, tookMs: this.#usedMs + this.lastSliceMs };
+          return { reply, transfer: value.commit ? [value.commit.body.buffer] : [] };
+        }
+        if (this.lastSliceMs < sliceMs) continue;
+        this.#usedMs += this.lastSliceMs;
+        return null;
+      }
+    } catch (error) {
+      return { reply: { id: this.#id, fault: faultOf(error) }, transfer: [] };
+    }
+  }
+
+  /** Ends it with what kept it from its end; the shard is given up. */
+  refuse(error: Error): WorkerReply {
+    return { id: this.#id, fault: faultOf(error) };
+  }
+}
+
+/** One write after the other: each takes time to unpack. */
+function* unpacked(writes: PostedWrite[]): Iterable<ShardWrite> {
+  for (const write of writes) yield received(write);
+}
