@@ -1,6 +1,7 @@
 /**
  * Somebody changes the store's files behind the service's back: while it runs, after it was killed, and after it was stopped. Whatever it is, verify says mismatch
- * from then on, through further writes and restarts, names the record wherever anything is left that tells what was written, and nothing more is anchored.
+ * from then on, through further writes and restarts, and names the record wherever anything is left that tells what was written. What the running service has in
+ * memory is still what was written, and is all that it goes on to anchor; once a shard has been opened again nothing more is anchored.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
@@ -19,6 +20,7 @@ const VICTIM = { id: 'victim', values: [0.25, 0.5, -0.75], metadata: { owed: 'te
 const CHANGED = { ...VICTIM, values: [0.25, 0.5, 0.75] };
 const FIRST = { id: 'first', values: [1, 0, 0], metadata: {} };
 const LAST = { id: 'last', values: [0, 1, 0], metadata: {} };
+const MEANWHILE = { id: 'meanwhile', values: [0, 0, 1], metadata: {} };
 const leafOf = ({ id, values, metadata }: typeof FIRST) => referenceLeaf(id, values, metadata);
 const CHANGED_ROOT = Buffer.from(referenceRoot([FIRST, CHANGED, LAST].map(leafOf)), 'hex');
 const metadataBytes = (metadata: object) => Buffer.from(JSON.stringify(metadata));
@@ -160,6 +162,18 @@ describe.each(MOMENTS)('changed %s', (moment) => {
   test.each(attacks)('$name: a mismatch, and the record is named where anything tells', async (attack) => {
     await expectMismatch(attack, attack.namedAt?.includes(moment) ?? true);
   });
+
+  if (moment === 'while it runs') {
+    test('until a restart what is anchored is what was written, from memory, and it stays a mismatch', async () => {
+      const root = referenceRoot([FIRST, VICTIM, LAST, MEANWHILE].map(leafOf));
+      for (const attack of attacks) {
+        expect(await upsert(attack, MEANWHILE)).toBe('confirmed');
+        const found = await verify(attack);
+        expect(found).toMatchObject({ state: 'mismatch', onChainRoot: root });
+        anchored.set(attack, found.anchoredVersion);
+      }
+    });
+  }
 
   test('each still is one after a write and a restart, and nothing more is anchored', async () => {
     await service.kill('SIGTERM');
