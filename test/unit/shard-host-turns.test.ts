@@ -65,6 +65,26 @@ describe('staging takes turns', () => {
     expect(flood.filter((id) => host.isAnswered(id)).length).toBeLessThanOrEqual(1);
   });
 
+  test('what its queries take outside of its turns counts against an account, too', () => {
+    const [busy] = noisy as [ShardKey];
+    host.write(busy, records(MANY));
+    const turnsBeside = (queries: number): number => {
+      const other = stage(busy, records(MANY, MANY));
+      const large = stage(calm, records(MANY));
+      let turns = 0;
+      for (; !host.isAnswered(large); turns++) {
+        for (let i = 0; i < queries; i++) host.query(busy, ALL);
+        host.turn();
+      }
+      if (!host.isAnswered(other)) host.turnsUntil(other);
+      for (const key of [busy, calm]) host.result(host.send('abort', { key }));
+      host.settle();
+      return turns;
+    };
+    const beside = turnsBeside(0);
+    expect(turnsBeside(2)).toBeLessThan(0.8 * beside);
+  });
+
   test("background work of another account's shards is in turn with it", () => {
     host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
     for (const id of noisy.keys()) host.write(host.open(`n${id}`, { accountId: 'noisy' }), records(MANY));
@@ -86,6 +106,16 @@ describe('while a group is being staged', () => {
     expect(host.isAnswered(fetch)).toBe(false);
     host.result(host.send('commit', { key: calm }));
     expect(host.result<{ items: { id: string }[] }>(fetch).items.map(({ id }) => id)).toEqual(['r100', 'r0']);
+    expect(recordsOf(calm)).toBe(4 + MANY);
+  });
+
+  test('it cannot be committed or taken back', () => {
+    const large = stage(calm, records(MANY, 100));
+    host.turn();
+    for (const op of ['commit', 'abort'] as const)
+      expect(host.fault(host.send(op, { key: calm }))).toMatchObject({ code: null });
+    host.turnsUntil(large);
+    host.result(host.send('commit', { key: calm }));
     expect(recordsOf(calm)).toBe(4 + MANY);
   });
 

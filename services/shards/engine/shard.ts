@@ -93,7 +93,8 @@ export class Shard {
       this.#stagedHead = head;
       return { outcomes, commit: { head, body } };
     } catch (error) {
-      this.abort();
+      staging.undo();
+      this.#staging = null;
       throw error;
     }
   }
@@ -108,8 +109,9 @@ export class Shard {
     this.#head = head;
   }
 
-  /** Forgets the staged group, if there is one. */
+  /** Forgets the staged group, if there is one. Throws while one is being staged. */
   abort(): void {
+    if (this.#staging !== null && this.#stagedHead === null) throw new Error('A group is being staged.');
     this.#staging?.undo();
     this.#staging = null;
     this.#stagedHead = null;

@@ -62,6 +62,7 @@ class AccountTurns {
  * - Accounts take turns by the time that theirs took: one that comes with little waits for the turn under way, and for one of each other
  *   that used no more. However many shards one account keeps busy, it gets no more of the thread than another. Source: start-time fair
  *   queueing of Goyal, Vin and Cheng (1996), as at the gateway's queues.
+ * - What an account's other requests took, and the first slices of its queries, counts as well.
  * - Of an account queries, staging and background work take turns, and so do its shards.
  * - After each turn it is that of the requests that came meanwhile.
  */
@@ -88,19 +89,31 @@ export class FairTurns {
 
   /** Gives the shard a turn, if it does not wait for one of that kind. */
   give(kind: TurnKind, held: HeldShard): void {
-    const { accountId } = held.shard.spec;
-    let account = this.#accounts.get(accountId);
-    if (account === undefined) {
-      account = new AccountTurns(this.#virtualMs);
-      this.#accounts.set(accountId, account);
-    } else if (account.isEmpty) account.startMs = Math.max(account.startMs, this.#virtualMs);
-    account.add(kind, held);
+    this.#accountOf(held).add(kind, held);
     this.#come();
+  }
+
+  /** Counts what a shard's requests took outside of its turns, while anybody waits for one. */
+  charge(held: HeldShard, tookMs: number): void {
+    if (this.#comes) this.#accountOf(held).startMs += tookMs;
   }
 
   /** Takes the shard's turns away. */
   leave(held: HeldShard): void {
     this.#accounts.get(held.shard.spec.accountId)?.delete(held);
+  }
+
+  #accountOf(held: HeldShard): AccountTurns {
+    const { accountId } = held.shard.spec;
+    const known = this.#accounts.get(accountId);
+    if (known !== undefined) {
+      // What it did not use while it wanted nothing is not saved up.
+      if (known.isEmpty) known.startMs = Math.max(known.startMs, this.#virtualMs);
+      return known;
+    }
+    const account = new AccountTurns(this.#virtualMs);
+    this.#accounts.set(accountId, account);
+    return account;
   }
 
   #come(): void {

@@ -98,7 +98,8 @@ export class ShardHost {
     const held = key ? this.#held.get(key) : undefined;
     if (held) this.#expire(held);
     if (request.op === 'query') {
-      this.#query(request.id, request.params as WorkerOps['query']['params']);
+      if (held) this.#query(request.id, held, request.params as WorkerOps['query']['params']);
+      else this.#refuse(request.id);
       return;
     }
     if (request.op in this.#recompute.sliced) {
@@ -209,8 +210,12 @@ export class ShardHost {
     this.#turns.leave(held);
     const { queries, requests, staging } = held.clear();
     for (const run of queries) this.#post(run.refuse(OPENING_AGAIN), []);
-    if (staging !== null) this.#post(staging.refuse(new ProvecError('UNAVAILABLE', OPENING_AGAIN)), []);
+    if (staging !== null) this.#refuse(staging.id);
     for (const request of requests) this.#answer(request);
+  }
+
+  #refuse(id: number): void {
+    this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
   }
 
   #answer({ id, op, params }: WorkerRequest): void {
@@ -232,6 +237,7 @@ export class ShardHost {
     const key = (params as { key?: ShardKey | null }).key;
     const held = key ? this.#held.get(key) : undefined;
     held?.ran(op);
+    if (held) this.#turns.charge(held, tookMs);
     // Whoever opens a shard must not wait for the building of its index.
     if (!held || op !== 'commit') return;
     held.indexDebt.note(tookMs, held.shard.unindexed);
@@ -269,12 +275,9 @@ export class ShardHost {
   /** Stages in turns, so that a group of whatever size is waited for no longer than a slice. */
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
-    if (!held) {
-      this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
-      return;
-    }
-    held.beginStaging(new StageRun(id, held.shard, writes, this.#terms.nowMs));
-    this.#turns.give('stage', held);
+    held?.beginStaging(new StageRun(id, held.shard, writes, this.#terms.nowMs));
+    if (held) this.#turns.give('stage', held);
+    else this.#refuse(id);
   }
 
   #goOnStaging(held: HeldShard): void {
@@ -291,16 +294,13 @@ export class ShardHost {
     this.#admit(held);
   }
 
-  #query(id: number, { key, query, pageMaxBytes }: WorkerOps['query']['params']): void {
-    const held = this.#held.get(key);
-    if (!held) {
-      this.#post({ id, fault: faultOf(new ProvecError('UNAVAILABLE', OPENING_AGAIN)) }, []);
-      return;
-    }
+  #query(id: number, held: HeldShard, { query, pageMaxBytes }: WorkerOps['query']['params']): void {
     const run = new QueryRun(id, held, query, pageMaxBytes, this.#terms);
     // Many that come at once must not have all others wait for a whole slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;
-    if (this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.queries)))) return;
+    const isAnswered = this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.queries)));
+    this.#turns.charge(held, run.lastSliceMs);
+    if (isAnswered) return;
     held.enter(run);
     this.#awaitTurn(held);
   }

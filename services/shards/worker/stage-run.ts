@@ -7,17 +7,17 @@ import { faultOf } from './worker-fault.ts';
 
 /** The staging of one group of writes, from its arrival to its reply, worked on in slices. */
 export class StageRun {
+  readonly id: number;
   /** What its last slice took. */
   lastSliceMs = 0;
   /** Whether its group is staged, once it has ended. */
   isStaged = false;
-  readonly #id: number;
   readonly #nowMs: () => number;
   readonly #steps: Steps<Staged>;
   #usedMs = 0;
 
   constructor(id: number, shard: Shard, writes: PostedWrite[], nowMs: () => number) {
-    this.#id = id;
+    this.id = id;
     this.#nowMs = nowMs;
     this.#steps = shard.stageSteps(unpacked(writes));
   }
@@ -31,7 +31,7 @@ export class StageRun {
         this.lastSliceMs = this.#nowMs() - startedMs;
         if (done) {
           this.isStaged = value.commit !== null;
-          const reply = { id: this.#id, result: value, tookMs: this.#usedMs + this.lastSliceMs };
+          const reply = { id: this.id, result: value, tookMs: this.#usedMs + this.lastSliceMs };
           return { reply, transfer: value.commit ? [value.commit.body.buffer] : [] };
         }
         if (this.lastSliceMs < sliceMs) continue;
@@ -39,13 +39,8 @@ export class StageRun {
         return null;
       }
     } catch (error) {
-      return { reply: { id: this.#id, fault: faultOf(error) }, transfer: [] };
+      return { reply: { id: this.id, fault: faultOf(error) }, transfer: [] };
     }
-  }
-
-  /** Ends it with what kept it from its end; the shard is given up. */
-  refuse(error: Error): WorkerReply {
-    return { id: this.#id, fault: faultOf(error) };
   }
 }
 
