@@ -73,6 +73,8 @@ export const INTERNAL_LIMITS = Object.freeze({
   logEntryMaxBytes: 80 * 1024 * 1024,
   groupCommitMaxRequests: 256,
   groupCommitMaxBytes: 4 * 1024 * 1024,
+  /** Ids of a group of several writes: its root and its entry are worked out in one piece each. */
+  groupCommitMaxRecords: 2_000,
   keyCacheMaxAgeMs: 500,
   keyCacheMaxEntries: 10_000,
   keyReadMaxMs: 5_000,

@@ -55,3 +55,17 @@ test('the writes of one account in however many shards leave room for those of a
   expect(changes.reduce((total, change) => total + change, 0)).toBe(0);
   expect(budget.admits('big', 60 * MIB)).toBe(true);
 });
+
+test('a group has a bounded number of records, and one write alone goes whatever it has', () => {
+  const queue = new WriteQueue(clock, () => undefined);
+  const { groupCommitMaxRecords: most } = INTERNAL_LIMITS;
+  const deletes = (count: number) => ({
+    kind: 'delete' as const,
+    ids: Array.from({ length: count }, (_, i) => `r${i}`),
+  });
+  for (const count of [most - 1, 1, 1, 2 * most, 1]) {
+    void queue.push(deletes(count), Number.POSITIVE_INFINITY).catch(() => undefined);
+  }
+  const groups = [queue.take(), queue.take(), queue.take(), queue.take()];
+  expect(groups.map((group) => group.length)).toEqual([2, 1, 1, 1]);
+});

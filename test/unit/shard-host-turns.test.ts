@@ -85,6 +85,30 @@ describe('staging takes turns', () => {
     expect(turnsBeside(2)).toBeLessThan(0.8 * beside);
   });
 
+  test('requests that keep coming before any turn do not keep it waiting', () => {
+    const [busy] = noisy as [ShardKey];
+    host.write(busy, records(MANY));
+    host.settle();
+    const small = stage(calm, records(1, MANY));
+    let queries = 0;
+    for (; !host.isAnswered(small) && queries < 100; queries++) host.query(busy, ALL);
+    expect(queries).toBeLessThan(10);
+  });
+
+  test('what was freed is given back also where a group that changes nothing came in between', () => {
+    const bytesAfter = (key: ShardKey, between: () => void): number => {
+      host.write(key, records(4_000));
+      host.settle();
+      host.result(host.write(key, { kind: 'delete', ids: Array.from({ length: 3_900 }, (_, i) => `r${i}`) }));
+      between();
+      host.settle();
+      return host.result<ShardSize>(host.send('size', { key })).bytes;
+    };
+    const [one, other] = noisy as [ShardKey, ShardKey];
+    const absent: ShardWrite = { kind: 'delete', ids: Array.from({ length: 1_000 }, (_, i) => `absent${i}`) };
+    expect(bytesAfter(one, () => stage(one, absent))).toBe(bytesAfter(other, () => undefined));
+  });
+
   test("background work of another account's shards is in turn with it", () => {
     host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
     for (const id of noisy.keys()) host.write(host.open(`n${id}`, { accountId: 'noisy' }), records(MANY));

@@ -88,7 +88,7 @@ export class Shard {
         return { outcomes, commit: null };
       }
       const head = this.#headAt(this.#head.seq + 1, this.#head.version + 1);
-      yield 'building';
+      yield 'staging';
       const body = encodeEntry(staging.entry());
       this.#stagedHead = head;
       return { outcomes, commit: { head, body } };
@@ -333,7 +333,7 @@ export class Shard {
     if (write.kind === 'delete') {
       for (const id of write.ids) {
         if (staging.delete(id)) outcome.deleted++;
-        yield 'building';
+        yield 'staging';
       }
       outcome.created = 0 - outcome.deleted;
       return outcome;
@@ -344,7 +344,7 @@ export class Shard {
       if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
       if (this.#upsert(staging, ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
       outcome.upserted++;
-      yield 'building';
+      yield 'staging';
     }
     return outcome;
   }

@@ -11,7 +11,7 @@ const BACKLOG_EVEN_RECORDS = 8_192;
 const FACTOR_MAX = 3;
 /** Others wait for a slice. */
 const SLICE_MIN_MS = 8;
-const SLICE_MAX_MS = 12;
+const SLICE_MAX_MS = 32;
 const OWED_MAX_MS = 100;
 
 export class IndexDebt {

@@ -1,7 +1,7 @@
 /**
  * What the main thread asks of a shard worker. Each request is answered once, in any order of shards but in order within a
- * shard, except `query`: it overtakes requests that wait for a staged group to be committed, and a long one is overtaken by
- * what comes after it. Whatever was answered before a query was sent, the query sees.
+ * shard, but for `query`, which overtakes requests that wait for a staged group to be committed, and a long one is overtaken by
+ * what comes after it; and `size`, `next`, `leave` and `close`, which overtake a `stage`. Whatever was answered before a query was sent, the query sees.
  */
 import type {
   FetchedRecord,

@@ -92,23 +92,25 @@ export class ShardHost {
     });
   }
 
-  /** Answers one request, at once or when its shard lets it. */
+  /** Answers one request, at once, in its turn, or when its shard lets it. */
   receive(request: WorkerRequest): void {
-    const key = (request.params as { key?: ShardKey | null }).key;
+    this.#receive(request);
+    this.#turns.takeOverdue();
+  }
+
+  #receive(request: WorkerRequest): void {
+    const { id, op, params } = request;
+    const { key } = params as { key?: ShardKey | null };
     const held = key ? this.#held.get(key) : undefined;
     if (held) this.#expire(held);
-    if (request.op === 'query') {
-      if (held) this.#query(request.id, held, request.params as WorkerOps['query']['params']);
-      else this.#refuse(request.id);
-      return;
+    if (op in this.#recompute.sliced) this.#runSliced(request);
+    else if (op === 'query' && held) this.#query(id, held, params as WorkerOps['query']['params']);
+    else if (op === 'query') this.#refuse(id);
+    else {
+      if (held && !held.admits(op)) held.wait(request);
+      else this.#answer(request);
+      if (held) this.#admit(held);
     }
-    if (request.op in this.#recompute.sliced) {
-      this.#runSliced(request);
-      return;
-    }
-    if (held && !held.admits(request.op)) held.wait(request);
-    else this.#answer(request);
-    if (held) this.#admit(held);
   }
 
   readonly #recompute = recomputeHandlers((key) => this.#holder(key).shard);
@@ -219,27 +221,23 @@ export class ShardHost {
   }
 
   #answer({ id, op, params }: WorkerRequest): void {
-    if (op === 'stage') {
-      this.#stage(id, params as WorkerOps['stage']['params']);
-      return;
-    }
+    if (op === 'stage') return void this.#stage(id, params as WorkerOps['stage']['params']);
     let tookMs = 0;
     try {
       const startedMs = this.#terms.nowMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
       tookMs = this.#terms.nowMs() - startedMs;
-      const reply: WorkerReply = { id, result, tookMs };
-      this.#post(reply, []);
+      this.#post({ id, result, tookMs }, []);
     } catch (error) {
-      const reply: WorkerReply = { id, fault: faultOf(error) };
-      this.#post(reply, []);
+      this.#post({ id, fault: faultOf(error) }, []);
     }
     const key = (params as { key?: ShardKey | null }).key;
     const held = key ? this.#held.get(key) : undefined;
-    held?.ran(op);
-    if (held) this.#turns.charge(held, tookMs);
+    if (!held) return;
+    held.ran(op);
+    this.#turns.charge(held, tookMs);
     // Whoever opens a shard must not wait for the building of its index.
-    if (!held || op !== 'commit') return;
+    if (op !== 'commit') return;
     held.indexDebt.note(tookMs, held.shard.unindexed);
     this.#payIndexDebt(held);
   }
@@ -288,6 +286,8 @@ export class ShardHost {
     if (last === null) this.#turns.give('stage', held);
     else {
       held.endStaging(run.isStaged);
+      // Compaction could not go on meanwhile.
+      if (!run.isStaged) this.#wake(held.key);
       this.#post(last.reply, last.transfer);
     }
     if (held.indexDebt.isDue) this.#turns.give('maintain', held);

@@ -39,6 +39,7 @@ export class StageRun {
         return null;
       }
     } catch (error) {
+      this.lastSliceMs = this.#nowMs() - startedMs;
       return { reply: { id: this.id, fault: faultOf(error) }, transfer: [] };
     }
   }

@@ -63,9 +63,13 @@ export class WriteQueue {
     this.#refuseLate();
     let count = 0;
     let bytes = 0;
-    while (count < this.#waiting.length && count < INTERNAL_LIMITS.groupCommitMaxRequests) {
-      bytes += this.#waiting[count]!.bytes;
-      if (count > 0 && bytes > INTERNAL_LIMITS.groupCommitMaxBytes) break;
+    let records = 0;
+    const { groupCommitMaxBytes, groupCommitMaxRecords, groupCommitMaxRequests } = INTERNAL_LIMITS;
+    while (count < this.#waiting.length && count < groupCommitMaxRequests) {
+      const next = this.#waiting[count]!;
+      bytes += next.bytes;
+      records += recordsOf(next.write);
+      if (count > 0 && (bytes > groupCommitMaxBytes || records > groupCommitMaxRecords)) break;
       count++;
     }
     return this.#waiting.splice(0, count);
@@ -115,6 +119,8 @@ export class WriteQueue {
     this.#onChange(changeBytes);
   }
 }
+
+const recordsOf = (write: ShardWrite): number => (write.kind === 'delete' ? write.ids : write.batch.ids).length;
 
 /** Bytes of a write's ids, vectors and metadata. */
 function sizeOfWrite(write: ShardWrite): number {
