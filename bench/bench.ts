@@ -1,7 +1,8 @@
 /**
- * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it costs. `--records N` takes the
- * first N, `--anchoring` leaves the ledger on (its wait is then part of every write). `npm run bench -- verify` and
- * `npm run bench -- neighbour`: see verify.ts and neighbour.ts.
+ * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it
+ * costs. `--records N` takes the first N, `--anchoring` leaves the ledger on (its wait is then part
+ * of every write). `npm run bench -- verify` and `npm run bench -- neighbour`: see verify.ts and
+ * neighbour.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -13,7 +14,7 @@ import { matches as matchesFilter } from '../lib/filter/evaluate.ts';
 import { parseFilter } from '../lib/filter/parse.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { type CalmFigures, calmest, untilAtRest } from './calm.ts';
-import { cosine, type Dataset, datasetFolder, exactTop, readDataset } from './dataset.ts';
+import { cosine, type Dataset, datasetFolder, exactTop, readDataset, recordsOf } from './dataset.ts';
 import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
 import { anonymousMiB, cpuSeconds, residentMiB, stolenShare } from './process-figures.ts';
 import { readStages, stageShares } from './stages.ts';
@@ -47,15 +48,7 @@ async function ingest(target: Target, data: Dataset): Promise<number> {
   await post(target, agent, '/collections', JSON.stringify({ name: COLLECTION, dimensions: data.dims }));
   const bodies: Buffer[] = [];
   for (let from = 0; from < data.ids.length; from += BATCH) {
-    const records = data.ids.slice(from, from + BATCH).map((id, at) => {
-      const row = from + at;
-      return {
-        id,
-        values: Array.from(data.base.subarray(row * data.dims, (row + 1) * data.dims)),
-        metadata: data.metadata[row],
-      };
-    });
-    bodies.push(Buffer.from(JSON.stringify({ records })));
+    bodies.push(Buffer.from(JSON.stringify({ records: recordsOf(data, from, from + BATCH) })));
   }
   const startedMs = performance.now();
   const lane = async () => {
@@ -160,8 +153,13 @@ async function main(): Promise<void> {
   }
 }
 
-if (positionals[0] === 'neighbour') {
-  await (await import('./neighbour.ts')).benchNeighbour(SECONDS, options.anchoring ?? false);
-} else if (positionals[0] === 'verify')
-  await (await import('./verify.ts')).benchVerify(Number(options.records), SECONDS);
-else await main();
+switch (positionals[0]) {
+  case 'verify':
+    await (await import('./verify.ts')).benchVerify(Number(options.records), SECONDS);
+    break;
+  case 'neighbour':
+    await (await import('./neighbour.ts')).benchNeighbour(SECONDS, options.anchoring ?? false);
+    break;
+  default:
+    await main();
+}

@@ -40,6 +40,14 @@ export function readDataset(folder: string, most = Number.POSITIVE_INFINITY): Da
   };
 }
 
+/** Rows `from` to `to` (not counted in) as an upsert has them. */
+export function recordsOf({ base, dims, ids, metadata }: Dataset, from: number, to: number): object[] {
+  return ids.slice(from, to).map((id, at) => {
+    const row = from + at;
+    return { id, values: Array.from(base.subarray(row * dims, (row + 1) * dims)), metadata: metadata[row] };
+  });
+}
+
 /** Exact cosine scores of the `k` best rows among those that `allowed` lets through, best first; vectors are of unit length. */
 export function exactTop(
   data: Dataset,

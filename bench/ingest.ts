@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dataset } from './dataset.ts';
+import { type Dataset, recordsOf } from './dataset.ts';
 import { post, type Target } from './load.ts';
 
 const BATCH = 500;
@@ -25,11 +25,7 @@ export async function upsertAll(target: Target, data: Dataset, name: string, cou
   const lane = async (): Promise<void> => {
     for (let from = next; from < count; from = next) {
       next += BATCH;
-      const records = data.ids.slice(from, Math.min(count, from + BATCH)).map((id, at) => ({
-        id,
-        values: Array.from(data.base.subarray((from + at) * data.dims, (from + at + 1) * data.dims)),
-        metadata: data.metadata[from + at],
-      }));
+      const records = recordsOf(data, from, Math.min(count, from + BATCH));
       await upsert(target, agent, name, JSON.stringify({ records }));
     }
   };

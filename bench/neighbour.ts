@@ -1,9 +1,10 @@
 /**
- * `npm run bench -- neighbour`: what one tenant waits for while another writes as fast as it is let.
+ * `npm run bench -- neighbour`: what one tenant waits for while another writes as fast as it can.
  *
- * Two services run on the machine. The calm tenant, on the first, sends one request at a time: upserts of one record, then queries. The
- * noisy one sends batches over many connections, to the same service or to the other: that is the same work on the same machine, with
- * nothing shared but the processor and the disk. Rounds of the two take turns.
+ * Two services run on the machine. The calm tenant, on the first, sends one request at a time:
+ * upserts of one record, then queries. The noisy one sends batches over many connections, to the
+ * same service or to the other: that is the same work on the same machine, with nothing shared but
+ * the processor and the disk. Rounds of the two take turns.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -11,7 +12,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../examples/api-client.ts';
 import { startServiceProcess } from '../examples/service-process.ts';
-import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
+import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
 import { createCollection, upsertAll } from './ingest.ts';
 import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
 import { median } from './median.ts';
@@ -34,12 +35,8 @@ interface Round {
 
 function upsertBodies(data: Dataset, size: number, from: number, count: number): Buffer[] {
   return Array.from({ length: count }, (_, body) => {
-    const records = Array.from({ length: size }, (_, at) => {
-      const row = (from + body * size + at) % data.ids.length;
-      const values = Array.from(data.base.subarray(row * data.dims, (row + 1) * data.dims));
-      return { id: data.ids[row], values, metadata: data.metadata[row] };
-    });
-    return Buffer.from(JSON.stringify({ records }));
+    const first = (from + body * size) % data.ids.length;
+    return Buffer.from(JSON.stringify({ records: recordsOf(data, first, first + size) }));
   });
 }
 
@@ -94,7 +91,10 @@ function report(where: string, rounds: Round[]): void {
   say(where, `upsert ${of(upserts)}; query ${of(queries)}; the other writes ${noisy} records/s`);
 }
 
-/** Prints the calm tenant's latencies alone, beside another service and beside a noisy tenant, each the median of three rounds. */
+/**
+ * Prints the calm tenant's latencies alone, beside another service and beside a noisy tenant, each
+ * the median of three rounds.
+ */
 export async function benchNeighbour(seconds: number, anchoring: boolean): Promise<void> {
   const folder = datasetFolder();
   if (!folder) throw new Error('No data set: set PROVEC_TEST_DATA to its folder.');

@@ -38,10 +38,8 @@ export class Shard {
   readonly #search: Search;
   readonly #monotonicMs: () => number;
   #head: ShardHead = EMPTY_HEAD;
-  /** The group that is being staged, or is. */
-  #staging: Staging | null = null;
-  /** The state after the group; null until all of it is staged. */
-  #stagedHead: ShardHead | null = null;
+  /** The group that is staged or being staged; its head is the state after it, null until all of it is staged. */
+  #staged: { staging: Staging; head: ShardHead | null } | null = null;
 
   constructor(spec: ShardSpec, options: EngineOptions = {}) {
     this.spec = spec;
@@ -70,51 +68,54 @@ export class Shard {
     return this.#search.index.waiting;
   }
 
+  /** Whether a group is staged, or is being. */
+  get isStaged(): boolean {
+    return this.#staged !== null;
+  }
+
   /** Does what `stageSteps` does at once. */
   stage(writes: ShardWrite[]): Staged {
     return runThrough(this.stageSteps(writes));
   }
 
-  /** Works out what a group of writes does, without showing any of it, a record a step. From the first on the group counts as staged. */
+  /** Works out what a group of writes does, and shows none of it; a step is one record. */
   *stageSteps(writes: Iterable<ShardWrite>): Steps<Staged> {
     this.#assertNothingStaged();
     const staging = new Staging(this.spec, this.#map, this.#slots, this.#head.seq + 1);
-    this.#staging = staging;
+    this.#staged = { staging, head: null };
     try {
       const outcomes: WriteOutcome[] = [];
       for (const write of writes) outcomes.push(yield* this.#apply(staging, write));
       if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) {
-        this.#staging = null;
+        this.#staged = null;
         return { outcomes, commit: null };
       }
       const head = this.#headAt(this.#head.seq + 1, this.#head.version + 1);
       yield 'staging';
       const body = encodeEntry(staging.entry());
-      this.#stagedHead = head;
+      this.#staged = { staging, head };
       return { outcomes, commit: { head, body } };
     } catch (error) {
       staging.undo();
-      this.#staging = null;
+      this.#staged = null;
       throw error;
     }
   }
 
   /** Shows the staged group. */
   commit(): void {
-    const [staging, head] = [this.#staging, this.#stagedHead];
-    if (staging === null || head === null) throw new Error('Nothing is staged.');
-    this.#staging = null;
-    this.#stagedHead = null;
+    const { staging, head = null } = this.#staged ?? {};
+    if (staging === undefined || head === null) throw new Error('Nothing is staged.');
+    this.#staged = null;
     this.#show(staging);
     this.#head = head;
   }
 
   /** Forgets the staged group, if there is one. Throws while one is being staged. */
   abort(): void {
-    if (this.#staging !== null && this.#stagedHead === null) throw new Error('A group is being staged.');
-    this.#staging?.undo();
-    this.#staging = null;
-    this.#stagedHead = null;
+    if (this.#staged?.head === null) throw new Error('A group is being staged.');
+    this.#staged?.staging.undo();
+    this.#staged = null;
   }
 
   /**
@@ -314,7 +315,7 @@ export class Shard {
   }
 
   #compactSlice(): boolean {
-    if (this.#staging !== null) return false;
+    if (this.isStaged) return false;
     if (this.#slots.compactionDue) {
       this.#slots.compactSlice(COMPACTION_SLICE_RECORDS, (from, to) => {
         const key = keyHashOf(this.#slots.id(to));
@@ -388,7 +389,7 @@ export class Shard {
   }
 
   #assertNothingStaged(): void {
-    if (this.#staging !== null) throw new Error('A group of writes is staged.');
+    if (this.isStaged) throw new Error('A group of writes is staged.');
   }
 
   #assertDimensions(vector: Float32Array): void {

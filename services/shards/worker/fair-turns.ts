@@ -61,9 +61,10 @@ class AccountTurns {
  * Whose turn it is on the thread, in slices of milliseconds.
  *
  * Promises
- * - Accounts take turns by the time that theirs took: one that comes with little waits for the turn under way, and for one of each other
- *   that used no more. However many shards one account keeps busy, it gets no more of the thread than another. Source: start-time fair
- *   queueing of Goyal, Vin and Cheng (1996), as at the gateway's queues.
+ * - Accounts take turns by the time that theirs took: one that comes with little waits for the turn
+ *   under way, and for one of each other that used no more. However many shards one account keeps
+ *   busy, its turns get no more of the thread than another's. Source: start-time fair queueing of
+ *   Goyal, Vin and Cheng (1996), as at the gateway's queues.
  * - What an account's other requests took, and the first slices of its queries, counts as well.
  * - Of an account queries, staging and background work take turns, and so do its shards.
  * - After each turn it is that of the requests that came meanwhile, for 8 ms where there are many.

@@ -40,8 +40,8 @@ export class HeldShard {
   readonly key: ShardKey;
   readonly shard: Shard;
   readonly readings = new Readings();
-  /** Whether a group is staged, or is being. */
-  staged = false;
+  /** The staging that is under way. */
+  staging: StageRun | null = null;
   readonly indexDebt = new IndexDebt();
   readonly #running: QueryRun[] = [];
   readonly #waiting: Waiting[] = [];
@@ -49,7 +49,6 @@ export class HeldShard {
   #maintenanceWaits = false;
   #version = 0;
   #mostBytes = 0;
-  #staging: StageRun | null = null;
 
   constructor(key: ShardKey, shard: Shard) {
     this.key = key;
@@ -59,22 +58,6 @@ export class HeldShard {
   get size(): ShardSize {
     const { bytes, records, unindexed } = this.shard;
     return { bytes, records, unindexed };
-  }
-
-  /** The staging that is under way. */
-  get staging(): StageRun | null {
-    return this.#staging;
-  }
-
-  beginStaging(run: StageRun): void {
-    this.staged = true;
-    this.#staging = run;
-  }
-
-  /** The group is staged, or nothing is. */
-  endStaging(isStaged: boolean): void {
-    this.staged = isStaged;
-    this.#staging = null;
   }
 
   /** Whether the shard has become smaller by so much since this was last so. */
@@ -163,8 +146,8 @@ export class HeldShard {
 
   /** Takes out everything: the shard is given up. */
   clear(): { queries: QueryRun[]; requests: WorkerRequest[]; staging: StageRun | null } {
-    const staging = this.#staging;
-    this.endStaging(false);
+    const { staging } = this;
+    this.staging = null;
     const waiting = this.#waiting.splice(0);
     this.#requestsWaiting = 0;
     this.#maintenanceWaits = false;
@@ -176,7 +159,8 @@ export class HeldShard {
   }
 
   #mayRun(op: WorkerOp): boolean {
-    if (this.staged && !RUNS_WHILE_STAGED.has(op)) return false;
+    const isStaged = this.staging !== null || this.shard.isStaged;
+    if (isStaged && !RUNS_WHILE_STAGED.has(op)) return false;
     return !CHANGES.has(op) || !this.isRead;
   }
 

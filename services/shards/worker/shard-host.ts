@@ -149,14 +149,11 @@ export class ShardHost {
     commit: ({ key }) => {
       const entry = this.#holder(key);
       entry.shard.commit();
-      entry.staged = false;
       this.#wake(key);
       return entry.size;
     },
     abort: ({ key }) => {
-      const entry = this.#holder(key);
-      entry.shard.abort();
-      entry.staged = false;
+      this.#holder(key).shard.abort();
       this.#wake(key);
       return null;
     },
@@ -273,9 +270,10 @@ export class ShardHost {
   /** Stages in turns, so that a group of whatever size is waited for no longer than a slice. */
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
-    held?.beginStaging(new StageRun(id, held.shard, writes, this.#terms.nowMs));
-    if (held) this.#turns.give('stage', held);
-    else this.#refuse(id);
+    if (held) {
+      held.staging = new StageRun(id, held.shard, writes, this.#terms.nowMs);
+      this.#turns.give('stage', held);
+    } else this.#refuse(id);
   }
 
   #goOnStaging(held: HeldShard): void {
@@ -285,9 +283,9 @@ export class ShardHost {
     held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
     if (last === null) this.#turns.give('stage', held);
     else {
-      held.endStaging(run.isStaged);
+      held.staging = null;
       // Compaction could not go on meanwhile.
-      if (!run.isStaged) this.#wake(held.key);
+      if (!held.shard.isStaged) this.#wake(held.key);
       this.#post(last.reply, last.transfer);
     }
     if (held.indexDebt.isDue) this.#turns.give('maintain', held);

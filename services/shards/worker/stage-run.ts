@@ -10,8 +10,6 @@ export class StageRun {
   readonly id: number;
   /** What its last slice took. */
   lastSliceMs = 0;
-  /** Whether its group is staged, once it has ended. */
-  isStaged = false;
   readonly #nowMs: () => number;
   readonly #steps: Steps<Staged>;
   #usedMs = 0;
@@ -30,7 +28,6 @@ export class StageRun {
         const { done, value } = this.#steps.next();
         this.lastSliceMs = this.#nowMs() - startedMs;
         if (done) {
-          this.isStaged = value.commit !== null;
           const reply = { id: this.id, result: value, tookMs: this.#usedMs + this.lastSliceMs };
           return { reply, transfer: value.commit ? [value.commit.body.buffer] : [] };
         }
