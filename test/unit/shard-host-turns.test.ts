@@ -109,6 +109,16 @@ describe('staging takes turns', () => {
     expect(bytesAfter(one, () => stage(one, absent))).toBe(bytesAfter(other, () => undefined));
   });
 
+  test('its own index is built after it, and not in between', () => {
+    const turnsBeside = (backlog: number): number => {
+      host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
+      const key = host.open('indexed');
+      host.write(key, records(backlog));
+      return host.turnsUntil(stage(key, records(MANY, backlog)));
+    };
+    expect(turnsBeside(4_000)).toBeLessThanOrEqual(turnsBeside(1) + 1);
+  });
+
   test("background work of another account's shards is in turn with it", () => {
     host = new HostHarness({ engine: { graphMinRecords: 16, scanCostFactor: 1_000 } });
     for (const id of noisy.keys()) host.write(host.open(`n${id}`, { accountId: 'noisy' }), records(MANY));

@@ -91,11 +91,11 @@ test('records that are read stay readable while nearly all others go and memory 
 /** A worker's host without a thread, whose clock is the test's. */
 function startHost() {
   let nowMs = 0;
-  let reply: WorkerReply | null = null;
+  const replies: WorkerReply[] = [];
   const later: (() => void)[] = [];
   const host = new ShardHost(
     (message) => {
-      if (message.id !== null) reply = message;
+      if (message.id !== null) replies.push(message);
     },
     (run) => later.push(run),
     // A clock that stands still would have the system's timers come again for ever.
@@ -104,8 +104,9 @@ function startHost() {
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
     host.receive({ id: 1, op, params });
     // Staging takes turns.
-    if (op === 'stage') for (const run of later.splice(0)) run();
-    if (reply === null || !('result' in reply)) throw new Error(`No answer to ${op}.`);
+    while (replies.length === 0 && later.length > 0) later.shift()!();
+    const reply = replies.pop();
+    if (reply === undefined || !('result' in reply)) throw new Error(`No answer to ${op}.`);
     return reply.result as WorkerOps[O]['result'];
   };
   ask('create', { key: 'c.0', spec: specWith({ dimensions: DIMENSIONS }) });

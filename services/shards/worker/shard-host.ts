@@ -88,7 +88,7 @@ export class ShardHost {
     this.#turns = new FairTurns(later, this.#terms.nowMs, {
       query: (held) => this.#goOn(held),
       stage: (held) => this.#goOnStaging(held),
-      maintain: (held) => (held.isRead ? held.waitForMaintenance() : this.#maintain(held)),
+      maintain: (held) => this.#maintain(held),
     });
   }
 
@@ -280,15 +280,13 @@ export class ShardHost {
     const run = held.staging;
     if (run === null) return;
     const last = run.slice(STAGE_SLICE_MS);
-    held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
     if (last === null) this.#turns.give('stage', held);
     else {
       held.staging = null;
-      // Compaction could not go on meanwhile.
-      if (!held.shard.isStaged) this.#wake(held.key);
+      held.indexDebt.note(run.tookMs, held.shard.unindexed);
+      this.#wake(held.key);
       this.#post(last.reply, last.transfer);
     }
-    if (held.indexDebt.isDue) this.#turns.give('maintain', held);
     this.#admit(held);
   }
 
@@ -358,6 +356,9 @@ export class ShardHost {
   }
 
   #maintain(held: HeldShard): void {
+    // After the staging: in between it would take every third millisecond of a load.
+    if (held.staging !== null) return;
+    if (held.isRead) return void held.waitForMaintenance();
     const more = this.#maintainSlice(held);
     held.changed();
     if (more) {

@@ -8,11 +8,10 @@ import { faultOf } from './worker-fault.ts';
 /** The staging of one group of writes, from its arrival to its reply, worked on in slices. */
 export class StageRun {
   readonly id: number;
-  /** What its last slice took. */
-  lastSliceMs = 0;
+  /** What its slices took. */
+  tookMs = 0;
   readonly #nowMs: () => number;
   readonly #steps: Steps<Staged>;
-  #usedMs = 0;
 
   constructor(id: number, shard: Shard, writes: PostedWrite[], nowMs: () => number) {
     this.id = id;
@@ -23,20 +22,19 @@ export class StageRun {
   /** Works for one slice. The reply where that was the last, with what is handed over, else null. */
   slice(sliceMs: number): { reply: WorkerReply; transfer: ArrayBuffer[] } | null {
     const startedMs = this.#nowMs();
+    const beforeMs = this.tookMs;
     try {
       for (;;) {
         const { done, value } = this.#steps.next();
-        this.lastSliceMs = this.#nowMs() - startedMs;
+        const sinceMs = this.#nowMs() - startedMs;
+        this.tookMs = beforeMs + sinceMs;
         if (done) {
-          const reply = { id: this.id, result: value, tookMs: this.#usedMs + this.lastSliceMs };
+          const reply = { id: this.id, result: value, tookMs: this.tookMs };
           return { reply, transfer: value.commit ? [value.commit.body.buffer] : [] };
         }
-        if (this.lastSliceMs < sliceMs) continue;
-        this.#usedMs += this.lastSliceMs;
-        return null;
+        if (sinceMs >= sliceMs) return null;
       }
     } catch (error) {
-      this.lastSliceMs = this.#nowMs() - startedMs;
       return { reply: { id: this.id, fault: faultOf(error) }, transfer: [] };
     }
   }
