@@ -13,7 +13,7 @@ import {
   ownMongoServer,
 } from './mongo-server.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
-import { TEST_KEYS, TEST_SECRET } from './store-keys.ts';
+import { ONLOOKER_KEYS, TEST_SECRET } from './store-keys.ts';
 
 /** What a cluster stands on: a store, and what carries calls between its nodes. */
 export interface BackingServices {
@@ -63,7 +63,7 @@ export async function startBacking(backing: Backing, isOwn = false): Promise<Bac
       environment: { PROVEC_DATA_DIR: dataDir, PROVEC_TRANSPORTER: 'TCP', PROVEC_SECRET: TEST_SECRET },
       mongo: null,
       redis: null,
-      openStore: () => openSqliteStore(dataDir, { keys: TEST_KEYS }),
+      openStore: () => openSqliteStore(dataDir, { keys: ONLOOKER_KEYS }),
       end: removeData,
     };
   }
@@ -83,7 +83,7 @@ export async function startBacking(backing: Backing, isOwn = false): Promise<Bac
     },
     mongo: mortal ? (mongo as MortalMongoServer) : null,
     redis,
-    openStore: () => openMongoStore({ keys: TEST_KEYS, url, folder: join(dataDir, 'looking-on') }),
+    openStore: () => openMongoStore({ keys: ONLOOKER_KEYS, url, folder: join(dataDir, 'looking-on') }),
     async end() {
       await redis?.dispose();
       await mongo.end();

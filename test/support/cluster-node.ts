@@ -55,12 +55,13 @@ export class ClusterNode {
     return (this.#earlier + (this.#run?.stderr ?? '')).slice(-LOG_KEPT_CHARS);
   }
 
-  /** Resolves when it says that it runs. */
-  async start(): Promise<void> {
-    const { id, services, environment, under = [], isLaunched = false } = this.#settings;
+  /** Resolves when it says that it runs; `changed` is what this life has otherwise in its environment. */
+  async start(changed: Record<string, string> = {}): Promise<void> {
+    const { id, services, under = [], isLaunched = false } = this.#settings;
     const program = isLaunched ? LAUNCH : START;
     const command = [...under, process.execPath, '--disable-warning=ExperimentalWarning', program];
     // It ends when the tests are killed.
+    const environment = { ...this.#settings.environment, ...changed };
     const settings = { ...environment, PROVEC_NODE_ID: id, [SUPERVISOR_PID]: `${process.pid}` };
     const run = new StartedProcess(settings, [...services], command as unknown as Command);
     this.#run = run;

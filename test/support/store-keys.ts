@@ -3,7 +3,13 @@ import { type Keyring, type StoreKeys, storeKeys, transportKeys } from '../../li
 /** The secret of every installation that tests look into. */
 export const TEST_SECRET = 'a-secret-that-every-test-may-know-of';
 
+/** The one that an installation is given next. */
+export const NEXT_TEST_SECRET = 'another-secret-that-every-test-may-know-of';
+
 export const TEST_KEYS: StoreKeys = storeKeys([TEST_SECRET]);
+
+/** Of whoever looks into a store while its secret is changed. */
+export const ONLOOKER_KEYS: StoreKeys = storeKeys([TEST_SECRET, NEXT_TEST_SECRET]);
 
 export const TEST_TRANSPORT_KEYS: Keyring = transportKeys([TEST_SECRET]);
 

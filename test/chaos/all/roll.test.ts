@@ -1,41 +1,35 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { NEXT_TEST_SECRET, TEST_SECRET } from '../../support/store-keys.ts';
 import { runChaos } from '../chaos-run.ts';
+import { roll } from '../roll.ts';
 import { backings } from '../selection.ts';
 
-/** Until the other nodes know of one that has started, as an orchestrator waits (`minReadySeconds`). */
-const SEEN_MS = 5_000;
-/** Until a load balancer sends no more to a gateway that it was told to forget (`preStop`): SIGTERM closes the port. */
-const FORGOTTEN_MS = 1_000;
+const ROLLED = { isFlawless: true, gateways: 2, controls: 2 };
 
 describe.each(await backings())('%s', (backing) => {
   test('nodes are stopped and started again one by one, and no request fails', async () => {
     const result = await runChaos({
+      ...ROLLED,
       name: 'every node is rolled once',
       backing,
-      isFlawless: true,
-      gateways: 2,
-      controls: 2,
-      async trouble(cluster) {
-        for (const node of [...cluster.shardNodes, ...cluster.controls]) {
-          expect(await node.stop()).toEqual({ code: 0, signal: null });
-          await node.start();
-          await cluster.ready();
-          await delay(SEEN_MS);
-        }
-        for (const gateway of cluster.gateways) {
-          // As a load balancer is told before a gateway is.
-          cluster.unlist(gateway);
-          await delay(FORGOTTEN_MS);
-          expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-          await gateway.start();
-          await delay(SEEN_MS);
-          cluster.list(gateway);
-        }
-      },
+      trouble: (cluster) => roll(cluster),
     });
     expect(result.faults).toEqual([]);
     expect(result.failures.map(({ kind, failure }) => `${kind}: ${failure}`)).toEqual([]);
     expect(result.shardAwayMs).toBeLessThan(10_000);
+  }, 420_000);
+
+  test('the secret is changed in two rolls, and no request fails', async () => {
+    const result = await runChaos({
+      ...ROLLED,
+      name: 'another secret of the installation',
+      backing,
+      async trouble(cluster) {
+        await roll(cluster, { PROVEC_SECRET: `${TEST_SECRET} ${NEXT_TEST_SECRET}` });
+        await roll(cluster, { PROVEC_SECRET: `${NEXT_TEST_SECRET} ${TEST_SECRET}` });
+      },
+    });
+    expect(result.faults).toEqual([]);
+    expect(result.failures.map(({ kind, failure }) => `${kind}: ${failure}`)).toEqual([]);
   }, 420_000);
 });
