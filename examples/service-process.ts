@@ -25,6 +25,7 @@ export async function startServiceProcess(
       PROVEC_PORT: '0',
       PROVEC_DATA_DIR: dataDir,
       PROVEC_BOOTSTRAP_KEY: key,
+      PROVEC_BOOTSTRAP_KEY_FILE: undefined,
       PROVEC_LOG_LEVEL: process.env.PROVEC_LOG_LEVEL ?? 'warn',
       ...environment,
     },

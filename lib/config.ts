@@ -1,5 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import {
+  httpUrl,
+  httpUrls,
+  Invalid,
+  integer,
+  invalid,
+  json,
+  list,
+  mongoUrl,
+  oneOf,
+  redisUrl,
+  textOfFile,
+  token,
+} from './config-values.ts';
 import { LIMITS, type LimitName, type Limits } from './limits.ts';
 import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
 import { memoryLimitMiB } from './process/memory-limit.ts';
@@ -44,6 +58,8 @@ export interface Config {
   readonly corsOrigins: readonly string[];
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
+  /** Of the variables whose value came from a file: where that is. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 /** Thrown by `readConfig`; the message is one line that names the variable and what it must be. */
@@ -55,63 +71,10 @@ interface Variable<T> {
   /** As printed in docs/configuration.md. */
   default: string;
   meaning: string;
+  /** A secret: `<NAME>_FILE` may name a file of its value instead. */
+  mayBeFile?: true;
   /** `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be ...". */
   read(raw: string | undefined): T;
-}
-
-class Invalid extends Error {}
-const invalid = (expected: string): never => {
-  throw new Invalid(expected);
-};
-
-function integer(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
-  return (raw) => {
-    if (raw === undefined) return fallback();
-    if (!/^\d{1,12}$/.test(raw)) invalid(`a whole number from ${min} to ${max}`);
-    const value = Number(raw);
-    return value >= min && value <= max ? value : invalid(`a whole number from ${min} to ${max}`);
-  };
-}
-
-function oneOf<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
-  return (raw) => {
-    if (raw === undefined) return fallback;
-    return (values as readonly string[]).includes(raw) ? (raw as T) : invalid(`one of ${values.join(', ')}`);
-  };
-}
-
-function list(raw: string | undefined): string[] {
-  return (raw ?? '')
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-}
-
-function httpUrl(raw: string): string {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  return url && /^https?:$/.test(url.protocol) ? raw : invalid('an http or https URL');
-}
-
-function httpUrls(raw: string): string[] {
-  const urls = list(raw);
-  return urls.length > 0 ? urls.map(httpUrl) : invalid('http or https URLs, separated by commas');
-}
-
-function mongoUrl(raw: string): string {
-  return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalid('a mongodb or mongodb+srv URL');
-}
-
-function redisUrl(raw: string): string {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalid('a redis or rediss URL');
-}
-
-function json(raw: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(raw);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {}
-  return invalid('a JSON object');
 }
 
 /** What is taken where a request says nothing, and the most that it may say. */
@@ -158,7 +121,7 @@ function readPlans(raw: string | undefined): Plans {
   return Object.freeze(plans) as unknown as Plans;
 }
 
-type VariableOf = { [name in keyof Config]: Variable<Config[name]> & { env: string } };
+type VariableOf = { [name in Exclude<keyof Config, 'files'>]: Variable<Config[name]> & { env: string } };
 
 /** Every variable that the service reads; `docs/configuration.md` is generated from this table. */
 export const VARIABLES: VariableOf = {
@@ -192,12 +155,14 @@ export const VARIABLES: VariableOf = {
     default: 'none',
     meaning:
       'MongoDB that holds all data, such as `mongodb://user:password@host/provec?replicaSet=rs0`; unset, it lies in the data folder.',
+    mayBeFile: true,
     read: (raw) => (raw === undefined ? null : mongoUrl(raw)),
   },
   redisUrl: {
     env: 'PROVEC_REDIS_URL',
     default: 'none',
     meaning: 'Redis that carries calls between nodes, such as `redis://:password@host:6379`; unset, there is one node.',
+    mayBeFile: true,
     read: (raw) => (raw === undefined ? null : redisUrl(raw)),
   },
   transporter: {
@@ -233,12 +198,8 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_BOOTSTRAP_KEY',
     default: 'none',
     meaning: 'API key of the first account on an empty store; unset, one is made and printed once.',
-    read: (raw) =>
-      raw === undefined
-        ? null
-        : /^[\x21-\x7e]{16,256}$/.test(raw)
-          ? raw
-          : invalid('16 to 256 printable ASCII characters without spaces'),
+    mayBeFile: true,
+    read: token,
   },
   bootstrapPlan: {
     env: 'PROVEC_BOOTSTRAP_PLAN',
@@ -250,12 +211,8 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_ADMIN_TOKEN',
     default: 'none',
     meaning: 'Bearer token of the operator routes under `/api/v1/admin`; unset, they do not exist.',
-    read: (raw) =>
-      raw === undefined
-        ? null
-        : /^[\x21-\x7e]{16,256}$/.test(raw)
-          ? raw
-          : invalid('16 to 256 printable ASCII characters without spaces'),
+    mayBeFile: true,
+    read: token,
   },
   ledger: {
     env: 'PROVEC_LEDGER',
@@ -267,6 +224,7 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_SOLANA_RPC_URLS',
     default: 'embedded ledger',
     meaning: 'Comma-separated Solana JSON-RPC URLs, tried in order.',
+    mayBeFile: true,
     read: (raw) => (raw === undefined ? null : httpUrls(raw)),
   },
   solanaKeypair: {
@@ -373,22 +331,33 @@ export const VARIABLES: VariableOf = {
 /** Variables of clients and tests, which the service leaves alone. */
 const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
 
-/** Reads `PROVEC_*` from an environment. Throws ConfigError for an unknown variable or a bad value, without repeating the value. */
+/** The names that a variable can be given under. */
+export const namesOf = ({ env, mayBeFile }: VariableOf[keyof VariableOf]): string[] =>
+  mayBeFile ? [env, `${env}_FILE`] : [env];
+
+/** Reads `PROVEC_*` from an environment, and the files that it names. Throws ConfigError for an unknown variable or a bad value, without repeating the value. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const known = new Set(Object.values(VARIABLES).map((variable) => variable.env));
+  const known = new Set(Object.values(VARIABLES).flatMap(namesOf));
   for (const name of Object.keys(environment)) {
     if (name.startsWith('PROVEC_') && !known.has(name) && !NOT_OURS.test(name)) {
       throw new ConfigError(`${name} is not a variable of Provec; docs/configuration.md lists them.`);
     }
   }
-  const config: Record<string, unknown> = {};
+  const files: Record<string, string> = {};
+  const config: Record<string, unknown> = { files };
   for (const [field, variable] of Object.entries(VARIABLES)) {
-    const raw = environment[variable.env]?.trim();
+    const given = namesOf(variable).filter((name) => environment[name]?.trim());
+    if (given.length > 1) throw new ConfigError(`Only one of ${given.join(' and ')} can be set.`);
+    const [name = variable.env] = given;
+    const raw = environment[name]?.trim() || undefined;
+    const file = name === variable.env ? null : resolve(raw!);
+    if (file !== null) files[variable.env] = file;
     try {
-      config[field] = variable.read(raw === '' ? undefined : raw);
+      config[field] = variable.read(file === null ? raw : textOfFile(file));
     } catch (error) {
-      if (error instanceof Invalid) throw new ConfigError(`${variable.env} must be ${error.message}.`);
-      throw error;
+      if (!(error instanceof Invalid)) throw error;
+      const { message } = error;
+      throw new ConfigError(`${name} must be ${file === null ? message : `a file with ${message}: ${file}`}.`);
     }
   }
   return Object.freeze(config) as unknown as Config;

@@ -68,7 +68,9 @@ function keyLine(config: Config, secret: string): string {
 }
 
 function bearer(config: Config, { bootstrapSecret, isBootstrapKeyIgnored }: Startup): string {
-  if (config.bootstrapKey !== null && !isBootstrapKeyIgnored) return '$PROVEC_BOOTSTRAP_KEY';
+  const file = config.files.PROVEC_BOOTSTRAP_KEY;
+  if (config.bootstrapKey !== null && !isBootstrapKeyIgnored)
+    return file === undefined ? '$PROVEC_BOOTSTRAP_KEY' : `$(cat '${file}')`;
   return bootstrapSecret ?? KEY_OF_OWN;
 }
 

@@ -1,5 +1,5 @@
 /** Writes docs/errors.md and docs/configuration.md from the tables in the code; with `--check` only compares, and exits 1 on a difference. */
-import { VARIABLES } from '../lib/config.ts';
+import { namesOf, VARIABLES } from '../lib/config.ts';
 import { ERROR_TABLE } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { DEFAULT_PLANS } from '../lib/plans.ts';
@@ -52,11 +52,18 @@ const configuration = `# Configuration
 ${GENERATED}
 
 Environment variables, read once at the start and checked: an unknown \`PROVEC_\` variable or a bad value stops the start
-with one line.
+with one line. \`<NAME>_FILE\` is the path of a file whose text, without white space around it, is the value of \`<NAME>\`;
+only one of the two can be set.
 
 ${table(
   ['variable', 'default', 'meaning'],
-  Object.values(VARIABLES).map((variable) => [`\`${variable.env}\``, variable.default, variable.meaning]),
+  Object.values(VARIABLES).map((variable) => [
+    namesOf(variable)
+      .map((name) => `\`${name}\``)
+      .join(', '),
+    variable.default,
+    variable.meaning,
+  ]),
 )}
 
 ## Limits of requests (lowered by \`PROVEC_LIMITS\`)

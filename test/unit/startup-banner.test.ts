@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { readConfig } from '../../lib/config.ts';
 import { type Startup, startupBanner } from '../../lib/startup-banner.ts';
@@ -47,6 +52,17 @@ test.each([
   const banner = bannerOf(variables, { devLedgerUrl: 'http://127.0.0.1:8899', ...changes });
   expect(banner).toContain(bearer);
   expect(banner).toContain(said);
+});
+
+test('the request to paste reads a chosen key that stands in a file', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'provec-banner-'));
+  const file = join(folder, 'the key');
+  await writeFile(file, `${KEY}\n`);
+  const banner = bannerOf({ PROVEC_BOOTSTRAP_KEY_FILE: file }, { devLedgerUrl: 'http://127.0.0.1:8899' });
+  const [, argument] = /-H ("Authorization: .*?") -H/.exec(banner)!;
+  const { stdout } = await promisify(execFile)('sh', ['-c', `printf %s ${argument}`]);
+  expect(stdout).toBe(`Authorization: Bearer ${KEY}`);
+  await rm(folder, { recursive: true });
 });
 
 test.each([

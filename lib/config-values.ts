@@ -1,0 +1,86 @@
+/** How the text of a variable, or of the file that it names, becomes its value. */
+import { readFileSync } from 'node:fs';
+
+/** Says what a variable must be, as a phrase that completes "<NAME> must be ...". */
+export class Invalid extends Error {}
+
+/** Throws Invalid. */
+export const invalid = (expected: string): never => {
+  throw new Invalid(expected);
+};
+
+/** A whole number within bounds. */
+export function integer(fallback: () => number, min: number, max: number): (raw: string | undefined) => number {
+  return (raw) => {
+    if (raw === undefined) return fallback();
+    if (!/^\d{1,12}$/.test(raw)) invalid(`a whole number from ${min} to ${max}`);
+    const value = Number(raw);
+    return value >= min && value <= max ? value : invalid(`a whole number from ${min} to ${max}`);
+  };
+}
+
+/** One of the words. */
+export function oneOf<T extends string>(values: readonly T[], fallback: T): (raw: string | undefined) => T {
+  return (raw) => {
+    if (raw === undefined) return fallback;
+    return (values as readonly string[]).includes(raw) ? (raw as T) : invalid(`one of ${values.join(', ')}`);
+  };
+}
+
+/** The parts between commas; none of them is empty. */
+export function list(raw: string | undefined): string[] {
+  return (raw ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+/** An http or https URL, as it was given. */
+export function httpUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  return url && /^https?:$/.test(url.protocol) ? raw : invalid('an http or https URL');
+}
+
+/** One or more of them, separated by commas. */
+export function httpUrls(raw: string): string[] {
+  const urls = list(raw);
+  return urls.length > 0 ? urls.map(httpUrl) : invalid('http or https URLs, separated by commas');
+}
+
+/** A URL of MongoDB, as it was given. */
+export function mongoUrl(raw: string): string {
+  return /^mongodb(\+srv)?:\/\/[^/?\s]+(\/\S*)?$/.test(raw) ? raw : invalid('a mongodb or mongodb+srv URL');
+}
+
+/** A URL of Redis, as it was given. */
+export function redisUrl(raw: string): string {
+  const url = URL.canParse(raw) ? new URL(raw) : null;
+  return url && /^rediss?:$/.test(url.protocol) && url.hostname !== '' ? raw : invalid('a redis or rediss URL');
+}
+
+/** What a client can present in a header; null when unset. */
+export function token(raw: string | undefined): string | null {
+  const isToken = raw === undefined || /^[\x21-\x7e]{16,256}$/.test(raw);
+  return isToken ? (raw ?? null) : invalid('16 to 256 printable ASCII characters without spaces');
+}
+
+/** A JSON object. */
+export function json(raw: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(raw);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {}
+  return invalid('a JSON object');
+}
+
+/** The text of a file, trimmed. Throws Invalid, which never repeats what stands in it. */
+export function textOfFile(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return invalid(`the value, but ${code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`}`);
+  }
+  return text === '' ? invalid('the value, but it is empty') : text;
+}
