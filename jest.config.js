@@ -19,7 +19,7 @@ function mayMakeNetworks() {
 const SERVERS = [
   {
     name: 'redis',
-    tests: '/test/(transport|chaos/all)/redis-',
+    tests: '/test/(transport|chaos/all|deployment)/redis-',
     isThere: () => spawnSync('redis-server', ['--version']).status === 0,
     how: 'put redis-server on the PATH (they kill and halt servers of their own)',
   },

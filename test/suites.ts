@@ -42,6 +42,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/cluster/',
   'test/contract/mongo-',
   'test/deployment/image.',
+  'test/deployment/redis-',
   'test/deployment/rendered-',
   'test/endurance/',
   'test/ledger/killed-ledger.',

@@ -6,6 +6,7 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 
 export interface Probe {
   httpGet?: { path: string; port: string };
+  exec?: { command: string[] };
 }
 
 interface Reference {
@@ -27,6 +28,7 @@ export interface EnvironmentVariable {
 export interface Container {
   name: string;
   image: string;
+  command?: string[];
   args?: string[];
   env?: EnvironmentVariable[];
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
@@ -42,14 +44,14 @@ export interface Container {
     privileged?: boolean;
     capabilities?: { add?: string[]; drop?: string[] };
   };
-  volumeMounts?: { name: string; mountPath: string }[];
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
 
 export interface Volume {
   name: string;
   emptyDir?: { sizeLimit?: string };
   persistentVolumeClaim?: { claimName: string };
-  secret?: { secretName: string };
+  secret?: { secretName: string; items: { key: string; path: string }[] };
 }
 
 export interface PodSpec {

@@ -1,34 +1,25 @@
 import { globSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readConfig, VARIABLES } from '../../lib/config.ts';
+import { pino } from 'pino';
+import { namesOf, readConfig, VARIABLES } from '../../lib/config.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { SERVICE_NAMES } from '../../lib/process/service-names.ts';
+import { openSecrets } from '../../lib/secret/secret-file.ts';
+import { composeNodes, composeServices } from './compose.ts';
 import { copiedInto, instructions, packagesOf } from './dockerfile.ts';
 import { type Manifest, nodesOf, parseManifests, ROOT, readText, readYaml, workloadsOf } from './manifest.ts';
 import { environmentOf, SECRET_VARIABLES } from './node-environment.ts';
 import { breachesOf } from './pod-rules.ts';
+import { inFolder, makeSecrets } from './secrets-service.ts';
 
 interface Kustomization {
   resources: string[];
   configMapGenerator?: { name: string; literals: string[] }[];
-  secretGenerator?: { name: string; literals: string[] }[];
+  secretGenerator?: unknown;
   images?: { name: string; newName?: string; newTag: string }[];
-}
-
-interface Compose {
-  services: Record<
-    string,
-    {
-      image: string;
-      command: string[];
-      environment?: Record<string, string>;
-      read_only?: boolean;
-      cap_drop?: string[];
-      stop_grace_period?: string;
-      deploy?: { replicas: number };
-    }
-  >;
 }
 
 function pairs(literals: string[]): Record<string, string> {
@@ -58,8 +49,6 @@ const base = ownManifests('k8s/base');
 const laptop = ownManifests('k8s/overlays/laptop');
 const laptopKustomization = readYaml<Kustomization>('k8s/overlays/laptop/kustomization.yaml');
 const productionKustomization = readYaml<Kustomization>('k8s/overlays/production/kustomization.yaml');
-const compose = readYaml<Compose>('compose.yaml');
-const composeNodes = Object.values(compose.services).filter(({ image }) => image.startsWith('provec'));
 const packageJson = JSON.parse(readText('package.json')) as {
   version: string;
   optionalDependencies: Record<string, string>;
@@ -69,7 +58,7 @@ const files = ['Dockerfile', 'compose.yaml', ...globSync('k8s/**/*.{yaml,md}', {
 describe('variables', () => {
   test.each(files)('those that %s names are read by the service', (file) => {
     const text = readText(file).replaceAll(/^\s*#.*$/gm, '');
-    const known = new Set(Object.values(VARIABLES).map(({ env }) => env));
+    const known = new Set(Object.values(VARIABLES).flatMap(namesOf));
     const named = new Set(text.match(/\bPROVEC_[A-Z_]+\b/g));
     expect([...named].filter((name) => !known.has(name))).toEqual([]);
   });
@@ -83,13 +72,27 @@ describe('variables', () => {
     }
   });
 
-  test('the start accepts what the image and compose give', () => {
+  test('the start accepts what the image, compose and its service `secrets` give', async () => {
     const image = imageEnvironment();
+    const folder = await mkdtemp(join(tmpdir(), 'provec-secrets-'));
+    await makeSecrets(folder);
     expect(composeNodes).toHaveLength(3);
-    for (const { environment = {} } of composeNodes) {
+    for (const { environment = {}, volumes } of composeNodes) {
+      expect(volumes).toContain('secret:/run/provec:ro');
       const given = Object.entries(environment).map(([name, value]) => [name, value.replace(/\$\{.*:-\}/, '')]);
-      expect(readConfig({ ...image, ...Object.fromEntries(given) })).toMatchObject({ host: '0.0.0.0', port: 8080 });
+      const config = readConfig({
+        ...image,
+        ...Object.fromEntries(given.map(([name, value]) => [name, inFolder(folder, value!)])),
+      });
+      expect(config).toMatchObject({
+        host: '0.0.0.0',
+        port: 8080,
+        mongoUrl: expect.any(String),
+        redisUrl: expect.any(String),
+      });
+      expect(await openSecrets(config, false, pino({ level: 'silent' }))).toHaveLength(1);
     }
+    await rm(folder, { recursive: true });
   });
 });
 
@@ -111,15 +114,17 @@ describe('secrets', () => {
     }
   });
 
-  test('are in no file: the laptop says only where its own two servers are', () => {
+  test('are in no file', () => {
     expect([...base, ...laptop].filter(({ kind }) => kind === 'Secret')).toEqual([]);
-    expect(productionKustomization.secretGenerator).toBeUndefined();
-    for (const url of Object.values(pairs(laptopKustomization.secretGenerator!.flatMap(({ literals }) => literals)))) {
-      expect(new URL(url)).toMatchObject({ username: '', password: '' });
+    for (const { secretGenerator } of [laptopKustomization, productionKustomization])
+      expect(secretGenerator).toBeUndefined();
+    for (const { environment = {} } of composeNodes) {
+      for (const [name, value] of Object.entries(environment))
+        if (SECRET_VARIABLES.has(name)) expect({ name, value }).toEqual({ name, value: `\${${name}:-}` });
     }
-    for (const name of ['PROVEC_BOOTSTRAP_KEY', 'PROVEC_ADMIN_TOKEN']) {
-      for (const { environment } of composeNodes) expect(environment?.[name] ?? '').toMatch(/^(\$\{.*:-\})?$/);
-    }
+    const written = files.flatMap((file) => [...readText(file).matchAll(/:\/\/\w*:([^@\n]*)@/g)]);
+    expect(written).toHaveLength(4);
+    for (const [, password] of written) expect(password).toMatch(/^\$/);
   });
 });
 
@@ -150,7 +155,7 @@ describe('images', () => {
   });
 
   test('the same of Redis and MongoDB for both laptop clusters, with their version', () => {
-    const stores = Object.values(compose.services).flatMap(({ image }) => (image.startsWith('provec') ? [] : [image]));
+    const stores = Object.values(composeServices).flatMap(({ image }) => (image.startsWith('provec') ? [] : [image]));
     expect([...new Set(stores)].sort()).toEqual(imagesOf(laptop).sort());
     for (const image of stores) expect(image).toMatch(/:\d+\.\d+/);
   });

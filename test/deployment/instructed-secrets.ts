@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process';
+import { readText } from './manifest.ts';
+
+/** The tools that the instructions call, told apart from what they would do: kubectl says what it was told, an argument a line. */
+const TOOLS = `
+  kubectl() { printf '%s\\n' "$@" '' >&3; }
+  openssl() { head -c 32 /dev/urandom | od -A n -v -t x1 | tr -d ' \\n'; }
+  docker() { :; }
+  kind() { :; }`;
+
+/** What the commands of a section of k8s/README.md put into secrets, by name and key; they are run. */
+export function instructedSecrets(section: string): Map<string, Record<string, string>> {
+  const [, text = ''] = readText('k8s/README.md').split(`\n## ${section}`);
+  const [mine] = text.split('\n## ');
+  const commands = [...mine!.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block]) => block).join('');
+  const said = execFileSync('sh', ['-c', `exec 3>&1 >/dev/null\n${TOOLS}\n${commands}`], { encoding: 'utf8' });
+  const made = said.split('\n\n').flatMap((call) => {
+    const [, , verb, kind, , name, ...values] = call.split('\n');
+    if (verb !== 'create' || kind !== 'secret') return [];
+    return [[name!, Object.fromEntries(values.map(keyAndValue))] as const];
+  });
+  return new Map(made);
+}
+
+function keyAndValue(argument: string): [string, string] {
+  const [, literal, value] = /^--from-literal=([^=]+)=(.*)$/.exec(argument) ?? [];
+  const [, file] = /^--from-file=(.+)$/.exec(argument) ?? [];
+  if (literal === undefined && file === undefined) throw new Error(`${argument} is no key of a secret`);
+  return [literal ?? file!, value ?? ''];
+}
