@@ -11,7 +11,8 @@ import type { AccountRow, Catalog, CollectionRow, StoredCatalog } from './catalo
 import type { ForgedRows } from './forged-rows.ts';
 import type { Sealed } from './sealed.ts';
 
-type State = 'live' | 'dropped';
+/** Whether a collection is there, or was dropped and is to be cleared away. */
+export type State = 'live' | 'dropped';
 
 export class SealedCatalog implements Catalog {
   readonly #stored: StoredCatalog;
@@ -137,13 +138,15 @@ export class SealedCatalog implements Catalog {
   }
 }
 
-function saidOfCollection(row: CollectionRow, state: State): Said {
+/** What is sealed of a collection. */
+export function saidOfCollection(row: CollectionRow, state: State): Said {
   const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
     row;
   const said = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
   return ['collection', state, ...said];
 }
 
-function saidOfAccount({ id, name, plan, createdAt }: AccountRow): Said {
+/** What is sealed of an account. */
+export function saidOfAccount({ id, name, plan, createdAt }: AccountRow): Said {
   return ['account', id, name, plan, createdAt];
 }

@@ -10,12 +10,12 @@ import type { Sealed } from './sealed.ts';
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {
     const { seal, ...key } = row;
-    if (seals.fitsHex(saidOf(key), seal)) return [key];
+    if (seals.fitsHex(saidOfKey(key), seal)) return [key];
     forged.tell('API key', key.id);
     return [];
   };
   return {
-    create: (row, maxKeys) => stored.create({ ...row, seal: seals.hex(saidOf(row)) }, maxKeys),
+    create: (row, maxKeys) => stored.create({ ...row, seal: seals.hex(saidOfKey(row)) }, maxKeys),
     async findByHash(hash) {
       const found = await stored.findByHash(hash);
       return found?.hash === hash ? (believed(found)[0] ?? null) : null;
@@ -30,6 +30,7 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
   };
 }
 
-function saidOf({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): Said {
+/** What is sealed of an API key. */
+export function saidOfKey({ id, accountId, name, hash, prefix, scopes, createdAt, expiresAt }: KeyRow): Said {
   return ['API key', id, accountId, name, hash, prefix, scopes, createdAt, expiresAt];
 }

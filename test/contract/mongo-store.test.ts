@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import { Binary, MongoClient, type ObjectId } from 'mongodb';
-import { Seals } from '../../lib/secret/seals.ts';
-import { sealOfInstallation } from '../../lib/store/installation-seal.ts';
 import { numberPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
+import { forgersDatabase } from '../support/mongo-forger.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
-import { FORGED_KEYS, TEST_KEYS } from '../support/store-keys.ts';
+import { TEST_KEYS } from '../support/store-keys.ts';
 import { storeContract } from './store-contract.ts';
 
 const start = await anyMongoServer();
@@ -40,17 +39,7 @@ if (isMongoThere(start)) {
         await client.close();
         await rm(folder, { recursive: true });
       },
-      async forger() {
-        const client = new MongoClient(url);
-        const formats = client.db().collection<{ _id: string; installation: string }>('format');
-        const own = (await formats.findOne({ _id: 'format' }))!;
-        const installation = sealOfInstallation(new Seals(FORGED_KEYS.installation));
-        await formats.updateOne({ _id: 'format' }, { $set: { installation } });
-        const forger = await openMongoStore({ keys: FORGED_KEYS, url, folder: `${folder}-forged` });
-        await formats.replaceOne({ _id: 'format' }, own);
-        await client.close();
-        return forger;
-      },
+      forger: () => forgersDatabase(url, `${folder}-forged`),
       async spoil(shard, seq, name) {
         const client = new MongoClient(url);
         const manifest = await client

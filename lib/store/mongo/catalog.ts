@@ -18,7 +18,8 @@ import type { MongoUsage } from './usage.ts';
 
 const PAGE_ROWS = 500;
 
-interface CollectionDocument {
+/** A collection as stored. */
+export interface CollectionDocument {
   _id: string;
   state: 'live' | 'dropped';
   account: string;
@@ -27,7 +28,8 @@ interface CollectionDocument {
   row: Sealed<CollectionRow>;
 }
 
-interface AccountDocument {
+/** An account as stored. */
+export interface AccountDocument {
   _id: string;
   /** It is gone for everybody; what belongs to it is being removed. */
   deleting?: true;

@@ -21,8 +21,8 @@ import { type IdRange, idPart, joined, numberPart, shardPart, under } from './do
 
 const KEPT = 2;
 
-/** `_id`: shard, seq, attempt. */
-interface Manifest {
+/** A checkpoint as stored. `_id`: shard, seq, attempt. */
+export interface Manifest {
   _id: string;
   seq: number;
   state: 'writing' | 'whole' | 'unsound' | 'removed';

@@ -1,3 +1,4 @@
+import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
 import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
@@ -6,24 +7,34 @@ import { isDuplicateKey } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
 export const MONGO_FORMAT = 6;
-const ID = 'format';
+/** Its `_id`. */
+export const FORMAT_ID = 'format';
 
-interface FormatDocument {
+/** What the database says of the store that it holds. */
+export interface FormatDocument {
   _id: string;
   format: number;
   createdBy: string;
   /** See installation-seal.ts. */
   installation?: string;
+  /** It is being sealed anew (resealing.ts); the shard whose log is half done, or null. */
+  resealing?: { relinking: string | null };
 }
 
-/** Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, of none that can be read, or made under another secret. */
+/** The document that stands for the whole database. */
+export const theFormat = (connection: Connection): Collection<FormatDocument> => connection.collection('format');
+
+/**
+ * Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, of none that can be read, made under another secret, or half
+ * sealed anew.
+ */
 export async function checkFormat(connection: Connection, installation: Seals): Promise<void> {
-  const formats = connection.collection<FormatDocument>('format');
-  const found = await formats.findOne({ _id: ID });
+  const found = await storedFormat(connection);
   if (found === null) {
     try {
       const seal = sealOfInstallation(installation);
-      await formats.insertOne({ _id: ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal });
+      const mark = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal };
+      await theFormat(connection).insertOne(mark);
     } catch (error) {
       // Another node was first; it may be a newer one.
       if (!isDuplicateKey(error)) throw error;
@@ -31,6 +42,24 @@ export async function checkFormat(connection: Connection, installation: Seals): 
     }
     return;
   }
+  if (found.resealing) {
+    throw new StoreError(
+      'damaged',
+      'The database is being sealed anew: wait for the npm run reseal that is at it, or run the same once more where it was cut off.',
+    );
+  }
+  if (!isOfInstallation(installation, found.installation)) {
+    throw new StoreError(
+      'damaged',
+      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then.',
+    );
+  }
+}
+
+/** The format document; null in an empty database. Throws StoreError 'damaged' for one of another format, or of none that can be read. */
+export async function storedFormat(connection: Connection): Promise<FormatDocument | null> {
+  const found = await theFormat(connection).findOne({ _id: FORMAT_ID });
+  if (found === null) return null;
   const { format } = found;
   if (!Number.isSafeInteger(format) || format < 1)
     throw new StoreError('damaged', 'The format document of the database is damaged: put back a backup.');
@@ -46,10 +75,5 @@ export async function checkFormat(connection: Connection, installation: Seals): 
       `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from where they came.`,
     );
   }
-  if (!isOfInstallation(installation, found.installation)) {
-    throw new StoreError(
-      'damaged',
-      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then.',
-    );
-  }
+  return found;
 }

@@ -10,7 +10,7 @@ const KEYS_MAX = 10_000;
 const TOUCH_ATTEMPTS = 3;
 
 /** All keys of one account. `revision` counts the changes of which keys there are. */
-interface AccountKeys {
+export interface AccountKeys {
   _id: string;
   revision: number;
   keys: Sealed<KeyRow>[];

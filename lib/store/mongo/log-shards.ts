@@ -3,7 +3,8 @@ import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
 import { idPart, under } from './document-id.ts';
 
-interface LogShardDocument {
+/** A shard's log as stored. */
+export interface LogShardDocument {
   _id: string;
   index: number;
   /** Entries up to here are trimmed, whatever is still stored of them. */

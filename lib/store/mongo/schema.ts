@@ -17,6 +17,7 @@ const INDEXES: Record<string, readonly string[]> = {
   leases: [],
   log: ['uncounted_1__id_1'],
   'log-parts': [],
+  'log-relinks': [],
   'log-shards': [],
   owners: [],
   'record-shards': [],

@@ -14,13 +14,15 @@ import { storeFailure } from './store-failure.ts';
  * name by rename after everything in it was synced, so what has a seq for a name is whole. The folder for staging, on the same disk, holds those that are being written,
  * `unsound-<seq>` is what did not match its manifest, the newest of a shard.
  */
-const MANIFEST = 'manifest.json';
+export const MANIFEST = 'manifest.json';
 const ASIDE = 'unsound-';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** A collection's id; its folder has that name. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-interface Manifest extends CheckpointInfo {
+/** What `manifest.json` says. */
+export interface Manifest extends CheckpointInfo {
   files: CheckpointFile[];
   seal: string;
 }
@@ -244,7 +246,7 @@ async function digest(path: string): Promise<{ bytes: number; sha256: string }> 
 }
 
 /** Null when there is none or it is not one. */
-async function readManifest(folder: string, seq: number): Promise<Manifest | null> {
+export async function readManifest(folder: string, seq: number): Promise<Manifest | null> {
   let manifest: Manifest;
   try {
     manifest = JSON.parse(await readFile(join(folder, MANIFEST), 'utf8')) as Manifest;
@@ -275,7 +277,7 @@ async function matches(folder: string, manifest: Manifest): Promise<boolean> {
 }
 
 /** Flushes a file, or the names in a folder, to the disk. */
-async function sync(path: string): Promise<void> {
+export async function sync(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {
     await handle.sync();

@@ -14,6 +14,7 @@ import type { LeaseTable } from './thread/lease-table.ts';
 import type { LogTables } from './thread/log-tables.ts';
 import type { OwnerTable } from './thread/owner-table.ts';
 import type { RecordTables } from './thread/record-tables.ts';
+import type { ResealTables } from './thread/reseal-tables.ts';
 import type { UsageTables } from './thread/usage-tables.ts';
 import type { Transferred } from './transferred.ts';
 
@@ -38,6 +39,8 @@ export interface Tables {
   owners: OwnerTable;
   leases: LeaseTable;
   records: RecordTables;
+  /** Only where `Opening.resealing` says so. */
+  reseal: ResealTables;
 }
 
 export type TableName = keyof Tables;
@@ -109,6 +112,15 @@ export const OPERATIONS = {
     closeScan: 'read',
     dropSlice: 'write',
   },
+  reseal: {
+    accountsAfter: 'read',
+    collectionsAfter: 'read',
+    keysAfter: 'read',
+    shardsAfter: 'read',
+    replaceSeal: 'write',
+    lookAtLog: 'read',
+    resealLog: 'write',
+  },
 } as const satisfies { [T in TableName]: { [O in keyof Tables[T]]?: 'read' | 'write' } };
 
 /** Names of a table's operations. */
@@ -140,6 +152,8 @@ export interface Opening {
   made: boolean;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
   maxPages: number | null;
+  /** Opened to be sealed anew, and for nothing else; `believes`: the log is read for what it says, whoever sealed it. */
+  resealing?: { believes: boolean };
 }
 
 /** An error on its way between threads; kind 'caller' is a RangeError. */

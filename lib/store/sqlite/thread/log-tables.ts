@@ -24,20 +24,23 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
-/** REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
-const SHARD = `CAST(number AS REAL) AS number, CAST(shard AS REAL) AS shard, CAST(seq AS REAL) AS seq,
+/** A shard's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
+export const SHARD = `CAST(number AS REAL) AS number, CAST(shard AS REAL) AS shard, CAST(seq AS REAL) AS seq,
   CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, link, seal`;
-const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
+/** As `SHARD`, of an entry. */
+export const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
-interface ShardRow extends HeadRow {
+/** A shard as its row has it. */
+export interface ShardRow extends HeadRow {
   number: number;
   shard: number;
   link: Uint8Array;
   seal: Uint8Array;
 }
 
-interface EntryRow extends HeadRow {
+/** An entry as its row has it. */
+export interface EntryRow extends HeadRow {
   epoch: number;
   entryId: string;
   kind: string;
@@ -267,10 +270,11 @@ export class LogTables {
   }
 }
 
-const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
+/** The hash of a body. */
+export const sha256 = (bytes: Uint8Array): Buffer => hashOf('sha256', bytes, 'buffer');
 
-/** Throws StoreError 'damaged'. */
-function entryOf(shard: ShardKey, row: EntryRow): LinkedEntry['entry'] {
+/** The entry in a row, whoever wrote it. Throws StoreError 'damaged'. */
+export function entryOf(shard: ShardKey, row: EntryRow): LinkedEntry['entry'] {
   const { seq, epoch, entryId, kind, tally } = row;
   return {
     shard,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { BelievingLogSeals } from '../../believing-log-seals.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
 import {
@@ -23,6 +24,7 @@ import { LEASES_SCHEMA, LeaseTable } from './lease-table.ts';
 import { LOG_SCHEMA, LogTables } from './log-tables.ts';
 import { OWNERS_SCHEMA, OwnerTable } from './owner-table.ts';
 import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
+import { ResealTables } from './reseal-tables.ts';
 import { StoreFile, type StoreFileOptions } from './store-file.ts';
 import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
 
@@ -93,22 +95,24 @@ export class Session {
     this.#flush();
   }
 
-  #openLog({ folder, keys: sealKeys, made, maxPages }: Opening): void {
+  #openLog({ folder, keys: sealKeys, made, maxPages, resealing }: Opening): void {
     const schemas = [CATALOG_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
     const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages, isCounted: true });
     const keys = new KeyTable(log.database);
     const usage = new UsageTables(log.database);
+    const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#place(log, {
       keys,
       usage,
       catalog: new CatalogTables(log.database, keys, usage),
-      log: new LogTables(log.database, usage, new LogSeals(sealKeys.log)),
+      log: new LogTables(log.database, usage, seals),
       anchors: new AnchorTables(log.database),
       contradictions: new ContradictionTable(log.database),
       owners: new OwnerTable(log.database),
     });
+    if (resealing) this.#place(log, { reseal: new ResealTables(log.database, sealKeys.log) });
     const leases = this.#open(leasesIn(folder));
     this.#place(leases, { leases: new LeaseTable(leases.database) });
   }

@@ -1,0 +1,147 @@
+/**
+ * Seals a log anew where no write covers more than one document, and each entry's link covers the one before it: half of a log would not hold together.
+ *
+ * So the new links of all entries of a shard are written beside the log first, which changes nothing for anybody. Then the format document names the shard, with
+ * which every start is refused; the links are copied over; and the name is taken back. Whoever comes after one that was cut off finds either no name, and what was
+ * written beside is thrown away, or the name, and copies all of it once more. So no log is ever judged that is half done.
+ */
+import type { Binary, Collection } from 'mongodb';
+import { Binary as BinaryOf } from 'mongodb';
+import type { Keyring } from '../../secret/keyring.ts';
+import { SEQ_MAX } from '../../shard/shard-head.ts';
+import type { ShardKey } from '../../shard/shard-key.ts';
+import { type LogFindings, LogResealing, type StoredEntry } from '../log-resealing.ts';
+import { isSameLink } from '../log-seals.ts';
+import type { ResealLogOptions } from '../resealing.ts';
+import type { Connection } from './connection.ts';
+import { lastNumber, numbered, shardPart } from './document-id.ts';
+import { FORMAT_ID, theFormat } from './format.ts';
+import { bytesOf } from './head-codec.ts';
+import { digest } from './log-audit.ts';
+import { bodyIn, decodeEntry, type EntryDocument } from './log-entry-codec.ts';
+import type { LogShards } from './log-shards.ts';
+import { pagesOf } from './slices.ts';
+import type { SplitBodies } from './split-bodies.ts';
+
+/** `_id` is the entry's. */
+interface RelinkDocument {
+  _id: string;
+  before: Binary;
+  link: Binary;
+}
+
+export interface LogRelinkingOptions {
+  /** Documents of one write; for tests. */
+  batch?: number;
+  /** For tests: awaited at the instants between which a process can die. */
+  onStep?(): Promise<void>;
+}
+
+const BATCH = 500;
+
+export class LogRelinking {
+  readonly #connection: Connection;
+  readonly #entries: Collection<EntryDocument>;
+  readonly #relinks: Collection<RelinkDocument>;
+  readonly #shards: LogShards;
+  readonly #bodies: SplitBodies;
+  readonly #keyring: Keyring;
+  readonly #batch: number;
+  readonly #onStep: () => Promise<void>;
+
+  constructor(
+    connection: Connection,
+    shards: LogShards,
+    bodies: SplitBodies,
+    keyring: Keyring,
+    { batch = BATCH, onStep = async () => undefined }: LogRelinkingOptions,
+  ) {
+    this.#connection = connection;
+    this.#entries = connection.collection('log');
+    this.#relinks = connection.collection('log-relinks');
+    this.#shards = shards;
+    this.#bodies = bodies;
+    this.#keyring = keyring;
+    this.#batch = batch;
+    this.#onStep = onStep;
+  }
+
+  /** Copies over what an earlier run was cut off in, or throws away what it had not come to. */
+  async complete(relinking: string | null): Promise<void> {
+    if (relinking !== null) await this.#copy();
+    await this.#relinks.deleteMany({});
+  }
+
+  async reseal(shard: ShardKey, { believes, writes }: ResealLogOptions): Promise<LogFindings> {
+    const part = shardPart(shard);
+    const resealing = new LogResealing(this.#keyring, believes);
+    let waiting: RelinkDocument[] = [];
+    let isAny = false;
+    const put = async (): Promise<void> => {
+      if (waiting.length > 0) await this.#relinks.insertMany(waiting);
+      isAny ||= waiting.length > 0;
+      waiting = [];
+    };
+    for await (const document of this.#read(part)) {
+      const relinked = resealing.entry(await this.#storedEntry(shard, part, document));
+      if (relinked === null || !writes) continue;
+      const { before, link } = relinked;
+      waiting.push({ _id: document._id, before: new BinaryOf(before), link: new BinaryOf(link) });
+      if (waiting.length === this.#batch) await put();
+    }
+    await put();
+    if (!isAny) return resealing.found;
+    await this.#onStep();
+    await this.#name(part);
+    await this.#copy();
+    await this.#name(null);
+    await this.#onStep();
+    await this.#relinks.deleteMany({});
+    return resealing.found;
+  }
+
+  /** What anybody reads of a log, in order: the newest entry also where it is trimmed, which is the head then. */
+  async *#read(part: string): AsyncIterable<EntryDocument> {
+    const trimmed = await this.#shards.trimmedThrough(part);
+    const [newest] = await this.#entries
+      .find({ _id: numbered(part, 0, SEQ_MAX) })
+      .sort({ _id: -1 })
+      .limit(1)
+      .toArray();
+    if (newest === undefined) return;
+    if (lastNumber(newest._id) <= trimmed) yield newest;
+    else yield* this.#entries.find({ _id: numbered(part, trimmed + 1, SEQ_MAX) }).sort({ _id: 1 });
+  }
+
+  async #storedEntry(shard: ShardKey, part: string, document: EntryDocument): Promise<StoredEntry> {
+    const seq = lastNumber(document._id);
+    const linked = decodeEntry(shard, document);
+    const link = bytesOf(document.link);
+    if (linked === null) return { seq, linked, link, isWhole: false };
+    const split = document.parts === undefined ? null : await this.#bodies.read(part, seq, document);
+    const body = split ?? bodyIn(document);
+    // Of one that is trimmed the body is gone, and its hash is all that is left.
+    const isTrimmed = body === null && seq <= (await this.#shards.trimmedThrough(part));
+    return {
+      seq,
+      linked,
+      link,
+      isWhole: isTrimmed || (body !== null && isSameLink(await digest(body), linked.bodyHash)),
+    };
+  }
+
+  async #copy(): Promise<void> {
+    await this.#onStep();
+    for await (const page of pagesOf(this.#connection, this.#relinks, {}, this.#batch)) {
+      const writes = page.map(({ _id, before, link }) => ({
+        updateOne: { filter: { _id }, update: { $set: { before, link } } },
+      }));
+      await this.#entries.bulkWrite(writes, { ordered: false });
+      await this.#onStep();
+    }
+  }
+
+  async #name(relinking: string | null): Promise<void> {
+    await theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
+  }
+}

@@ -1,0 +1,198 @@
+import type { Collection } from 'mongodb';
+import type { StoreKeys } from '../../secret/keyring.ts';
+import { Seals } from '../../secret/seals.ts';
+import { type ShardKey, shardKey } from '../../shard/shard-key.ts';
+import { BelievingLogSeals } from '../believing-log-seals.ts';
+import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
+import type { KeyRow } from '../keys.ts';
+import type { LogFindings } from '../log-resealing.ts';
+import { LogSeals } from '../log-seals.ts';
+import { StoreError } from '../port.ts';
+import type { ResealLogOptions, StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
+import type { Sealed } from '../sealed.ts';
+import { MongoAnchors } from './anchors.ts';
+import type { AccountDocument, CollectionDocument } from './catalog.ts';
+import type { Manifest } from './checkpoints.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { MongoContradictions } from './contradictions.ts';
+import { idPart, joined } from './document-id.ts';
+import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
+import type { AccountKeys } from './keys.ts';
+import { MongoLog } from './log.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
+import { LogRelinking, type LogRelinkingOptions } from './log-relinking.ts';
+import { type LogShardDocument, LogShards } from './log-shards.ts';
+import { MongoLeases } from './owners.ts';
+import { MongoRecords } from './records.ts';
+import { checkSchema } from './schema.ts';
+import { pagesOf } from './slices.ts';
+import { SplitBodies } from './split-bodies.ts';
+import { storeFailure } from './store-failure.ts';
+import { TallyFolding } from './tally-folding.ts';
+
+const CALL_TIMEOUT_MS = 10_000;
+const PAGE_DOCUMENTS = 500;
+const COLLECTION_AND_INDEX = /^([0-9a-f-]{36})\.(\d{3})$/;
+
+export interface MongoToResealOptions extends LogRelinkingOptions, Pick<ConnectionOptions, 'url'> {
+  keys: StoreKeys;
+  /** The log is read for what it says, whoever sealed it. */
+  believes: boolean;
+  callTimeoutMs?: number;
+}
+
+/** Opens the store of a database to be sealed anew under the first of the secrets. Nothing is written by that. Throws StoreError. */
+export async function openMongoToReseal(options: MongoToResealOptions): Promise<StoreToReseal> {
+  const { url, keys, believes, callTimeoutMs = CALL_TIMEOUT_MS } = options;
+  const connection = new Connection({ url, callTimeoutMs });
+  try {
+    if ((await storedFormat(connection)) === null)
+      throw new StoreError('damaged', 'There is no store in the database.');
+    await checkSchema(connection.db);
+    const entries = connection.collection<EntryDocument>('log');
+    const shards = new LogShards(connection);
+    const folding = new TallyFolding(connection, entries, connection.collection('usage'), shards);
+    const logSeals = believes ? new BelievingLogSeals(keys.log) : new LogSeals(keys.log);
+    const relinking = new LogRelinking(connection, shards, new SplitBodies(connection), keys.log, options);
+    return {
+      log: new MongoLog(connection, entries, shards, folding, logSeals),
+      records: new MongoRecords(connection, Number.POSITIVE_INFINITY),
+      anchors: new MongoAnchors(connection),
+      contradictions: new MongoContradictions(connection),
+      leases: new MongoLeases(connection),
+      seals: new MongoSeals(connection, new Seals(keys.installation), relinking),
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    await connection.close();
+    throw storeFailure(error, 'read', 'opening the store');
+  }
+}
+
+/** Each write is one document's, but for a log's (log-relinking.ts). From `begin` to `finish` the format document says what goes on, and no service starts. */
+class MongoSeals implements StoredSeals {
+  readonly #connection: Connection;
+  readonly #installation: Seals;
+  readonly #relinking: LogRelinking;
+  readonly #accounts: Collection<AccountDocument>;
+  readonly #collections: Collection<CollectionDocument>;
+  readonly #keys: Collection<AccountKeys>;
+  readonly #checkpoints: Collection<Manifest>;
+
+  constructor(connection: Connection, installation: Seals, relinking: LogRelinking) {
+    this.#connection = connection;
+    this.#installation = installation;
+    this.#relinking = relinking;
+    this.#accounts = connection.collection('accounts');
+    this.#collections = connection.collection('collections');
+    this.#keys = connection.collection('account-keys');
+    this.#checkpoints = connection.collection('checkpoints');
+  }
+
+  async isOfInstallation(): Promise<boolean> {
+    const found = await this.#connection.run('read', 'reading the format', () => storedFormat(this.#connection));
+    return isOfInstallation(this.#installation, found?.installation);
+  }
+
+  async *rows(): AsyncIterable<StoredRow[]> {
+    for await (const page of this.#pages(this.#accounts)) yield page.flatMap(accountOf);
+    for await (const page of this.#pages(this.#collections)) yield page.map(collectionOf);
+    for await (const page of this.#pages(this.#keys)) yield page.flatMap(keysOf);
+    for await (const page of this.#pages(this.#checkpoints)) yield page.flatMap(checkpointOf);
+  }
+
+  async *shards(): AsyncIterable<ShardKey[]> {
+    const shards = this.#connection.collection<LogShardDocument>('log-shards');
+    for await (const page of this.#pages(shards)) yield page.flatMap(({ _id }) => shardOf(_id) ?? []);
+  }
+
+  async begin(): Promise<void> {
+    await this.#connection.run('write', 'beginning to seal anew', async () => {
+      const relinking = (await storedFormat(this.#connection))?.resealing?.relinking ?? null;
+      const formats = theFormat(this.#connection);
+      await formats.updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking } } });
+      await this.#relinking.complete(relinking);
+      await formats.updateOne({ _id: FORMAT_ID }, { $set: { resealing: { relinking: null } } });
+    });
+  }
+
+  async replaceSeal(stored: StoredRow, seal: string): Promise<boolean> {
+    return this.#connection.run('write', 'sealing a row', async () => {
+      const { matchedCount } = await this.#replaceSeal(stored, seal);
+      return matchedCount > 0;
+    });
+  }
+
+  resealLog(shard: ShardKey, options: ResealLogOptions): Promise<LogFindings> {
+    return this.#connection.run('write', 'sealing a log', () => this.#relinking.reseal(shard, options));
+  }
+
+  async finish(): Promise<void> {
+    const change = {
+      $set: { installation: sealOfInstallation(this.#installation) },
+      $unset: { resealing: '' as const },
+    };
+    await this.#connection.run('write', 'ending to seal anew', () =>
+      theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, change),
+    );
+  }
+
+  #replaceSeal({ kind, row }: StoredRow, seal: string) {
+    const before = row.seal;
+    switch (kind) {
+      case 'account':
+        return this.#accounts.updateOne({ _id: idPart(row.id), 'row.seal': before }, { $set: { 'row.seal': seal } });
+      case 'collection':
+        return this.#collections.updateOne({ _id: idPart(row.id), 'row.seal': before }, { $set: { 'row.seal': seal } });
+      case 'API key':
+        return this.#replaceKeySeal(row, seal);
+      case 'checkpoint':
+        return this.#checkpoints.updateOne({ _id: row.id, seal: before }, { $set: { seal } });
+    }
+  }
+
+  async #replaceKeySeal({ id, accountId, seal: before }: Sealed<KeyRow>, seal: string) {
+    const _id = idPart(accountId);
+    const keys = (await this.#keys.findOne({ _id }))?.keys ?? [];
+    // Not by the operator `$`, which not every server has.
+    const field = `keys.${keys.findIndex((key) => key.id === id && key.seal === before)}.seal`;
+    return this.#keys.updateOne({ _id, [field]: before }, { $set: { [field]: seal } });
+  }
+
+  #pages<T extends { _id: string }>(collection: Collection<T>): AsyncIterable<T[]> {
+    return pagesOf(this.#connection, collection, {}, PAGE_DOCUMENTS);
+  }
+}
+
+function shardOf(id: string): ShardKey | null {
+  const [, collectionId, index] = COLLECTION_AND_INDEX.exec(id) ?? [];
+  return collectionId === undefined ? null : shardKey(collectionId, Number(index));
+}
+
+/** An id as a part of another document's; null for what is no id. */
+const partOf = (id: unknown): string | null => (typeof id === 'string' && id.isWellFormed() ? idPart(id) : null);
+
+/** What is being deleted is no account any more. */
+function accountOf({ _id, deleting, row }: AccountDocument): StoredRow[] {
+  return deleting ? [] : [{ kind: 'account', isInPlace: partOf(row?.id) === _id, row: { ...row } }];
+}
+
+function collectionOf({ _id, state, account, place, row }: CollectionDocument): StoredRow {
+  const owner = partOf(row?.accountId);
+  const name = partOf(row?.name);
+  const ownPlace = state === 'live' ? owner !== null && name !== null && joined(owner, name) === place : place === _id;
+  const isInPlace = partOf(row?.id) === _id && owner === account && ownPlace;
+  return { kind: 'collection', state: state === 'live' ? 'live' : 'dropped', isInPlace, row: { ...row } };
+}
+
+function keysOf({ _id, keys }: AccountKeys): StoredRow[] {
+  if (!Array.isArray(keys)) return [];
+  return keys.map((row) => ({ kind: 'API key', isInPlace: partOf(row?.accountId) === _id, row: { ...row } }));
+}
+
+function checkpointOf({ _id, state, seq, bytes, createdAt, files, seal }: Manifest): StoredRow[] {
+  const shard = shardOf(_id.slice(0, _id.indexOf('.') + 4));
+  if (state !== 'whole' || shard === null || !Array.isArray(files)) return [];
+  const row = { id: _id, shard, seq, bytes, createdAt, files, seal };
+  return [{ kind: 'checkpoint', isInPlace: true, row }];
+}

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { StoreKeys } from '../../secret/keyring.ts';
+import { Seals } from '../../secret/seals.ts';
+import type { ShardKey } from '../../shard/shard-key.ts';
+import { isOfInstallation } from '../installation-seal.ts';
+import type { Scope } from '../keys.ts';
+import { StoreError } from '../port.ts';
+import type { StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
+import { SqliteAnchors } from './anchors.ts';
+import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
+import { storeMark, writeFormat } from './format-file.ts';
+import { logOf } from './log.ts';
+import { SqliteRecords } from './records.ts';
+import type { Remote } from './requests.ts';
+import { decodeList } from './row-codec.ts';
+import { storeFailure } from './store-failure.ts';
+import { StoreThread } from './store-thread.ts';
+import type { CollectionColumns, KeyColumns, Numbered } from './thread/reseal-tables.ts';
+
+/**
+ * Opens the embedded store in `folder` to be sealed anew under the first of the secrets; `believes`: its log is read for what it says, whoever sealed it. The caller
+ * has the data directory for itself. Throws StoreError.
+ */
+export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
+  const threads: StoreThread[] = [];
+  try {
+    if ((await storeMark(folder)) === null || !existsSync(join(folder, 'log.db')))
+      throw new StoreError('damaged', `There is no store in ${folder}.`);
+    const resealing = { believes };
+    const opening = { folder, keys, made: true, maxPages: null, resealing };
+    for (const role of ['log', 'records'] as const) threads.push(await StoreThread.open({ ...opening, role }));
+    const [log, records] = threads;
+    return {
+      log: logOf(log),
+      records: new SqliteRecords(records),
+      anchors: new SqliteAnchors(log),
+      contradictions: log.remote('contradictions'),
+      leases: log.remote('leases'),
+      seals: new SqliteSeals(folder, keys, log.remote('reseal')),
+      close: () => closeAll(threads),
+    };
+  } catch (error) {
+    await closeAll(threads);
+    throw storeFailure(error, `opening ${folder}`);
+  }
+}
+
+async function closeAll(threads: StoreThread[]): Promise<void> {
+  await Promise.all(threads.map((thread) => thread.close()));
+}
+
+/** Each write is one commit, or the rename of one file: there is never anything half done. */
+class SqliteSeals implements StoredSeals {
+  readonly #folder: string;
+  readonly #installation: Seals;
+  readonly #tables: Remote<'reseal'>;
+
+  constructor(folder: string, keys: StoreKeys, tables: Remote<'reseal'>) {
+    this.#folder = folder;
+    this.#installation = new Seals(keys.installation);
+    this.#tables = tables;
+  }
+
+  async isOfInstallation(): Promise<boolean> {
+    return isOfInstallation(this.#installation, (await storeMark(this.#folder))?.installation);
+  }
+
+  async *rows(): AsyncIterable<StoredRow[]> {
+    const isInPlace = true;
+    const { accountsAfter, collectionsAfter, keysAfter } = this.#tables;
+    for await (const rows of numbered(accountsAfter))
+      yield rows.map((row) => ({ kind: 'account' as const, isInPlace, row }));
+    for await (const rows of numbered(collectionsAfter)) yield rows.map(collectionOf);
+    for await (const rows of numbered(keysAfter)) yield rows.map(keyOf);
+    for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))
+      yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace, row }));
+  }
+
+  shards(): AsyncIterable<ShardKey[]> {
+    return numbered(this.#tables.shardsAfter);
+  }
+
+  async begin(): Promise<void> {}
+
+  async replaceSeal({ kind, row }: StoredRow, seal: string): Promise<boolean> {
+    if (kind !== 'checkpoint') return this.#tables.replaceSeal(kind, row.id, row.seal, seal);
+    try {
+      return await replaceManifestSeal(row, row.seal, seal);
+    } catch (error) {
+      throw storeFailure(error, 'sealing a checkpoint');
+    }
+  }
+
+  resealLog(shard: ShardKey, { believes, writes }: { believes: boolean; writes: boolean }) {
+    return writes ? this.#tables.resealLog(shard, believes) : this.#tables.lookAtLog(shard, believes);
+  }
+
+  finish(): Promise<void> {
+    return writeFormat(this.#folder, this.#installation);
+  }
+}
+
+async function* numbered<Row>(read: (after: number) => Promise<Numbered<Row>[]>): AsyncIterable<Row[]> {
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = await read(after);
+    if (page.length === 0) return;
+    yield page.map(({ row }) => row);
+    after = page.at(-1)!.number;
+  }
+}
+
+function collectionOf({ dropped, deletionProtection, ...row }: CollectionColumns): StoredRow {
+  const state = dropped === 0 ? 'live' : 'dropped';
+  const isProtected = { ...row, deletionProtection: deletionProtection !== 0 };
+  return { kind: 'collection', isInPlace: true, state, row: isProtected };
+}
+
+/** One whose scopes are no list has none, and no seal that fits. */
+function keyOf(row: KeyColumns): StoredRow {
+  let scopes: Scope[] = [];
+  try {
+    scopes = decodeList<Scope>(row.scopes, 'An API key');
+  } catch {
+    // Said above.
+  }
+  return { kind: 'API key', isInPlace: true, row: { ...row, scopes } };
+}

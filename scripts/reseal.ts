@@ -1,0 +1,172 @@
+/**
+ * `npm run reseal [-- --apply]`: puts the current secret's seals on all that a stopped installation has stored, so that earlier secrets can be dropped; with `--lost`
+ * also on what was sealed under a secret that is lost, after holding it against the ledger.
+ *
+ * Why it can be done at all: without its secret nothing of the store proves itself, but the ledger still holds each collection's root, and what the store says of its
+ * anchors is sealed with a key from the ledger's keypair. So content can be held against something that whoever changed the store could not change.
+ *
+ * Promises
+ * - Nothing is written without `--apply`. With it nothing that a record or a row says is changed: only seals are, and contradictions are added.
+ * - Without `--lost` a seal is put only where one of the given secrets' fits. What somebody wrote without them stays refused, and is told.
+ * - With `--lost` each collection is held first. What is held goes on. Of what is not, or not through its end, nothing is anchored until an operator decides
+ *   (`provec resume`), where it is anchored at all: the contradiction is stored before the first seal. So whatever was changed behind the service's back is found, or
+ *   told as held by nothing, and never anchored by itself.
+ * - Accounts, names, plans, dimensions and metrics are held by nothing, and are listed. API keys are not sealed unless `--keep-keys` says so, and what is marked as
+ *   dropped never is: a row that somebody added must open nothing, and remove nothing.
+ * - Cut off at any instant and run again it finishes. In between the store opens under all secrets that were given, or refuses to (MongoDB) until it has finished; after
+ *   `--lost` it refuses until then on both, for its mark is sealed last.
+ * - It refuses while another process has the data folder, or a node's beat moves.
+ * What it does not do: bring a removed row back; tell a secret's owner from one who stole it. Rotate first what leaked, then drop it.
+ *
+ * stdout gets the report, one line a finding, without vectors, metadata or secrets. Exit codes: 0 all is sealed, and held with `--lost`; 2 something is not, as the
+ * report says; 1 it failed or was refused.
+ */
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { type Config, readConfig } from '../lib/config.ts';
+import { makeLogger } from '../lib/logger.ts';
+import { type NodeHome, takeHome } from '../lib/process/node-home.ts';
+import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';
+import { openSecrets } from '../lib/secret/secret-file.ts';
+import { type Belief, looked, NO_BELIEF, resealed } from '../lib/store/resealer.ts';
+import type { StoreToReseal } from '../lib/store/resealing.ts';
+import { openSqliteToReseal } from '../lib/store/sqlite/resealing.ts';
+import { openSqliteStore } from '../lib/store/sqlite/store.ts';
+import { LedgerUnreachableError } from '../services/anchoring/ledger/rpc-pool.ts';
+import { assertAlone } from './reseal/alone.ts';
+import { type Asked, readArguments } from './reseal/arguments.ts';
+import { inWords } from './reseal/holding.ts';
+import { type OpenLedger, openLedger } from './reseal/ledger.ts';
+import { type Judged, LostSecret } from './reseal/lost-secret.ts';
+import { newKey } from './reseal/new-key.ts';
+import { described, quoted, Report } from './reseal/report.ts';
+
+const EXIT_FAILED = 1;
+const EXIT_UNSEALED = 2;
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+interface Run {
+  asked: Asked;
+  config: Config;
+  log: Logger;
+  keys: StoreKeys;
+  hasEarlier: boolean;
+  home: NodeHome;
+}
+
+/** The driver of MongoDB is loaded where it is used only. */
+async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promise<StoreToReseal> {
+  if (mongoUrl === null) return openSqliteToReseal(dataDir, keys, asked.lost);
+  const { openMongoToReseal } = await import('../lib/store/mongo/resealing.ts');
+  return openMongoToReseal({ url: mongoUrl, keys, believes: asked.lost });
+}
+
+/** Goes through all seals; whether any row is left without a good one. */
+async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run, belief: Belief): Promise<boolean> {
+  const report = new Report(asked.apply);
+  for await (const finding of (asked.apply ? resealed : looked)(seals, keys, belief)) {
+    const line = report.add(finding);
+    if (line !== null) say(line);
+  }
+  for (const line of report.lines()) say(line);
+  if (!asked.apply) say('Nothing was written. The same with --apply does it.');
+  else if (report.leavesEarlier)
+    say('Some rows could not be sealed: run it again before an earlier secret is dropped.');
+  else if (hasEarlier) say('Nothing is left that an earlier secret is needed for: earlier secrets can be dropped.');
+  return report.isRefusing;
+}
+
+/** Of a rotation: what bears the seal of a given secret gets that of the first. */
+async function rotate(store: StoreToReseal, run: Run): Promise<number> {
+  if (!(await store.seals.isOfInstallation()))
+    throw new Error('The store was made under another secret: put that one back, or see --lost in docs/operations.md.');
+  return (await reseal(store, run, NO_BELIEF)) ? EXIT_UNSEALED : 0;
+}
+
+async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
+  const { asked, config, log, keys } = run;
+  const isLedgerOn = config.ledger === 'on';
+  const asksLedger = isLedgerOn && !asked.withoutLedger;
+  const ledger: OpenLedger | null = asksLedger ? await openLedger(config, store.anchors, log) : null;
+  const why = isLedgerOn ? 'The ledger was not asked (--without-ledger).' : 'PROVEC_LEDGER is off.';
+  try {
+    const { plans } = config;
+    const witness = ledger?.witness ?? why;
+    const lost = await LostSecret.look({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
+    say('Accounts and collections are held by nothing but your memory: look at each.');
+    for (const row of lost.accounts) say(described({ kind: 'account', isInPlace: true, row: { ...row, seal: '' } }));
+    // All of them before anything is written: the ledger may go away meanwhile.
+    const judged: Judged[] = [];
+    for await (const each of lost.judged()) {
+      judged.push(each);
+      sayOf(each);
+    }
+    let isAnyMissing = false;
+    for await (const id of lost.missing()) {
+      isAnyMissing = true;
+      say(`missing: the collection ${quoted(id)} has anchors, and is not in the catalog`);
+    }
+    if (asked.apply) for (const each of judged) await lost.contradict(each);
+    const isRefusing = await reseal(store, run, lost.belief);
+    const areHeld = judged.every(({ found }) => found.state === 'held');
+    return isRefusing || isAnyMissing || !areHeld ? EXIT_UNSEALED : 0;
+  } catch (error) {
+    if (!(error instanceof LedgerUnreachableError)) throw error;
+    throw new Error(`${error.message} Nothing was written; --without-ledger goes on without it.`, { cause: error });
+  } finally {
+    await ledger?.close();
+  }
+}
+
+function sayOf({ collection, found, reason }: Judged): void {
+  const row = { ...collection, seal: '' };
+  say(`${described({ kind: 'collection', state: 'live', isInPlace: true, row })}: ${inWords(found)}`);
+  if (reason !== null) say(`  not anchored until provec resume ${collection.id}`);
+}
+
+/** A key for an account whose keys are gone. */
+async function makeKey({ asked, config, log, keys, home }: Run): Promise<number> {
+  const folder = join(home.folder, 'checkpoints');
+  const { mongoUrl, dataDir } = config;
+  const store =
+    mongoUrl === null
+      ? await openSqliteStore(dataDir, { keys, log, nodeFolder: folder })
+      : await (await import('../lib/store/mongo/store.ts')).openMongoStore({ url: mongoUrl, folder, keys, log });
+  try {
+    say(await newKey(store, asked.newKey!));
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+async function main(): Promise<number> {
+  const asked = readArguments(process.argv.slice(2));
+  const config = readConfig(process.env);
+  const log = makeLogger(config);
+  // The whole folder, also where nodes share it.
+  const home = await takeHome({ ...config, mongoUrl: null, redisUrl: null, transporter: 'none' });
+  try {
+    const secrets = await openSecrets(config, false, log);
+    const run: Run = { asked, config, log, keys: storeKeys(secrets), hasEarlier: secrets.length > 1, home };
+    if (asked.newKey !== null) return await makeKey(run);
+    const store = await open(run);
+    try {
+      await assertAlone(store);
+      return await (asked.lost ? withoutSecret : rotate)(store, run);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await home.release();
+  }
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`Provec cannot seal the store anew: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+  process.exitCode = EXIT_FAILED;
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isAlive } from '../../lib/process/process-identity.ts';
+import type { StoreToReseal } from '../../lib/store/resealing.ts';
+import { DEAD_AFTER_MS } from '../../services/shards/ownership/lease-terms.ts';
+
+const LOOK_EVERY_MS = 500;
+
+type Living = Pick<StoreToReseal, 'leases' | 'anchors'>;
+
+/** Thrown while a node lives: what it writes would be sealed under what it knows, and what it holds in memory is not looked at. */
+export class NotAlone extends Error {
+  override name = 'NotAlone';
+}
+
+/**
+ * Resolves when no node is at work on the store, as far as the store shows: a process of this machine is asked for; of any other a beat must have stood still for as
+ * long as nodes wait before they call each other dead, on this process' own clock. Throws NotAlone.
+ */
+export async function assertAlone(
+  store: Living,
+  pause: (ms: number) => Promise<unknown> = delay,
+  nowMs: () => number = () => performance.now(),
+): Promise<void> {
+  const first = await beats(store);
+  const endMs = nowMs() + DEAD_AFTER_MS;
+  while (first.size > 0 && nowMs() < endMs) {
+    await pause(LOOK_EVERY_MS);
+    for (const [who, beat] of await beats(store)) {
+      if (first.get(who) !== beat)
+        throw new NotAlone(`${who} is at work on the store: stop every process of Provec first.`);
+    }
+  }
+}
+
+/** Of everybody who is not known to be no more. */
+async function beats({ leases, anchors }: Living): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (const { node, incarnation, beat, process } of await leases.list()) {
+    const alive = await isAlive(process);
+    const who = `The node ${node}`;
+    if (alive === true) throw new NotAlone(`${who} is at work on the store: stop every process of Provec first.`);
+    if (alive === 'unknown') found.set(`${who} (${incarnation})`, beat);
+  }
+  for (const { instance, beat } of await anchors.instances()) found.set(`An anchoring service (${instance})`, beat);
+  return found;
+}

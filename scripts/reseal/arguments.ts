@@ -1,0 +1,29 @@
+/** What `npm run reseal` was asked for. */
+export interface Asked {
+  apply: boolean;
+  lost: boolean;
+  withoutLedger: boolean;
+  keepKeys: boolean;
+  /** The account that is to be given a key; null: none is. */
+  newKey: string | null;
+}
+
+export const USAGE =
+  'Usage: npm run reseal [-- [--lost [--without-ledger] [--keep-keys]] [--apply]], or npm run reseal -- --new-key <account id>';
+
+/** Throws an error whose message is one line for the operator. */
+export function readArguments(argv: readonly string[]): Asked {
+  if (argv[0] === '--new-key' && argv.length === 2)
+    return { apply: false, lost: false, withoutLedger: false, keepKeys: false, newKey: argv[1] };
+  const known = ['--apply', '--lost', '--without-ledger', '--keep-keys'];
+  const has = (name: string): boolean => argv.includes(name);
+  const isOfLost = has('--without-ledger') || has('--keep-keys');
+  if (!argv.every((each) => known.includes(each)) || (isOfLost && !has('--lost'))) throw new Error(USAGE);
+  return {
+    apply: has('--apply'),
+    lost: has('--lost'),
+    withoutLedger: has('--without-ledger'),
+    keepKeys: has('--keep-keys'),
+    newKey: null,
+  };
+}

@@ -1,0 +1,105 @@
+import type { ShardSpec } from '../../lib/actions/shards.ts';
+import { type Cut, EMPTY_HEAD, isSameState, isUnsound, type ShardHead } from '../../lib/shard/shard-head.ts';
+import { shardKey } from '../../lib/shard/shard-key.ts';
+import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { StoreToReseal } from '../../lib/store/resealing.ts';
+import { runThrough } from '../../services/shards/engine/steps.ts';
+import { runAfter } from '../../services/shards/persistence/log-run.ts';
+import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
+
+const LAY_MAX_BYTES = 8 * 2 ** 20;
+
+/** What the stored bytes of one shard amount to, every leaf hashed again. */
+interface ShardContent {
+  /** What the log says of its end. */
+  recorded: ShardHead;
+  /** At the cut that was asked for; null where the stored bytes begin after it, or end before. */
+  atCut: ShardHead | null;
+  writesSince: number;
+  /** What stands against the stored bytes, as a sentence; null where they give what the log recorded last. */
+  contradiction: string | null;
+}
+
+/** What a collection's stored bytes amount to. */
+export interface Content {
+  recorded: Cut;
+  /** The shards at the cut that was asked for. */
+  atCut: (ShardHead | null)[];
+  /** Writes after that cut; of one that was not given all. */
+  writesSince: number;
+  contradiction: string | null;
+}
+
+type Stored = Pick<StoreToReseal, 'log' | 'records'>;
+
+/** Reads all of a collection. `cut` is of as many shards as it has, or null. Throws StoreError. */
+export async function contentOf(store: Stored, collection: CollectionRow, cut: Cut | null): Promise<Content> {
+  const heads = await store.log.heads(collection.id);
+  const shards: ShardContent[] = [];
+  for (let index = 0; index < collection.shards; index++) {
+    const head = heads.get(index) ?? EMPTY_HEAD;
+    shards.push(await shardContent(store, shardSpec(collection, index), head, cut?.[index] ?? null));
+  }
+  return {
+    recorded: shards.map(({ recorded }) => recorded),
+    atCut: shards.map(({ atCut }) => atCut),
+    writesSince: shards.reduce((sum, { writesSince }) => sum + writesSince, 0),
+    contradiction: shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null,
+  };
+}
+
+/** One shard at a time is in memory: its map of leaves, without its records. */
+async function shardContent(
+  { log, records }: Stored,
+  spec: ShardSpec,
+  recorded: ShardHead,
+  cut: ShardHead | null,
+): Promise<ShardContent> {
+  const key = shardKey(spec.collectionId, spec.index);
+  const session = new RecomputeSession(spec);
+  const scan = await records.scan(key);
+  let isOfOtherLength = false;
+  for await (const batch of scan.batches) {
+    isOfOtherLength ||= batch.some(({ vector }) => vector.length !== spec.dimensions);
+    runThrough(session.addRecords(batch));
+  }
+  session.addUnreadable(scan.unreadable);
+  let at = scan.throughSeq;
+  const headAtCut = (): ShardHead | null => (cut?.seq === at ? session.head(cut.seq, cut.version) : null);
+  let atCut = headAtCut();
+  let writesSince = 0;
+  while (at < recorded.seq) {
+    const entries = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= recorded.seq);
+    if (entries.length === 0) break;
+    for (const { seq, kind, head, body } of entries) {
+      runThrough(session.addEntries([{ seq, kind, head, body }]));
+      at = seq;
+      if (seq > (cut?.seq ?? 0) && (kind === 'write' || kind === 'damaged')) writesSince++;
+      atCut ??= headAtCut();
+    }
+  }
+  const newest = session.head(at, recorded.version);
+  const contradiction = contradictionOf(spec.index, recorded, newest, session.contradicting, isOfOtherLength);
+  return { recorded, atCut, writesSince, contradiction };
+}
+
+function contradictionOf(
+  index: number,
+  recorded: ShardHead,
+  newest: ShardHead,
+  contradicting: number,
+  isOfOtherLength: boolean,
+): string | null {
+  if (isUnsound(recorded)) return `The end of the log of shard ${index} does not decode.`;
+  if (newest.seq < recorded.seq)
+    return `The log of shard ${index} ends at ${newest.seq}, but its head says ${recorded.seq}.`;
+  if (newest.seq > recorded.seq)
+    return `The records of shard ${index} are of ${newest.seq}, but its log ends at ${recorded.seq}.`;
+  if (contradicting > 0)
+    return `The stored bytes of ${contradicting} records or entries of shard ${index} are damaged.`;
+  if (isOfOtherLength) return `Shard ${index} has vectors of another length than the collection.`;
+  return isSameState(newest, recorded)
+    ? null
+    : `The stored bytes of shard ${index} do not give the root that its log recorded last.`;
+}

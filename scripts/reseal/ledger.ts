@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Config } from '../../lib/config.ts';
+import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import type { AnchorStore } from '../../lib/store/anchors.ts';
+import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
+import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
+import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
+import { sealKeyOf } from '../../services/anchoring/row-seal.ts';
+import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
+import { type Witness, witnessOf } from './holding.ts';
+
+/** The ledger as the service has it, open while a store is held against it. */
+export interface OpenLedger {
+  witness: Witness;
+  close(): Promise<void>;
+}
+
+/** Throws ConfigError, or an error whose message is a sentence, where there is none. */
+export async function openLedger(config: Config, anchors: AnchorStore, log: Logger): Promise<OpenLedger> {
+  const { dataDir, solanaKeypair, solanaRpcUrls } = config;
+  const file = solanaKeypair ?? join(dataDir, 'ledger-keypair.json');
+  const authority = await openAuthority(file, false, log);
+  const embedded: DevLedger | null = solanaRpcUrls === null ? await startDevLedger({ dataDir, log }) : null;
+  const urls = (): readonly string[] => (embedded ? [embedded.url] : (solanaRpcUrls ?? []));
+  const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
+  const pool = new RpcPool({ embedded: embedded !== null, urls }, nowMs);
+  return {
+    witness: witnessOf(new LedgerClient(pool, authority, nowMs), anchors, sealKeyOf(file)),
+    async close() {
+      pool.close();
+      await embedded?.stop();
+    },
+  };
+}

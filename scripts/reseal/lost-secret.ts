@@ -1,0 +1,140 @@
+import type { Plans } from '../../lib/plans.ts';
+import type { StoreKeys } from '../../lib/secret/keyring.ts';
+import { parseShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
+import { isPossibleRow } from '../../lib/store/possible-rows.ts';
+import { type Belief, looked } from '../../lib/store/resealer.ts';
+import { RowSeals, type StoreToReseal } from '../../lib/store/resealing.ts';
+import { type Held, held, heldAgainstItself, inWords, type Witness } from './holding.ts';
+
+export interface LostSecretOptions {
+  store: StoreToReseal;
+  keys: StoreKeys;
+  plans: Plans;
+  /** What collections are held against; or why there is nothing. */
+  witness: Witness | string;
+  /** Whether roots are anchored at all. */
+  isLedgerOn: boolean;
+  keepKeys: boolean;
+}
+
+/** A collection of the catalog, as it is stored. */
+interface Found {
+  collection: CollectionRow;
+  /** Whether its row, or a part of its log, bears no seal of a secret that was given. */
+  isUnsealed: boolean;
+  /** An entry of its log that cannot be sealed, in a sentence. */
+  damage: string | null;
+}
+
+/** What became of the holding of one collection. */
+export interface Judged {
+  collection: CollectionRow;
+  found: Held;
+  /** Why nothing of it is to be anchored until an operator decides; null where it goes on. */
+  reason: string | null;
+}
+
+/** What a store holds whose secret is lost: what may be believed of it, and what the ledger says of each collection. */
+export class LostSecret {
+  readonly #options: LostSecretOptions;
+  readonly #accounts = new Map<string, AccountRow>();
+  readonly #found = new Map<string, Found>();
+
+  private constructor(options: LostSecretOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at every row. Throws StoreError. */
+  static async look(options: LostSecretOptions): Promise<LostSecret> {
+    const lost = new LostSecret(options);
+    await lost.#readCatalog();
+    await lost.#readLogs();
+    return lost;
+  }
+
+  /** Accounts, live collections and their logs; API keys where that was asked for. A row that says that a collection was dropped has its data removed: never. */
+  get belief(): Belief {
+    const { keepKeys } = this.#options;
+    return {
+      row: (stored) =>
+        stored.kind === 'account' ||
+        (stored.kind === 'collection' && stored.state === 'live') ||
+        (stored.kind === 'API key' && keepKeys),
+      log: (collectionId) => this.#found.has(collectionId),
+    };
+  }
+
+  /** For the operator to look at: nothing holds them. */
+  get accounts(): AccountRow[] {
+    return [...this.#accounts.values()];
+  }
+
+  /** Collections that have anchors, and are not in the catalog. */
+  async *missing(): AsyncIterable<string> {
+    for await (const rows of this.#options.store.anchors.all())
+      for (const { collectionId, closing } of rows) if (!closing && !this.#found.has(collectionId)) yield collectionId;
+  }
+
+  /** Holds each collection in turn. Throws StoreError, or LedgerUnreachableError. */
+  async *judged(): AsyncIterable<Judged> {
+    const { store, witness } = this.#options;
+    for (const { collection, isUnsealed, damage } of this.#found.values()) {
+      const content =
+        typeof witness === 'string'
+          ? await heldAgainstItself(store, collection, witness)
+          : await held(store, collection, witness);
+      const found: Held = damage === null ? content : { state: 'contradicts', why: damage };
+      // What bears the seal of a secret that is known needs no other witness.
+      const isDoubted = found.state === 'contradicts' || (found.state !== 'held' && isUnsealed);
+      const reason = isDoubted && (await this.#isAnchored(collection)) ? reasonOf(found) : null;
+      yield { collection, found, reason };
+    }
+  }
+
+  /** Has anchoring of a collection halt, before anything of it is sealed. */
+  async contradict({ collection, reason }: Judged): Promise<void> {
+    const { log, contradictions } = this.#options.store;
+    if (reason === null) return;
+    const shard = shardKey(collection.id, 0);
+    const seq = (await log.head(shard))?.seq ?? 0;
+    await contradictions.record(shard, { seq, reason, at: new Date().toISOString() });
+  }
+
+  async #readCatalog(): Promise<void> {
+    const { store, keys } = this.#options;
+    const seals = new RowSeals(keys);
+    for await (const rows of store.seals.rows()) {
+      for (const stored of rows) {
+        if (!isPossibleRow(stored)) continue;
+        const { seal: _, ...row } = stored.row;
+        if (stored.kind === 'account') this.#accounts.set(stored.row.id, row as AccountRow);
+        if (stored.kind !== 'collection' || stored.state !== 'live') continue;
+        const isUnsealed = seals.standing(stored) === 'none';
+        this.#found.set(stored.row.id, { collection: row as CollectionRow, isUnsealed, damage: null });
+      }
+    }
+  }
+
+  async #readLogs(): Promise<void> {
+    const { store, keys } = this.#options;
+    for await (const finding of looked(store.seals, keys, this.belief)) {
+      if (finding.what === 'row') continue;
+      const found = this.#found.get(parseShardKey(finding.shard).collectionId);
+      if (found === undefined) continue;
+      found.isUnsealed ||= finding.found.none > 0;
+      if (finding.isRefused) found.damage ??= `The log of shard ${finding.shard} is damaged.`;
+    }
+  }
+
+  async #isAnchored({ id, accountId }: CollectionRow): Promise<boolean> {
+    const { store, plans, isLedgerOn } = this.#options;
+    if (!isLedgerOn) return false;
+    const account = this.#accounts.get(accountId);
+    // A plan is held by nothing; a row of anchors says that there were some.
+    return (account !== undefined && plans[account.plan].anchoring) || (await store.anchors.get(id)) !== null;
+  }
+}
+
+const reasonOf = (found: Held): string =>
+  `The store was sealed anew after its secret was lost, and this collection was found so: ${inWords(found)}`;

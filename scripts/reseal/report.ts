@@ -1,0 +1,109 @@
+import type { Finding } from '../../lib/store/resealer.ts';
+import type { StoredRow } from '../../lib/store/resealing.ts';
+
+/** What is said of all of one kind. */
+interface Count {
+  current: number;
+  earlier: number;
+  none: number;
+  refused: number;
+}
+
+const KINDS = ['account', 'collection', 'API key', 'checkpoint', 'log'] as const;
+const PLURALS = {
+  account: 'accounts',
+  collection: 'collections',
+  'API key': 'API keys',
+  checkpoint: 'checkpoints',
+  log: 'log entries and heads',
+};
+
+/** Counts findings, and says what each of them says to an operator: nothing of a record, and no secret. */
+export class Report {
+  readonly #counts = new Map<string, Count>();
+  readonly #applied: boolean;
+  /** Whether something bears an earlier secret's seal that should bear the current one's. */
+  leavesEarlier = false;
+
+  /** `applied`: what may be sealed was sealed. */
+  constructor(applied: boolean) {
+    this.#applied = applied;
+  }
+
+  /** Adds one; gives the line that it is worth, else null. */
+  add(finding: Finding): string | null {
+    if (finding.what === 'row') {
+      const { kind } = finding.stored;
+      const { standing, isRefused } = finding;
+      this.leavesEarlier ||= isRefused && standing === 'earlier';
+      this.#count(kind, { current: 0, earlier: 0, none: 0, refused: isRefused ? 1 : 0, [standing]: 1 });
+      return isRefused ? `refused: ${described(finding.stored)} ${whyRefused(finding)}` : null;
+    }
+    const { shard, found } = finding;
+    this.#count('log', found);
+    if (!finding.isRefused) return null;
+    const seqs = found.refusedSeqs.map((seq) => (seq === null ? 'the head' : `entry ${seq}`));
+    const more = found.refused > seqs.length ? ` and ${found.refused - seqs.length} more` : '';
+    return `refused: in the log of shard ${shard} ${seqs.join(', ')}${more}: not sealed under a secret that was given, or damaged; stays as it is`;
+  }
+
+  /** Whether anything is left without a good seal. */
+  get isRefusing(): boolean {
+    return [...this.#counts.values()].some(({ refused }) => refused > 0);
+  }
+
+  /** One line for each kind of row. */
+  lines(): string[] {
+    return KINDS.map((kind) => {
+      const { current, earlier, none, refused } = this.#counts.get(kind) ?? NOTHING;
+      const sealed = earlier + none - refused;
+      const what = `${sealed} ${this.#applied ? 'sealed anew' : 'to be sealed anew'}`;
+      return `${PLURALS[kind]}: ${current} under the current secret, ${what}, ${refused} refused`;
+    });
+  }
+
+  #count(kind: string, { current, earlier, none, refused }: Count): void {
+    const before = this.#counts.get(kind) ?? NOTHING;
+    this.#counts.set(kind, {
+      current: before.current + current,
+      earlier: before.earlier + earlier,
+      none: before.none + none,
+      refused: before.refused + refused,
+    });
+  }
+}
+
+const NOTHING: Count = { current: 0, earlier: 0, none: 0, refused: 0 };
+
+function whyRefused({ stored, standing }: Finding & { what: 'row' }): string {
+  if (stored.kind === 'checkpoint') return 'is not believed: its shard opens from its records';
+  if (!stored.isInPlace) return 'stands where it does not belong; stays as it is';
+  return standing === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
+}
+
+/** A row by what its owner knows of it. */
+export function described(stored: StoredRow): string {
+  switch (stored.kind) {
+    case 'account': {
+      const { id, name, plan, createdAt } = stored.row;
+      return `account ${quoted(id)} name ${quoted(name)} plan ${quoted(plan)} created ${quoted(createdAt)}`;
+    }
+    case 'collection': {
+      const { id, accountId, name, dimensions, metric, shards, createdAt } = stored.row;
+      const what = stored.state === 'live' ? 'collection' : 'dropped collection';
+      return `${what} ${quoted(id)} of account ${quoted(accountId)} name ${quoted(name)} dimensions ${quoted(dimensions)} metric ${quoted(metric)} shards ${quoted(shards)} created ${quoted(createdAt)}`;
+    }
+    case 'API key': {
+      const { id, accountId, name, prefix, scopes, createdAt } = stored.row;
+      return `API key ${quoted(id)} of account ${quoted(accountId)} name ${quoted(name)} prefix ${quoted(prefix)} scopes ${quoted(scopes)} created ${quoted(createdAt)}`;
+    }
+    case 'checkpoint':
+      return `checkpoint of shard ${stored.row.shard} at ${stored.row.seq}`;
+  }
+}
+
+/** A value on one line, whatever somebody wrote into the store. */
+export function quoted(value: unknown): string {
+  const text = Array.isArray(value) ? value.join(',') : String(value);
+  return /^[\x21-\x7e]{1,128}$/.test(text) ? text : JSON.stringify(text.slice(0, 128));
+}

@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { Binary, MongoClient } from 'mongodb';
+import { joined, numberPart, shardPart } from '../../lib/store/mongo/document-id.ts';
+import { openMongoToReseal } from '../../lib/store/mongo/resealing.ts';
+import { openMongoStore } from '../../lib/store/mongo/store.ts';
+import { forgersDatabase } from '../support/mongo-forger.ts';
+import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
+import { resealContract } from './reseal-contract.ts';
+
+const start = await anyMongoServer();
+
+if (isMongoThere(start)) {
+  let server: MongoServer;
+  beforeAll(async () => {
+    server = await start!();
+  }, 200_000);
+  afterAll(() => server.end());
+
+  resealContract('MongoDB', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-reseal-'));
+    const url = ownDatabase(server.url);
+    const callTimeoutMs = 30_000;
+    const inDatabase = async (work: (client: MongoClient) => Promise<unknown>): Promise<void> => {
+      const client = new MongoClient(url);
+      await work(client);
+      await client.close();
+    };
+    return {
+      open: (keys) => openMongoStore({ keys, url, folder, callTimeoutMs }),
+      // Of one document each, so that a run can be cut off between any two.
+      toReseal: (keys, believes, onStep) => openMongoToReseal({ url, keys, believes, callTimeoutMs, batch: 1, onStep }),
+      forger: () => forgersDatabase(url, `${folder}-forged`),
+      changeBody: (shard, seq, body) =>
+        inDatabase((client) =>
+          client
+            .db()
+            .collection<{ _id: string; body: Binary }>('log')
+            .updateOne({ _id: joined(shardPart(shard), numberPart(seq)) }, { $set: { body: new Binary(body) } }),
+        ),
+      async destroy() {
+        await inDatabase((client) => client.db().dropDatabase());
+        await rm(folder, { recursive: true });
+      },
+    };
+  });
+}

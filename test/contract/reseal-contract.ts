@@ -1,0 +1,265 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type StoreKeys, storeKeys } from '../../lib/secret/keyring.ts';
+import { isUnsound } from '../../lib/shard/shard-head.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
+import { type Belief, type Finding, looked, NO_BELIEF, resealed } from '../../lib/store/resealer.ts';
+import type { StoredSeals, StoreToReseal } from '../../lib/store/resealing.ts';
+import { isThorough } from '../support/effort.ts';
+import { TEST_SECRET } from '../support/store-keys.ts';
+import { collect, entry, newAccount, newCollection, newKey } from './store-rows.ts';
+
+/** A store on its own fresh data, that is opened under any secrets; whoever opens it closes it. */
+export interface StoreUnderSecrets {
+  open(keys: StoreKeys): Promise<Store>;
+  /** `onStep` is awaited where a process could die in the middle of a write, if this adapter has such places. */
+  toReseal(keys: StoreKeys, believes: boolean, onStep: () => Promise<void>): Promise<StoreToReseal>;
+  forger(): Promise<Store>;
+  changeBody(shard: string, seq: number, body: Uint8Array): Promise<void>;
+  destroy(): Promise<void>;
+}
+
+const MIB = 1024 * 1024;
+const secret = (number: number): string => `the secret of the installation, number ${number}`;
+const under = (...numbers: number[]): StoreKeys => storeKeys(numbers.map(secret) as [string, ...string[]]);
+const BELIEVE_ALL: Belief = { row: () => true, log: () => true };
+/** Which of the places where it can be cut off are tried. */
+const EVERY = isThorough ? 1 : 5;
+const CUT_OFF = new Error('cut off');
+
+const account = newAccount({ plan: 'pro' });
+const collection = newCollection({ accountId: account.id, shards: 4 });
+const dropped = newCollection({ accountId: account.id, name: 'dropped' });
+const keys = [1, 2].map(() => newKey({ accountId: account.id }));
+/** A log that grows and was trimmed, one that was trimmed through its end, and one of one entry. */
+const [GROWING, TRIMMED, SHORT] = [0, 1, 2].map((index) => `${collection.id}.${index}`);
+
+export function resealContract(name: string, make: () => Promise<StoreUnderSecrets>): void {
+  describe(`sealing anew: ${name}`, () => {
+    let subject: StoreUnderSecrets;
+    beforeEach(async () => {
+      subject = await make();
+    });
+    afterEach(() => subject.destroy());
+
+    const within = async <T>(opening: Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> => {
+      const store = await opening;
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    };
+
+    async function reseal(
+      run: typeof resealed,
+      keysOfRun: StoreKeys,
+      belief: Belief = NO_BELIEF,
+      step: () => Promise<void> = async () => undefined,
+    ): Promise<Finding[]> {
+      const store = await subject.toReseal(keysOfRun, belief !== NO_BELIEF, step);
+      try {
+        const findings: Finding[] = [];
+        for await (const finding of run(stepped(store.seals, step), keysOfRun, belief)) findings.push(finding);
+        return findings;
+      } finally {
+        await store.close();
+      }
+    }
+
+    /** What was there under a first secret, and what came under a second beside it. */
+    async function fill(): Promise<void> {
+      await within(subject.open(under(1)), async (store) => {
+        await store.catalog.createAccount(account);
+        await store.keys.create(keys[0], null);
+        for (const row of [collection, dropped]) await store.catalog.createCollection(row, null);
+        for (const seq of [1, 2, 3]) await store.log.append(entry(GROWING, seq));
+        for (const seq of [1, 2]) await store.log.append(entry(TRIMMED, seq));
+        await store.log.append(entry(SHORT, 1));
+        await store.log.trim(TRIMMED, 2);
+      });
+      await within(subject.open(under(2, 1)), async (store) => {
+        await store.keys.create(keys[1], null);
+        await store.catalog.dropCollection(dropped.id);
+        for (const seq of [4, 5]) await store.log.append(entry(GROWING, seq));
+        await store.log.trim(GROWING, 1);
+        const folder = await store.checkpoints.stage(GROWING);
+        await writeFile(join(folder, 'part'), 'of a checkpoint');
+        await store.checkpoints.put(GROWING, 3, folder);
+      });
+    }
+
+    async function expectSound(store: Store, throughSeq = 5, hasKeys = true): Promise<void> {
+      const { catalog, log } = store;
+      expect(await catalog.listAccounts()).toEqual([account]);
+      expect(await catalog.getCollection(collection.id)).toEqual(collection);
+      expect(await collect(catalog.allCollections())).toEqual([collection]);
+      const found = await Promise.all(keys.map(({ hash }) => store.keys.findByHash(hash)));
+      expect(found).toEqual(hasKeys ? keys : [null, null]);
+      const read = await log.read(GROWING, 1, MIB);
+      expect(read.map(({ seq, kind }) => [seq, kind])).toEqual(
+        Array.from({ length: throughSeq - 1 }, (_, at) => [at + 2, 'write']),
+      );
+      for (const shard of [GROWING, TRIMMED, SHORT])
+        expect([shard, await log.audit(shard, 100)]).toEqual([shard, null]);
+      const heads = await log.heads(collection.id);
+      expect([...heads].map(([index, head]) => [index, head.seq, isUnsound(head)])).toEqual([
+        [0, throughSeq, false],
+        [1, 2, false],
+        [2, 1, false],
+      ]);
+    }
+
+    test('what was sealed under any of the secrets is sound under the first alone, and goes on', async () => {
+      await fill();
+      const findings = await reseal(resealed, under(3, 2, 1));
+      expect(findings.filter(({ isRefused }) => isRefused)).toEqual([]);
+      await within(subject.open(under(3)), async (store) => {
+        await expectSound(store);
+        expect(await store.catalog.listDropped()).toEqual([dropped]);
+        expect(await store.checkpoints.fetch(GROWING, 3)).not.toBeNull();
+        for (const [shard, seq] of [[GROWING, 6] as const, [TRIMMED, 3] as const])
+          expect(await store.log.append(entry(shard, seq))).toBe('committed');
+        for (const shard of [GROWING, TRIMMED]) expect(await store.log.audit(shard, 10)).toBeNull();
+      });
+      const again = await reseal(looked, under(3));
+      expect(again.map(standingOf)).toEqual(again.map(() => 'current'));
+    });
+
+    test('whoever only looks is told the same, and changes nothing', async () => {
+      await fill();
+      const before = await reseal(looked, under(3, 2, 1));
+      expect(await reseal(looked, under(3, 2, 1))).toEqual(before);
+      expect(before.map(standingOf)).toEqual(before.map(() => 'earlier'));
+      await within(subject.open(under(2, 1)), (store) => expectSound(store));
+      expect(await reseal(resealed, under(3, 2, 1))).toEqual(before);
+    });
+
+    test('what somebody wrote without the secret gets no seal', async () => {
+      await within(subject.open(storeKeys([TEST_SECRET])), async (store) => {
+        await store.catalog.createAccount(account);
+        await store.log.append(entry(SHORT, 1));
+      });
+      const forged = { account: newAccount(), key: newKey(), collection: newCollection({ accountId: account.id }) };
+      await within(subject.forger(), async (store) => {
+        await store.catalog.createAccount(forged.account);
+        await store.catalog.createCollection(forged.collection, null);
+        await store.keys.create(forged.key, null);
+        await store.log.append(entry(SHORT, 2));
+        await store.log.append(entry(TRIMMED, 1));
+      });
+      const findings = await reseal(resealed, storeKeys([secret(3), TEST_SECRET]));
+      const refused = findings.filter(({ isRefused }) => isRefused);
+      expect(refused.map((finding) => (finding.what === 'row' ? finding.stored.kind : finding.shard)).sort()).toEqual(
+        [SHORT, TRIMMED, 'account', 'collection', 'API key'].sort(),
+      );
+      await within(subject.open(under(3)), async (store) => {
+        expect(await store.catalog.listAccounts()).toEqual([account]);
+        await expect(store.catalog.getCollection(forged.collection.id)).rejects.toMatchObject({ kind: 'damaged' });
+        expect(await store.keys.findByHash(forged.key.hash)).toBeNull();
+        expect((await store.log.read(SHORT, 0, MIB)).map(({ kind }) => kind)).toEqual(['write', 'damaged']);
+        for (const shard of [SHORT, TRIMMED]) expect(isUnsound((await store.log.head(shard))!)).toBe(true);
+      });
+    });
+
+    test('cut off anywhere it is sound with both secrets, or refused until it was run again', async () => {
+      await fill();
+      await reseal(resealed, under(3, 2, 1));
+      let isCutOff = true;
+      let isEverRefused = false;
+      for (let at = 0, last = 3; isCutOff; at += EVERY, last++) {
+        const next = last + 1;
+        let steps = 0;
+        const cut = async (): Promise<void> => {
+          if (steps++ === at) throw CUT_OFF;
+        };
+        isCutOff = await reseal(resealed, under(next, last), NO_BELIEF, cut).then(
+          () => false,
+          (error: unknown) => {
+            if (error !== CUT_OFF) throw error;
+            return true;
+          },
+        );
+        const opening = subject.open(under(next, last));
+        const refusal = await opening.then(
+          () => null,
+          (error: unknown) => error,
+        );
+        if (refusal === null) await within(opening, (store) => expectSound(store));
+        else {
+          isEverRefused = true;
+          expect(refusal).toBeInstanceOf(StoreError);
+          expect(String(refusal)).toMatch(/is being sealed anew/);
+          expect(isCutOff).toBe(true);
+        }
+        const findings = await reseal(resealed, under(next, last));
+        expect(findings.filter(({ isRefused }) => isRefused)).toEqual([]);
+        await within(subject.open(under(next)), (store) => expectSound(store));
+      }
+      expect(isEverRefused).toBe(name === 'MongoDB');
+    });
+
+    test('of a lost secret what is believed is sealed, and nothing else', async () => {
+      await fill();
+      await subject.changeBody(GROWING, 4, Buffer.from('of somebody else'));
+      const onlyLost = { ...BELIEVE_ALL, row: ({ kind }: { kind: string }) => kind !== 'API key' };
+      const findings = await reseal(resealed, under(3), onlyLost);
+      const refused = findings.filter(({ isRefused }) => isRefused);
+      expect(
+        refused.map((finding) => (finding.what === 'row' ? finding.stored.kind : finding.found.refusedSeqs)),
+      ).toEqual([[4], 'API key', 'API key', 'checkpoint']);
+      await within(subject.open(under(3)), async (store) => {
+        expect(await store.catalog.getCollection(collection.id)).toEqual(collection);
+        expect(await store.keys.findByHash(keys[0].hash)).toBeNull();
+        expect((await store.log.read(GROWING, 1, MIB)).map(({ kind }) => kind)).toEqual([
+          'write',
+          'write',
+          'damaged',
+          'write',
+        ]);
+        expect(await store.log.audit(GROWING, 10)).toBe(4);
+        expect(isUnsound((await store.log.head(GROWING))!)).toBe(false);
+      });
+      await reseal(resealed, under(3), BELIEVE_ALL);
+      await within(subject.open(under(3)), async (store) => expect(await store.keys.list(account.id)).toHaveLength(2));
+    });
+
+    test('a log can be read for what it says, whoever sealed it', async () => {
+      await fill();
+      const store = await subject.toReseal(under(3), true, async () => undefined);
+      expect((await store.log.read(GROWING, 1, MIB)).map(({ kind }) => kind)).toEqual([
+        'write',
+        'write',
+        'write',
+        'write',
+      ]);
+      expect(isUnsound((await store.log.head(TRIMMED))!)).toBe(false);
+      expect(await store.seals.isOfInstallation()).toBe(false);
+      await store.close();
+    });
+  });
+}
+
+/** The seals with a step before each write, where a process could die. */
+function stepped(seals: StoredSeals, step: () => Promise<void>): StoredSeals {
+  const after = async <T>(write: () => Promise<T>): Promise<T> => {
+    await step();
+    return write();
+  };
+  return {
+    isOfInstallation: () => seals.isOfInstallation(),
+    rows: () => seals.rows(),
+    shards: () => seals.shards(),
+    begin: () => after(() => seals.begin()),
+    replaceSeal: (row, seal) => after(() => seals.replaceSeal(row, seal)),
+    resealLog: (shard, options) => after(() => seals.resealLog(shard, options)),
+    finish: () => after(() => seals.finish()),
+  };
+}
+
+function standingOf(finding: Finding): string {
+  if (finding.what === 'row') return finding.standing;
+  const { current, earlier, none } = finding.found;
+  return none > 0 ? 'none' : earlier > 0 ? 'earlier' : current > 0 ? 'current' : 'empty';
+}

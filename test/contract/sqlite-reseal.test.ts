@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseShardKey } from '../../lib/shard/shard-key.ts';
+import { openSqliteToReseal } from '../../lib/store/sqlite/resealing.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
+import { ChangedRows } from '../support/changed-rows.ts';
+import { forgersStore } from '../support/forger.ts';
+import { resealContract } from './reseal-contract.ts';
+
+resealContract('SQLite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'provec-reseal-'));
+  return {
+    open: (keys) => openSqliteStore(folder, { keys }),
+    toReseal: (keys, believes) => openSqliteToReseal(folder, keys, believes),
+    forger: () => forgersStore(folder),
+    async changeBody(shard, seq, body) {
+      const rows = new ChangedRows(folder, parseShardKey(shard).collectionId);
+      rows.log('UPDATE entries SET body = :body WHERE shard = :shard AND seq = :seq', { body, seq });
+    },
+    destroy: () => rm(folder, { recursive: true }),
+  };
+});

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { newKey } from '../contract/store-rows.ts';
+import { apiClient } from '../support/api-client.ts';
+import { forgersStore } from '../support/forger.ts';
+import { invariant } from '../support/invariant.ts';
+import { reseal, storeBytes } from '../support/reseal-run.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+
+const secret = (number: number): string => `the-secret-that-this-installation-has-${number}`;
+const under = (...numbers: number[]) => ({ PROVEC_SECRET: numbers.map(secret).join(' ') });
+
+const records = Array.from({ length: 60 }, (_, at) => ({ id: `r${at}`, values: [1, at, -at], metadata: { at } }));
+
+let service: ServiceProcess;
+let second: string;
+const environment = (...numbers: number[]) => ({ ...under(...numbers), PROVEC_DATA_DIR: service.dataDir });
+
+async function expectServed(): Promise<void> {
+  const ids = records.map(({ id }) => id);
+  const { body } = await service.api<{ vectors: Record<string, object> }>('POST', '/collections/kept/fetch', { ids });
+  await invariant('what was acknowledged is served', () =>
+    expect(Object.keys(body.vectors).sort()).toEqual(ids.sort()),
+  );
+  expect((await service.api<VerifyResult>('GET', '/collections/kept/verify')).body).toMatchObject({ state: 'match' });
+  expect((await apiClient(service.url, second)('GET', '/collections')).status).toBe(200);
+  expect(service.stderr).not.toMatch(/not written by this service/);
+}
+
+beforeAll(async () => {
+  service = await startProcess({ ...under(1), PROVEC_LOG_LEVEL: 'error' });
+  await service.api('POST', '/collections', { name: 'kept', dimensions: 3, shards: 4 });
+  const key = await service.api<{ key: { secret: string } }>('POST', '/keys', { name: 'another', scopes: ['read'] });
+  second = key.body.key.secret;
+  await service.api('POST', '/collections/kept/upsert', { records: records.slice(0, 40) });
+  await service.kill('SIGTERM');
+  await service.restart(under(2, 1));
+  await service.api('POST', '/collections/kept/upsert', { records: records.slice(40) });
+});
+afterAll(() => service.dispose());
+
+test('it is refused while the service runs', async () => {
+  const run = await reseal(environment(2, 1), '--apply');
+  expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/is in use by process \d+/) });
+  await expectServed();
+  await service.kill('SIGTERM');
+});
+
+test('who only looks is told what there is to do, and not a byte of the store is changed', async () => {
+  const before = await storeBytes(service.dataDir);
+  const run = await reseal(environment(2, 1));
+  expect(run).toMatchObject({
+    code: 0,
+    stderr: '',
+    stdout: expect.stringMatching(/API keys: 0 under .*, 2 to be sealed/),
+  });
+  expect(run.stdout).toMatch(/Nothing was written/);
+  expect(await storeBytes(service.dataDir)).toEqual(before);
+});
+
+test('another secret than the store has is refused', async () => {
+  const run = await reseal(environment(3), '--apply');
+  expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/made under another secret/) });
+});
+
+test('afterwards all is well under the current secret alone, and a forged key stays refused', async () => {
+  const forger = await forgersStore(service.dataDir);
+  await forger.keys.create(newKey({ name: 'forged' }), null);
+  await forger.close();
+  const run = await reseal(environment(2, 1), '--apply');
+  expect(run).toMatchObject({ code: 2, stderr: '', stdout: expect.stringMatching(/refused: API key .* name forged/) });
+  expect(run.stdout).toMatch(/earlier secrets can be dropped/);
+  await service.restart(under(2));
+  await service.api('POST', '/collections/kept/upsert', { records: records.slice(0, 1) });
+  await expectServed();
+  await service.kill('SIGTERM');
+});
