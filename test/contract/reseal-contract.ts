@@ -170,17 +170,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       let isEverRefused = false;
       for (let at = 0, last = 3; isCutOff; at += EVERY, last++) {
         const next = last + 1;
-        let steps = 0;
-        const cut = async (): Promise<void> => {
-          if (steps++ === at) throw CUT_OFF;
-        };
-        isCutOff = await reseal(resealed, under(next, last), NO_BELIEF, cut).then(
-          () => false,
-          (error: unknown) => {
-            if (error !== CUT_OFF) throw error;
-            return true;
-          },
-        );
+        isCutOff = await isCutOffAt(at, (cut) => reseal(resealed, under(next, last), NO_BELIEF, cut));
         const opening = subject.open(under(next, last));
         const refusal = await opening.then(
           () => null,
@@ -225,6 +215,18 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       await within(subject.open(under(3)), async (store) => expect(await store.keys.list(account.id)).toHaveLength(2));
     });
 
+    test('after a lost secret no start gets in before all of it is sealed, wherever it was cut off', async () => {
+      await fill();
+      let isCutOff = true;
+      for (let at = 0, last = 2; isCutOff; at += EVERY, last++) {
+        const next = last + 1;
+        isCutOff = await isCutOffAt(at, (cut) => reseal(resealed, under(next), BELIEVE_ALL, cut));
+        if (isCutOff) await expect(subject.open(under(next))).rejects.toThrow(/another secret|is being sealed anew/);
+        await reseal(resealed, under(next), BELIEVE_ALL);
+        await within(subject.open(under(next)), (store) => expectSound(store));
+      }
+    });
+
     test('a log can be read for what it says, whoever sealed it', async () => {
       await fill();
       const store = await subject.toReseal(under(3), true, async () => undefined);
@@ -239,6 +241,21 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       await store.close();
     });
   });
+}
+
+/** Whether the run came to a step of that number, where it is cut off. */
+async function isCutOffAt(at: number, run: (step: () => Promise<void>) => Promise<unknown>): Promise<boolean> {
+  let steps = 0;
+  const cut = async (): Promise<void> => {
+    if (steps++ === at) throw CUT_OFF;
+  };
+  try {
+    await run(cut);
+    return false;
+  } catch (error) {
+    if (error !== CUT_OFF) throw error;
+    return true;
+  }
 }
 
 /** The seals with a step before each write, where a process could die. */
