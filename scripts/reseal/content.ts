@@ -31,7 +31,8 @@ export interface Content {
   contradiction: string | null;
 }
 
-type Stored = Pick<StoreToReseal, 'log' | 'records'>;
+/** What content is read from. */
+export type Stored = Pick<StoreToReseal, 'log' | 'records'>;
 
 /** Reads all of a collection. `cut` is of as many shards as it has, or null. Throws StoreError. */
 export async function contentOf(store: Stored, collection: CollectionRow, cut: Cut | null): Promise<Content> {

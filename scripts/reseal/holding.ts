@@ -9,12 +9,11 @@ import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collec
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import type { AccountState } from '../../services/anchoring/ledger/answers.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { reconcile, shownBy } from '../../services/anchoring/reconciliation.ts';
 import { type SealedAnchors, sealed } from '../../services/anchoring/row-seal.ts';
-import { type Content, contentOf } from './content.ts';
+import { type Content, contentOf, type Stored } from './content.ts';
 
 /** What the ledger says of a collection. */
 export type Held =
@@ -40,13 +39,13 @@ export function witnessOf(ledger: LedgerClient, anchors: AnchorStore, sealKey: U
 }
 
 /** A collection without a witness: only whether its bytes are what its own log says. `why` it has none. Throws StoreError. */
-export async function heldAgainstItself(store: StoreToReseal, collection: CollectionRow, why: string): Promise<Held> {
+export async function heldAgainstItself(store: Stored, collection: CollectionRow, why: string): Promise<Held> {
   const { contradiction } = await contentOf(store, collection, null);
   return contradiction === null ? notHeld(why) : contradicts(contradiction);
 }
 
 /** Throws StoreError, or LedgerUnreachableError where the ledger does not say what it holds. */
-export async function held(store: StoreToReseal, collection: CollectionRow, witness: Witness): Promise<Held> {
+export async function held(store: Stored, collection: CollectionRow, witness: Witness): Promise<Held> {
   const { ledger, anchors } = witness;
   const row = await anchors.get(collection.id);
   const isUnsound = anchors.unsound.has(collection.id);
