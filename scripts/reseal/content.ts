@@ -16,7 +16,6 @@ interface ShardContent {
   recorded: ShardHead;
   /** At the cut that was asked for; null where the stored bytes begin after it, or end before. */
   atCut: ShardHead | null;
-  writesSince: number;
   /** What stands against the stored bytes, as a sentence; null where they give what the log recorded last. */
   contradiction: string | null;
 }
@@ -26,8 +25,6 @@ export interface Content {
   recorded: Cut;
   /** The shards at the cut that was asked for. */
   atCut: (ShardHead | null)[];
-  /** Writes after that cut; of one that was not given all. */
-  writesSince: number;
   contradiction: string | null;
 }
 
@@ -45,7 +42,6 @@ export async function contentOf(store: Stored, collection: CollectionRow, cut: C
   return {
     recorded: shards.map(({ recorded }) => recorded),
     atCut: shards.map(({ atCut }) => atCut),
-    writesSince: shards.reduce((sum, { writesSince }) => sum + writesSince, 0),
     contradiction: shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null,
   };
 }
@@ -69,20 +65,18 @@ async function shardContent(
   let at = scan.throughSeq;
   const headAtCut = (): ShardHead | null => (cut?.seq === at ? session.head(cut.seq, cut.version) : null);
   let atCut = headAtCut();
-  let writesSince = 0;
   while (at < recorded.seq) {
     const entries = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= recorded.seq);
     if (entries.length === 0) break;
     for (const { seq, kind, head, body } of entries) {
       runThrough(session.addEntries([{ seq, kind, head, body }]));
       at = seq;
-      if (seq > (cut?.seq ?? 0) && (kind === 'write' || kind === 'damaged')) writesSince++;
       atCut ??= headAtCut();
     }
   }
   const newest = session.head(at, recorded.version);
   const contradiction = contradictionOf(spec.index, recorded, newest, session.contradicting, isOfOtherLength);
-  return { recorded, atCut, writesSince, contradiction };
+  return { recorded, atCut, contradiction };
 }
 
 function contradictionOf(

@@ -79,10 +79,10 @@ function confirmedBy(account: AccountState, { confirmed, inFlight }: AnchorRow):
   return isSameAnchor(account.fields, sent) ? { ...sent, cut, signature: '', confirmedAt: '' } : confirmed;
 }
 
-function heldUpTo(confirmed: Confirmed, { recorded, writesSince }: Content): Held {
+function heldUpTo(confirmed: Confirmed, { recorded }: Content): Held {
   const newest = collectionRoot(recorded);
   if (isSameRoot(newest, confirmed)) return { state: 'held' };
-  const writes = Math.max(writesSince, newest.version - confirmed.version);
+  const writes = newest.version - confirmed.version;
   return writes > 0
     ? { state: 'held in part', version: confirmed.version, writes }
     : contradicts(`The stored bytes give another root for version ${confirmed.version} than the one on the ledger.`);

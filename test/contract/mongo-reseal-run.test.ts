@@ -91,6 +91,18 @@ if (isMongoThere(start)) {
     await store.close();
   });
 
+  test('a row that stands where the service never put it is not believed', async () => {
+    const client = new MongoClient(url);
+    const collections = client.db().collection<{ _id: string }>('collections');
+    await collections.updateOne({ _id: collection.id }, { $set: { 'row.name': 'another' } });
+    await client.close();
+    const { stdout } = await run([2], '--lost', '--apply');
+    expect(stdout).toMatch(new RegExp(`^refused: collection ${collection.id} .* stands where it does not belong`, 'm'));
+    const store = await open(2);
+    await expect(store.catalog.getCollection(collection.id)).rejects.toMatchObject({ kind: 'damaged' });
+    await store.close();
+  });
+
   test('it is refused while a node lives, whose beat moves on another machine', async () => {
     const store = await open(1);
     const process = { pid: 1, startedAt: '1', place: 'another machine' };

@@ -93,15 +93,10 @@ describe('what the ledger holds is what is stored', () => {
   });
 
   test('by a transaction that was on its way when the service ended', async () => {
-    const inFlight = {
-      step: 'update' as const,
-      signature: 's',
-      wire: 'w',
-      lastValidBlockHeight: '1',
-      cut: [heads[3]!],
-    };
-    await row({ confirmed: confirmed(1), inFlight: { ...inFlight, decisions: 0 } });
-    expect(await judged()).toEqual({ state: 'held' });
+    const inFlight = { step: 'update' as const, signature: 's', wire: 'w', lastValidBlockHeight: '1', decisions: 0 };
+    await row({ confirmed: confirmed(1), inFlight: { ...inFlight, cut: [heads[2]!] } });
+    account = shows(anchored(2));
+    expect(await judged()).toEqual({ state: 'held in part', version: 2, writes: 1 });
     account = shows(anchored(1));
     expect(await judged()).toEqual({ state: 'held in part', version: 1, writes: 2 });
   });
@@ -188,6 +183,14 @@ describe('contradicts', () => {
     await row({ confirmed: confirmed(2) });
     account = shows(anchored(2));
     await expectContradiction('another root than the one on the ledger');
+  });
+
+  test('a write after the confirmed root that does not count itself', async () => {
+    const record = { id: 'r4', values: [1, 4] };
+    const hash = Buffer.from(referenceRoot([...records, record].map(leafOf)), 'hex');
+    await append(4, bodyOf(record), { ...heads[3]!, seq: 4, hash, count: 4 });
+    await row({ confirmed: confirmed(3) });
+    await expectContradiction('another root for version 3');
   });
 
   test('records that are ahead of the confirmed root', async () => {
