@@ -25,6 +25,15 @@ if (isMongoThere(start)) {
 
   const open = (...numbers: number[]): Promise<Store> =>
     openMongoStore({ url, folder, keys: storeKeys(numbers.map(secret) as [string]), callTimeoutMs: 30_000 });
+  /** Closes the store whatever becomes of it: an open one would keep the run from ending. */
+  const within = async (numbers: number[], work: (store: Store) => Promise<void> = async () => undefined) => {
+    const store = await open(...numbers);
+    try {
+      await work(store);
+    } finally {
+      await store.close();
+    }
+  };
   const run = (secrets: number[], ...args: string[]): Promise<ResealRun> =>
     reseal(
       {
@@ -43,15 +52,15 @@ if (isMongoThere(start)) {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'provec-reseal-'));
     url = ownDatabase(server.url);
-    const store = await open(1);
-    await store.catalog.createAccount(account);
-    await store.catalog.createCollection(collection, null);
-    await store.keys.create(key, null);
-    for (const seq of [1, 2, 3])
-      await store.log.append(
-        entry(shard, seq, { kind: 'open', head: { ...EMPTY_HEAD, seq }, body: new Uint8Array(0) }),
-      );
-    await store.close();
+    await within([1], async (store) => {
+      await store.catalog.createAccount(account);
+      await store.catalog.createCollection(collection, null);
+      await store.keys.create(key, null);
+      for (const seq of [1, 2, 3])
+        await store.log.append(
+          entry(shard, seq, { kind: 'open', head: { ...EMPTY_HEAD, seq }, body: new Uint8Array(0) }),
+        );
+    });
   });
   afterEach(async () => {
     const client = new MongoClient(url);
@@ -66,12 +75,12 @@ if (isMongoThere(start)) {
       stderr: '',
       stdout: expect.stringMatching(/Nothing was written/),
     });
-    await (await open(1)).close();
+    await within([1]);
     expect(await run([2, 1], '--apply')).toMatchObject({ code: 0, stderr: '' });
-    const store = await open(2);
-    expect(await store.keys.findByHash(key.hash)).toEqual(key);
-    expect(await store.log.audit(shard, 3)).toBeNull();
-    await store.close();
+    await within([2], async (store) => {
+      expect(await store.keys.findByHash(key.hash)).toEqual(key);
+      expect(await store.log.audit(shard, 3)).toBeNull();
+    });
   });
 
   test('after a lost secret the store opens again, and a key can be made', async () => {
@@ -84,11 +93,11 @@ if (isMongoThere(start)) {
     });
     const made = await run([2], '--new-key', account.id);
     expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^pv_live_\S{43}\n$/) });
-    const store = await open(2);
-    expect(await store.catalog.getCollection(collection.id)).toEqual(collection);
-    expect(await store.keys.findByHash(key.hash)).toBeNull();
-    expect(await store.keys.list(account.id)).toHaveLength(1);
-    await store.close();
+    await within([2], async (store) => {
+      expect(await store.catalog.getCollection(collection.id)).toEqual(collection);
+      expect(await store.keys.findByHash(key.hash)).toBeNull();
+      expect(await store.keys.list(account.id)).toHaveLength(1);
+    });
   });
 
   test('a row that stands where the service never put it is not believed', async () => {
@@ -98,9 +107,9 @@ if (isMongoThere(start)) {
     await client.close();
     const { stdout } = await run([2], '--lost', '--apply');
     expect(stdout).toMatch(new RegExp(`^refused: collection ${collection.id} .* stands where it does not belong`, 'm'));
-    const store = await open(2);
-    await expect(store.catalog.getCollection(collection.id)).rejects.toMatchObject({ kind: 'damaged' });
-    await store.close();
+    await within([2], (store) =>
+      expect(store.catalog.getCollection(collection.id)).rejects.toMatchObject({ kind: 'damaged' }),
+    );
   });
 
   test('it is refused while a node lives, whose beat moves on another machine', async () => {
@@ -116,6 +125,6 @@ if (isMongoThere(start)) {
       code: 1,
       stderr: expect.stringMatching(/The node shards-1 .*is at work on the store/),
     });
-    await (await open(1)).close();
+    await within([1]);
   });
 }
