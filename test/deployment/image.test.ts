@@ -88,3 +88,12 @@ describe.each(containers)('a process of the image that runs what %s runs', (_, c
     });
   });
 });
+
+test('an operator can have the store sealed anew by what is in the image', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'provec-image-data-'));
+  const environment = { PROVEC_DATA_DIR: dataDir, PROVEC_SECRET: 'a-secret-that-no-store-was-ever-made-under' };
+  const run = new StartedProcess(environment, [], [process.execPath, join(image, 'scripts/reseal.ts')]);
+  expect(await run.ended).toMatchObject({ code: 1 });
+  expect(run.stderr).toContain(`There is no store in ${dataDir}.`);
+  await rm(dataDir, { recursive: true, force: true });
+});
