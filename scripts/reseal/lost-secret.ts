@@ -85,9 +85,9 @@ export class LostSecret {
           ? await heldAgainstItself(store, collection, witness)
           : await held(store, collection, witness);
       const found: Held = damage === null ? content : { state: 'contradicts', why: damage };
-      // What bears the seal of a secret that is known needs no other witness.
-      const isDoubted = found.state === 'contradicts' || (found.state !== 'held' && isUnsealed);
-      const reason = isDoubted && (await this.#isAnchored(collection)) ? reasonOf(found) : null;
+      // What bears the seal of a secret that is known needs no other witness. Nothing goes by the plan of what contradicts: somebody may have changed that, too.
+      const isUnvouched = found.state !== 'held' && isUnsealed && (await this.#isAnchored(collection));
+      const reason = found.state === 'contradicts' || isUnvouched ? reasonOf(found) : null;
       yield { collection, found, reason };
     }
   }

@@ -11,6 +11,7 @@ import { storeKeys } from '../../lib/secret/keyring.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
 import { LogSeals } from '../../lib/store/log-seals.ts';
+import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { FIRST_ACCOUNT_ID } from '../../services/keys/accounts.ts';
 import { secretHash } from '../../services/keys/secret.ts';
@@ -44,6 +45,7 @@ let relay: LedgerRelay;
 let service: TestService;
 let copy: string;
 let unanchored: string;
+let demoted: string;
 let dropped: string;
 const ids = new Map<string, string>();
 
@@ -65,6 +67,17 @@ async function create(name: string, as: Api = api): Promise<string> {
 const lineOf = ({ stdout }: ResealRun, name: string) =>
   stdout.split('\n').find((line) => line.includes(` name ${name} `));
 
+/** A new account, by the operator. */
+async function account(name: string, plan: string): Promise<{ id: string; api: Api }> {
+  const made = await fetch(`${service.url}/api/v1/admin/accounts`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name, plan }),
+  });
+  const { account, key } = (await made.json()) as { account: { id: string }; key: { secret: string } };
+  return { id: account.id, api: apiClient(service, key.secret) };
+}
+
 async function write(): Promise<void> {
   for (const name of NAMES) {
     ids.set(name, await create(name));
@@ -72,16 +85,15 @@ async function write(): Promise<void> {
   }
   for (const name of NAMES) await matches(name);
   dropped = await create('dropped');
-  const made = await fetch(`${service.url}/api/v1/admin/accounts`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ name: 'of no anchors', plan: 'free' }),
-  });
-  const { account, key } = (await made.json()) as { account: { id: string }; key: { secret: string } };
-  unanchored = account.id;
-  const free = apiClient(service.url, key.secret);
-  await create('free', free);
-  await free('POST', '/collections/free/upsert', { records: [TRUE] });
+  const paying = await account('of anchors', 'pro');
+  demoted = paying.id;
+  ids.set('hidden', await create('hidden', paying.api));
+  await paying.api('POST', '/collections/hidden/upsert', { records: [TRUE] });
+  await until('it is anchored', async () => ((await onChain('hidden')) as { version?: number }).version === 1);
+  const free = await account('of no anchors', 'free');
+  unanchored = free.id;
+  await create('free', free.api);
+  await free.api('POST', '/collections/free/upsert', { records: [TRUE] });
   relay.isDown = true;
   await upsert('written', LATER);
   await upsert('written', FORGED);
@@ -106,10 +118,8 @@ function changeRecord(): void {
   expect(rows.log('UPDATE shards SET hash = :leaf, seal = :seal WHERE number = :shard', { leaf, seal })).toBe(1);
 }
 
-async function intrude(): Promise<void> {
-  changeRecord();
-  const forger = await forgersStore(service.dataDir);
-  const shard = shardKey(ids.get('appended')!, 0);
+async function append(forger: Store, name: string): Promise<void> {
+  const shard = shardKey(ids.get(name)!, 0);
   const seq = (await forger.log.head(shard))!.seq + 1;
   const hash = Buffer.from(referenceRoot([TRUE, FORGED].map(leafOf)), 'hex');
   const upserts = [
@@ -120,6 +130,12 @@ async function intrude(): Promise<void> {
   const head = { seq, version: 2, type: 'inner', hash, count: 2 } as const;
   const entry = { shard, seq, epoch: 9, entryId, kind: 'write', head, tally: null, body } as const;
   expect(await forger.log.append(entry)).toBe('committed');
+}
+
+async function intrude(): Promise<void> {
+  changeRecord();
+  const forger = await forgersStore(service.dataDir);
+  for (const name of ['appended', 'hidden']) await append(forger, name);
   await forger.keys.create(newKey({ accountId: FIRST_ACCOUNT_ID, hash: secretHash(FORGED_KEY), name: 'forged' }), null);
   await forger.catalog.createCollection(newCollection({ accountId: FIRST_ACCOUNT_ID, name: 'inserted' }), null);
   await forger.close();
@@ -127,6 +143,8 @@ async function intrude(): Promise<void> {
   file.exec(`DELETE FROM collections WHERE name = 'taken-out'`);
   file.exec(`UPDATE collections SET shards = 2 WHERE name = 'of-other-shards'`);
   file.exec(`UPDATE collections SET dropped = 1 WHERE name = 'dropped'`);
+  file.exec(`UPDATE accounts SET plan = 'free' WHERE id = '${demoted}'`);
+  file.exec(`DELETE FROM anchors WHERE collection = '${ids.get('hidden')}'`);
   file.close();
 }
 
@@ -165,6 +183,9 @@ test('who only looks is told what is held and what is not, and not a byte is cha
   expect(lineOf(run, 'appended')).toMatch(/: held up to version 1, 1 writes since$/);
   expect(lineOf(run, 'changed')).toMatch(/: contradicts: .* another root than the one on the ledger/);
   expect(lineOf(run, 'of-other-shards')).toMatch(/: contradicts: It has 2 shards/);
+  expect(lineOf(run, 'hidden')).toMatch(
+    /: contradicts: The ledger holds version 1, which this store has no record of\.$/,
+  );
   expect(lineOf(run, 'free')).toMatch(/: not held: The ledger has no root of it\.$/);
   expect(lineOf(run, 'inserted')).toMatch(/^collection /);
   expect(run.stdout).toMatch(new RegExp(`^missing: the collection ${ids.get('taken-out')} `, 'm'));
@@ -250,6 +271,14 @@ describe('sealed anew', () => {
     await service.restart();
     const free = apiClient(service, stdout.trim());
     expect((await free<VerifyResult>('GET', '/collections/free/verify')).body.state).toBe('not_anchored');
+  });
+
+  test('what contradicts the ledger is a mismatch, whatever somebody made of its plan and its anchors', async () => {
+    await service.provec.stop();
+    const { stdout } = await reseal(environment(), '--new-key', demoted);
+    await service.restart();
+    const { body } = await apiClient(service, stdout.trim())<VerifyResult>('GET', '/collections/hidden/verify');
+    expect(body).toMatchObject({ state: 'mismatch', reason: expect.stringContaining('no record of') });
   });
 
   test('the keys are back once the operator says so', async () => {
