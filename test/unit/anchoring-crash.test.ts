@@ -99,10 +99,11 @@ describe('faults at every instant of the outbox', () => {
     wake();
     expect(await sleeper.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
     const history = await fixture.store.anchors.history(row.id, 10, null);
-    expect(history.map(({ version }) => version)).toEqual([3, 2]);
+    // The other may have found version 1 in the log, and anchored it, before it was asked for version 2.
+    expect(history.map(({ version }) => version).slice(0, 2)).toEqual([3, 2]);
     const signatures = await fixture.signatures(row.id);
-    expect(signatures).toHaveLength(3);
-    expect(signatures.slice(0, 2)).toEqual(history.map(({ signature }) => signature));
+    // The last one created the account.
+    expect(signatures.slice(0, -1)).toEqual(history.map(({ signature }) => signature));
     await sleeper.stop();
   });
 

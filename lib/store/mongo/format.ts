@@ -51,7 +51,7 @@ export async function checkFormat(connection: Connection, installation: Seals): 
   if (!isOfInstallation(installation, found.installation)) {
     throw new StoreError(
       'damaged',
-      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then.',
+      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then. Where it is lost, docs/operations.md says how to go on.',
     );
   }
 }

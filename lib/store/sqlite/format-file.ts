@@ -15,7 +15,7 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
   if (mark === null || isOfInstallation(installation, mark.installation)) return;
   throw new StoreError(
     'damaged',
-    'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then.',
+    'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then. Where it is lost, docs/operations.md says how to go on.',
   );
 }
 
