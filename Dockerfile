@@ -1,19 +1,21 @@
-# One image for every kind of node; its arguments say which services run: `docker run provec services/shards`. None: all.
+# One image for every kind of node; its arguments say which services run: `docker run provec
+# services/shards`. None: all.
 #
-#   docker build --tag provec:0.1.0 .                               production
-#   docker build --tag provec:development --target development .    with the embedded ledger, for a laptop
+#   docker build --tag provec:0.1.0 .                               production docker build --tag
+#   provec:development --target development .    with the embedded ledger, for a laptop
 
 FROM node:24.21.0-bookworm-slim AS base
-# Of tini, whatever Debian's stable has: it hands on signals and reaps what an ended process leaves behind.
-# hadolint ignore=DL3008
+# Of tini, whatever Debian's stable has: it hands on signals and reaps what an ended process leaves
+# behind. hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends tini \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 
-# cbor-x has its native part in an optional package, so those cannot be left out; the Node of this image is the base's. Native parts
-# come built, without install scripts; whether they load is seen here and not at the first start. The compiler of TypeScript is what
-# @solana's packages name as their peer, a quarter of all, and types are for it alone: nothing runs either.
+# cbor-x has its native part in an optional package, so those cannot be left out; the Node of this
+# image is the base's. Native parts come built, without install scripts; whether they load is seen
+# here and not at the first start. @solana's packages name the compiler of TypeScript as their peer,
+# a quarter of all, and types are for it alone: nothing runs either.
 FROM base AS modules
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts \

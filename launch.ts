@@ -1,16 +1,22 @@
 /**
- * What `npm start` runs: start.ts, in a process whose allocator is set for a server that holds large blocks, and whose heap for a server that lives on small ones.
+ * What `npm start` runs: start.ts, in a process whose allocator is set for a server that holds
+ * large blocks, and whose heap for a server that lives on small ones.
  *
- * glibc keeps what threads freed in an arena of each thread, and raises the size from which blocks are mapped by themselves: after loading 61,666 records of 384
- * dimensions that was a quarter of the process. V8 lets the young objects of a thread under load grow to 128 MiB, four times what a gateway has at its start, with
- * nothing gained: it took no more processor time with 32. All of this can only be set before a process begins, so this one replaces itself, with the same pid.
+ * glibc keeps what threads freed in an arena of each thread, and raises the size from which blocks
+ * are mapped by themselves: after loading 61,666 records of 384 dimensions that was a quarter of
+ * the process. V8 lets the young objects of a thread under load grow to 128 MiB, four times what a
+ * gateway has at its start, with nothing gained: it took no more processor time with 32. All of
+ * this can only be set before a process begins, so this one replaces itself, with the same pid.
  *
  * Its code is compiled once for all starts and workers: that is a third of an idle start.
  */
 import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** The folder, or nothing: Node itself would try for ever to make one in some places that cannot be written. */
+/**
+ * The folder, or nothing: Node itself would try for ever to make one in some places that cannot be
+ * written.
+ */
 function compileCache(): { NODE_COMPILE_CACHE?: string } {
   const folder = fileURLToPath(new URL('./node_modules/.cache/provec', import.meta.url));
   try {

@@ -16,7 +16,10 @@ import { SettledRequests } from './mixins/transport/settled-requests.ts';
 import { type TransportSettings, transportOf, transportOptions } from './mixins/transport/transport.ts';
 
 const SERVICE_DRAIN_MS = 10_000;
-/** Between a service that starts or stops and the word of it to the others; Moleculer's second is half of what a stopping node has. */
+/**
+ * Between a service that starts or stops and the word of it to the others; Moleculer's second is
+ * half of what a stopping node has.
+ */
 const CHANGED_DEBOUNCE_MS = 100;
 const HEARTBEAT_SECONDS = 2;
 /** After three missed heartbeats a node counts as gone. */
@@ -24,7 +27,10 @@ const HEARTBEAT_TIMEOUT_SECONDS = 6;
 /** No call of ours goes half as deep: a circle of calls ends here. */
 const CALL_LEVELS_MAX = 16;
 
-/** Keeps Moleculer silent until the services run: a start that fails is told in one line, by whoever started it. */
+/**
+ * Keeps Moleculer silent until the services run: a start that fails is told in one line, by whoever
+ * started it.
+ */
 class QuietStartLogger extends MoleculerLogger {
   #quiet: boolean;
 
@@ -49,27 +55,35 @@ export interface BrokerSettings extends TransportSettings {
   config: Pick<Config, 'nodeId' | 'transporter' | 'redisUrl' | 'dataDir'>;
   log: Logger;
   metrics: Metrics;
-  /** Nodes see only those of the same namespace. Default: those of the same Redis, or of the same data folder. */
+  /**
+   * Nodes see only those of the same namespace. Default: those of the same Redis, or of the same
+   * data folder.
+   */
   namespace?: string;
 }
 
 function namespaceOf(config: BrokerSettings['config']): string {
   if (transportOf(config) !== 'TCP') {
-    // Redis tells messages of every database to all: clusters that have one each must not hear each other.
+    // Redis tells messages of every database to all: clusters that have one each must not hear each
+    // other.
     const database = config.redisUrl === null ? '' : new URL(config.redisUrl).pathname.slice(1);
     return database === '' || database === '0' ? 'provec' : `provec-${database}`;
   }
   return `provec-${hash('sha256', config.dataDir).slice(0, 16)}`;
 }
 
-/** How the broker of a Provec process is set up. Signals and exit codes are the process's business, so Moleculer leaves them alone. */
+/**
+ * How the broker of a Provec process is set up. Signals and exit codes are the process's business,
+ * so Moleculer leaves them alone.
+ */
 export function brokerOptions({ config, log, metrics, namespace, ...settings }: BrokerSettings): BrokerOptions {
   const logger = new QuietStartLogger(log);
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
   const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
   if (transporter !== null) middlewares?.push(new LostCalls({ log, nowMs, isRepeatable: isShardRead }).middleware);
-  // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine, where nothing is cut.
+  // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine,
+  // where nothing is cut.
   if (transportOf(config) === 'redis') middlewares?.push(hearing(nowMs));
   return {
     namespace: namespace ?? namespaceOf(config),

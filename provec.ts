@@ -1,9 +1,10 @@
 /**
  * The composition root: one Provec process from its configuration.
  *
- * Order of the start: the health port, this process's place in the data directory, store, embedded ledger, services, first key; the gateway listens last. What was
- * started is stopped in the reverse order when a later step fails, so that a refused start leaves nothing behind. Services stop from the edge inwards: when one stops,
- * nobody calls it any more.
+ * Order of the start: the health port, this process's place in the data directory, store, embedded
+ * ledger, services, first key; the gateway listens last. What was started is stopped in the reverse
+ * order when a later step fails, so that a refused start leaves nothing behind. Services stop from
+ * the edge inwards: when one stops, nobody calls it any more.
  */
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -44,7 +45,10 @@ import verification from './services/verification/verification.service.ts';
 
 /** How long it may take until every node has heard that another one serves nothing any more. */
 const LEAVE_MS = 2_000;
-/** Of the time for a stop, what is kept for what comes after the shards: that, and closing the connections. */
+/**
+ * Of the time for a stop, what is kept for what comes after the shards: that, and closing the
+ * connections.
+ */
 const AFTER_SHARDS_MS = LEAVE_MS + 2_000;
 
 /** Requests of clients need all but what operators use. */
@@ -63,7 +67,9 @@ export interface Overrides {
 
 /** A running Provec process. */
 export interface Provec {
-  /** Where the gateway listens, without the API's base path; null when this process has no gateway. */
+  /**
+   * Where the gateway listens, without the API's base path; null when this process has no gateway.
+   */
   readonly url: string | null;
   /** Where `/livez`, `/readyz` and `/metrics` are without a gateway; null without a health port. */
   readonly healthUrl: string | null;
@@ -74,7 +80,10 @@ export interface Provec {
   readonly ledger: LedgerInfo | null;
   readonly broker: Broker;
   readonly store: Store;
-  /** Ends requests in flight, then everything else; `forMs` is what there is of time for it. Idempotent; never rejects. */
+  /**
+   * Ends requests in flight, then everything else; `forMs` is what there is of time for it.
+   * Idempotent; never rejects.
+   */
   stop(forMs?: number): Promise<void>;
   /** What a stop waits for: the part that is to end, and each shard with what that waits for. */
   waiting(): string[];
@@ -83,7 +92,10 @@ export interface Provec {
 /** What was started, by name, and how it stops. */
 type StartedPart = readonly [name: string, stop: () => Promise<unknown>];
 
-/** Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the operator. */
+/**
+ * Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the
+ * operator.
+ */
 export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
   const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
   const started: StartedPart[] = [];
@@ -107,7 +119,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
   const healthServer = (): HealthServer => {
     const stats = <T>(asked: Promise<T> | undefined): Promise<T | null> =>
       asked?.catch(() => null) ?? Promise.resolve(null);
-    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own alone.
+    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own
+    // alone.
     const showsAnchoring = services.includes('anchoring') || services.includes('gateway');
     const gauges = new ServiceGauges(metrics.registry, {
       shards: () =>
@@ -144,7 +157,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);
     const leave = async (): Promise<void> => {
-      // The others have to hear first that this node serves nothing any more; what they still ask for is refused, and goes elsewhere.
+      // The others have to hear first that this node serves nothing any more; what they still ask
+      // for is refused, and goes elsewhere.
       if (shardCalls) await delay(LEAVE_MS);
       await broker.stop();
     };
@@ -170,7 +184,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
       started.push([`the service ${name}`, () => broker.destroyService(service)]);
       if (name !== 'shards') continue;
       shardsWaiting = () => service.waiting();
-      // Before Moleculer waits for the requests in flight: while the others ask for shards there always are some.
+      // Before Moleculer waits for the requests in flight: while the others ask for shards there
+      // always are some.
       const forMs = (): number => Math.max(0, stopEndMs - AFTER_SHARDS_MS - clock.monotonicMs());
       if (shardCalls) started.push(['the shards', () => service.leave(forMs())]);
     }
@@ -179,7 +194,8 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const ledger = services.includes('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
     const { bootstrapPlan, bootstrapKey } = config;
     const bootstrapSecret = services.includes('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the key.
+    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the
+    // key.
     const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
     if (isKeyUntold) started.push(['the first key', () => forgetFirstKey(runtime)]);
     const url = services.includes('gateway') ? await listen(broker) : null;
@@ -217,7 +233,9 @@ async function stopAll(started: StartedPart[], log: Logger, onPart: (name: strin
   }
 }
 
-/** The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load. */
+/**
+ * The driver of MongoDB is loaded where it is used only: a seventh of all that there is to load.
+ */
 async function openStore(
   { mongoUrl, dataDir }: Config,
   homeFolder: string,

@@ -1,9 +1,10 @@
 /**
  * `npm start [-- services/<name> ...] [--repl]`: runs Provec until SIGTERM or SIGINT.
  *
- * stdout gets what a person needs to begin, and nothing else; logs go to stderr. A start that is refused is told in one line on stderr.
- * Exit codes: 0 after a graceful stop; 1 refused, crashed, or not stopped in time; 2 wrong configuration or arguments; 128 + signal
- * when a second signal cuts the stop short.
+ * stdout gets what a person needs to begin, and nothing else; logs go to stderr. A start that is
+ * refused is told in one line on stderr. Exit codes: 0 after a graceful stop; 1 refused, crashed,
+ * or not stopped in time; 2 wrong configuration or arguments; 128 + signal when a second signal
+ * cuts the stop short.
  */
 import { constants } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
@@ -47,7 +48,10 @@ function refuse(error: unknown): never {
   process.exit(error instanceof ConfigError ? EXIT_MISUSED : EXIT_REFUSED);
 }
 
-/** Stops gracefully on the first signal or fault, or when its parent has ended; at once on the second signal. */
+/**
+ * Stops gracefully on the first signal or fault, or when its parent has ended; at once on the
+ * second signal.
+ */
 class Shutdown {
   #provec: Promise<Provec>;
   #log: Logger;
@@ -134,6 +138,7 @@ async function main(): Promise<void> {
   openConsole(provec.broker, () => provec.stop());
 }
 
-// What launch.ts sets is for the main thread, which has its heap by now: threads would have it in place of the limits that they are given.
+// What launch.ts sets is for the main thread, which has its heap by now: threads would have it in
+// place of the limits that they are given.
 setFlagsFromString('--max-semi-space-size=0');
 await main().catch(refuse);

@@ -17,7 +17,10 @@ export interface Probe {
   id: string;
 }
 
-/** Fetches some records all the time, each in its own loop, strongly, and tells for how long one could not be had. */
+/**
+ * Fetches some records all the time, each in its own loop, strongly, and tells for how long one
+ * could not be had.
+ */
 export class AbsenceWatch {
   readonly #target: Target;
   readonly #agent = new Agent({ keepAlive: true });

@@ -17,7 +17,10 @@ export interface CalmFigures extends LoadFigures {
   rounds: number;
 }
 
-/** Runs rounds until three were calm, twelve at most: the figures of the middle one, by p50, of the three with the least stolen CPU. */
+/**
+ * Runs rounds until three were calm, twelve at most: the figures of the middle one, by p50, of the
+ * three with the least stolen CPU.
+ */
 export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFigures> {
   const rounds: LoadFigures[] = [];
   while (rounds.length < ROUNDS_MAX && rounds.filter(({ stolen }) => stolen < CALM_SHARE).length < CALM_ROUNDS) {
@@ -29,7 +32,10 @@ export async function calmest(round: () => Promise<LoadFigures>): Promise<CalmFi
   return { ...middle, rounds: rounds.length };
 }
 
-/** Waits until a process does next to nothing; returns the seconds it took, null where it was not within a minute. */
+/**
+ * Waits until a process does next to nothing; returns the seconds it took, null where it was not
+ * within a minute.
+ */
 export async function untilAtRest(pid: number): Promise<number | null> {
   const startedMs = performance.now();
   for (let quiet = 0; quiet < REST_LOOKS; ) {

@@ -1,6 +1,7 @@
 /**
- * A cluster of real processes, laid out as on Kubernetes (one gateway, one control node, shard nodes), beside a process that
- * does all of it alone; and a node that only calls actions, as the REPL is.
+ * A cluster of real processes, laid out as on Kubernetes (one gateway, one control node, shard
+ * nodes), beside a process that does all of it alone; and a node that only calls actions, as the
+ * REPL is.
  */
 import { join } from 'node:path';
 import { ServiceBroker } from 'moleculer';
@@ -24,7 +25,10 @@ const GATEWAY: readonly ServiceName[] = ['gateway', 'collections', 'keys'];
 const CONTROL: readonly ServiceName[] = ['keys', 'metering', 'anchoring', 'verification'];
 const ALL: readonly ServiceName[] = [...new Set([...GATEWAY, ...CONTROL, 'shards' as const])];
 
-/** Of every node: one worker thread, no ledger, and no queue at the gateway that would hold back what is measured. */
+/**
+ * Of every node: one worker thread, no ledger, and no queue at the gateway that would hold back
+ * what is measured.
+ */
 const SETTINGS = {
   PROVEC_PORT: '0',
   PROVEC_BOOTSTRAP_KEY: KEY,

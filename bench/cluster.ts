@@ -1,9 +1,10 @@
 /**
- * `npm run bench:cluster`: what a cluster costs and what it gives, on real processes: the way over the network beside one
- * process, one more shard node, and for how long a shard is away when its node dies, stands still, leaves or gives it away.
- * MongoDB and Redis where the tests find them, else SQLite and TCP; `--backing local` takes the latter. `--records N` takes the
- * first N of the data set. Cases that are compared run by turns; figures are medians. It ends within four minutes: what does
- * not fit is repeated less often, and the number of repetitions is said.
+ * `npm run bench:cluster`: what a cluster costs and what it gives, on real processes: the way over
+ * the network beside one process, one more shard node, and for how long a shard is away when its
+ * node dies, stands still, leaves or gives it away. MongoDB and Redis where the tests find them,
+ * else SQLite and TCP; `--backing local` takes the latter. `--records N` takes the first N of the
+ * data set. Cases that are compared run by turns; figures are medians. It ends within four minutes:
+ * what does not fit is repeated less often, and the number of repetitions is said.
  */
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
-/** Real embeddings with metadata and exact answers, as `manifest.json` in their folder describes them. */
+/**
+ * Real embeddings with metadata and exact answers, as `manifest.json` in their folder describes
+ * them.
+ */
 export interface Dataset {
   dims: number;
   ids: string[];
@@ -12,7 +15,10 @@ export interface Dataset {
   filters: { name: string; filter: Record<string, unknown>; matching: number }[];
 }
 
-/** The folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`; null when it is not there. */
+/**
+ * The folder of the data set: PROVEC_TEST_DATA, else `../shared/data/debian`; null when it is not
+ * there.
+ */
 export function datasetFolder(): string | null {
   const folder = resolve(process.env.PROVEC_TEST_DATA ?? join(import.meta.dirname, '../../shared/data/debian'));
   return existsSync(join(folder, 'base.f16')) ? folder : null;
@@ -48,7 +54,10 @@ export function recordsOf({ base, dims, ids, metadata }: Dataset, from: number, 
   });
 }
 
-/** Exact cosine scores of the `k` best rows among those that `allowed` lets through, best first; vectors are of unit length. */
+/**
+ * Exact cosine scores of the `k` best rows among those that `allowed` lets through, best first;
+ * vectors are of unit length.
+ */
 export function exactTop(
   data: Dataset,
   query: Float32Array,

@@ -1,4 +1,7 @@
-/** For how long records cannot be read while their node dies, stands still, leaves, or gives a shard away. */
+/**
+ * For how long records cannot be read while their node dies, stands still, leaves, or gives a shard
+ * away.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShardKey } from '../lib/shard/shard-key.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
@@ -16,7 +19,10 @@ export interface Watched {
   records: string[];
 }
 
-/** Of one event: how long shards of the two collections were away, and how long the event itself took. */
+/**
+ * Of one event: how long shards of the two collections were away, and how long the event itself
+ * took.
+ */
 export interface FailOver {
   alone: Absence;
   copied: Absence;

@@ -1,7 +1,10 @@
 import { Agent, request } from 'node:http';
 import { stolenShare } from './process-figures.ts';
 
-/** Latencies in milliseconds of a closed loop: every connection sends the next request when its last was answered. */
+/**
+ * Latencies in milliseconds of a closed loop: every connection sends the next request when its last
+ * was answered.
+ */
 export interface LoadFigures {
   perSecond: number;
   p50Ms: number;
@@ -44,7 +47,10 @@ export function post(
   });
 }
 
-/** Runs `bodies` in turn over `connections` for about `seconds`; any status but 200 ends it with an error. */
+/**
+ * Runs `bodies` in turn over `connections` for about `seconds`; any status but 200 ends it with an
+ * error.
+ */
 export async function closedLoop(
   target: Target,
   path: string,

@@ -9,7 +9,9 @@ export function residentMiB(pid: number): number {
   return Number(kib) / 1024;
 }
 
-/** Memory that file mappings do not count into: what the process itself allocated, in MiB (Linux). */
+/**
+ * Memory that file mappings do not count into: what the process itself allocated, in MiB (Linux).
+ */
 export function anonymousMiB(pid: number): number {
   const kib = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1];
   return Number(kib) / 1024;
@@ -22,7 +24,10 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Starts a watch; what it returns gives the share of the machine's CPU time since then that its host gave to other guests (Linux). */
+/**
+ * Starts a watch; what it returns gives the share of the machine's CPU time since then that its
+ * host gave to other guests (Linux).
+ */
 export function stolenShare(): () => number {
   const read = () => {
     const fields = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.split(/\s+/).slice(1, 9).map(Number);

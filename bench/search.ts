@@ -1,6 +1,6 @@
 /**
- * Search of one shard on the Debian data set: build time, memory, checkpoints, and latency and recall@10 of queries
- * without and with filters. Usage: node bench/search.ts [bf16|f32|f16|i8]
+ * Search of one shard on the Debian data set: build time, memory, checkpoints, and latency and
+ * recall@10 of queries without and with filters. Usage: node bench/search.ts [bf16|f32|f16|i8]
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';

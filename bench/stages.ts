@@ -22,7 +22,9 @@ export async function readStages(url: string): Promise<Stages> {
   return stages;
 }
 
-/** Mean milliseconds of each stage between two readings; queueing counts into the stage that waits. */
+/**
+ * Mean milliseconds of each stage between two readings; queueing counts into the stage that waits.
+ */
 export function stageShares(before: Stages, after: Stages): { name: string; meanMs: number }[] {
   const mean = (name: string) => {
     const [a, b] = [before.get(name)!, after.get(name)!];

@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- verify`: how long a verify of the whole data set takes, on an idle service and beside queries, and what it costs those queries. The ledger is on;
- * the rounds with and without a verify take turns, so that the machine's pace is in both alike.
+ * `npm run bench -- verify`: how long a verify of the whole data set takes, on an idle service and
+ * beside queries, and what it costs those queries. The ledger is on; the rounds with and without a
+ * verify take turns, so that the machine's pace is in both alike.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';

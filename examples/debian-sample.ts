@@ -6,7 +6,10 @@ export interface Package {
   metadata: Record<string, unknown>;
 }
 
-/** The 2,000 Debian packages beside this file: names, figures and embeddings of 384 dimensions, of unit length. */
+/**
+ * The 2,000 Debian packages beside this file: names, figures and embeddings of 384 dimensions, of
+ * unit length.
+ */
 export function debianSample(): Package[] {
   const text = readFileSync(new URL('./debian-sample.ndjson', import.meta.url), 'utf8');
   return text

@@ -1,8 +1,10 @@
 /**
- * `npm run demo`: loads 2,000 Debian packages into a service through its public API and shows what it answers; then changes one stored record behind the service's
- * back, in a copy of the store, and shows that verify names it.
+ * `npm run demo`: loads 2,000 Debian packages into a service through its public API and shows what
+ * it answers; then changes one stored record behind the service's back, in a copy of the store, and
+ * shows that verify names it.
  *
- * With PROVEC_URL and PROVEC_KEY set it uses that service, and leaves out the change; else it starts one of its own in a temporary folder.
+ * With PROVEC_URL and PROVEC_KEY set it uses that service, and leaves out the change; else it
+ * starts one of its own in a temporary folder.
  */
 import { randomBytes } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';

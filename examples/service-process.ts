@@ -13,7 +13,10 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
-/** Starts a service on a port that the system chooses; rejects with what it printed when it ends before it listens. */
+/**
+ * Starts a service on a port that the system chooses; rejects with what it printed when it ends
+ * before it listens.
+ */
 export async function startServiceProcess(
   dataDir: string,
   key: string,

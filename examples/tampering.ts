@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Does what somebody with the disk in hand would do: finds `bytes` in the files under `folder` and writes `instead` (of the same length) over them.
- * Returns the number of places changed.
+ * Does what somebody with the disk in hand would do: finds `bytes` in the files under `folder` and
+ * writes `instead` (of the same length) over them. Returns the number of places changed.
  */
 export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): number {
   if (bytes.length !== instead.length) throw new Error('both must be of one length');
@@ -24,7 +24,9 @@ export function overwriteBytes(folder: string, bytes: Buffer, instead: Buffer): 
   return places;
 }
 
-/** Has what was last written to the store's files taken over into them, where no checksum guards it. */
+/**
+ * Has what was last written to the store's files taken over into them, where no checksum guards it.
+ */
 export function foldWriteAheadLogs(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (name.endsWith('.db')) {

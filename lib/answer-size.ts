@@ -5,11 +5,17 @@ import { INTERNAL_LIMITS } from './limits.ts';
 import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-budget.ts';
 
 const RECORD_OVERHEAD_BYTES = 128;
-/** What is gathered may be held once more by whoever sends it, and text takes up to two bytes a character. */
+/**
+ * What is gathered may be held once more by whoever sends it, and text takes up to two bytes a
+ * character.
+ */
 const HEAP_SHARE = 1 / 8;
 const REFUSAL = 'Too many large answers are on their way; send the request again, or ask for less.';
 
-/** Of the answers that one service of this process holds at a time: a part of the heap, and not more than the limit. */
+/**
+ * Of the answers that one service of this process holds at a time: a part of the heap, and not more
+ * than the limit.
+ */
 export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): MemoryBounds {
   const { answersMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
   const maxBytes = Math.min(answersMaxBytes, Math.floor(heapBytes * HEAP_SHARE));

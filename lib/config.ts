@@ -73,7 +73,10 @@ interface Variable<T> {
   meaning: string;
   /** A secret: `<NAME>_FILE` may name a file of its value instead. */
   mayBeFile?: true;
-  /** `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be ...". */
+  /**
+   * `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be
+   * ...".
+   */
   read(raw: string | undefined): T;
 }
 
@@ -335,7 +338,10 @@ const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
 export const namesOf = ({ env, mayBeFile }: VariableOf[keyof VariableOf]): string[] =>
   mayBeFile ? [env, `${env}_FILE`] : [env];
 
-/** Reads `PROVEC_*` from an environment, and the files that it names. Throws ConfigError for an unknown variable or a bad value, without repeating the value. */
+/**
+ * Reads `PROVEC_*` from an environment, and the files that it names. Throws ConfigError for an
+ * unknown variable or a bad value, without repeating the value.
+ */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   const known = new Set(Object.values(VARIABLES).flatMap(namesOf));
   for (const name of Object.keys(environment)) {

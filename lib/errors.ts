@@ -51,7 +51,10 @@ export const ERROR_TABLE = {
 
 export type ErrorCode = keyof typeof ERROR_TABLE;
 
-/** One offending field: `path` like `records[3].values[17]`, what was expected, what was got (never the value itself when it is long). */
+/**
+ * One offending field: `path` like `records[3].values[17]`, what was expected, what was got (never
+ * the value itself when it is long).
+ */
 export interface ErrorDetail {
   path: string;
   expected: string;
@@ -68,7 +71,10 @@ export interface ErrorExtras {
   cause?: unknown;
 }
 
-/** The only error that services throw on purpose; `message` is a sentence a client can act on, free of internals. */
+/**
+ * The only error that services throw on purpose; `message` is a sentence a client can act on, free
+ * of internals.
+ */
 export class ProvecError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -89,7 +95,10 @@ export class ProvecError extends Error {
   }
 }
 
-/** Whether something thrown is a ProvecError: by its shape, since one that came over the transporter is of another class. */
+/**
+ * Whether something thrown is a ProvecError: by its shape, since one that came over the transporter
+ * is of another class.
+ */
 export function isProvecError(error: unknown): error is ProvecError {
   return (
     error instanceof Error &&
@@ -112,7 +121,10 @@ export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
 
-/** One and the same answer whether a key is absent, malformed, unknown, revoked or expired, or its account gone. */
+/**
+ * One and the same answer whether a key is absent, malformed, unknown, revoked or expired, or its
+ * account gone.
+ */
 export function unauthenticated(): ProvecError {
   return new ProvecError(
     'UNAUTHENTICATED',

@@ -7,12 +7,18 @@ const gc = runInNewContext('gc') as (options?: { type: 'major'; execution: 'sync
 /** A full collection of a larger heap would hold its thread for longer than the memory is worth. */
 const HEAP_MAX_BYTES = 128 * 2 ** 20;
 
-/** Memory outside the heap (graphs, vectors, log entries) is given back only with the small objects that own it, for which V8 sees no reason to hurry. */
+/**
+ * Memory outside the heap (graphs, vectors, log entries) is given back only with the small objects
+ * that own it, for which V8 sees no reason to hurry.
+ */
 export function collectGarbage(): void {
   if (isSmall()) gc();
 }
 
-/** As `collectGarbage`, and gives back the room that V8 keeps for young objects, some 60 MiB after a load; it takes twice as long. */
+/**
+ * As `collectGarbage`, and gives back the room that V8 keeps for young objects, some 60 MiB after a
+ * load; it takes twice as long.
+ */
 function shrinkHeap(): void {
   if (isSmall()) gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }
@@ -25,8 +31,8 @@ const QUIET_MS = 500;
 const TRICKLE_BYTES = 2 ** 20;
 
 /**
- * What is loaded passes through this thread's heap, and V8 gives the room back some ten seconds after the last of it: this collects half a second
- * after, when enough was loaded.
+ * What is loaded passes through this thread's heap, and V8 gives the room back some ten seconds
+ * after the last of it: this collects half a second after, when enough was loaded.
  */
 export class GarbageAfterGrowth {
   #bytes = 0;

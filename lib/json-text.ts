@@ -1,10 +1,12 @@
 /**
- * JSON as it was written. V8's JSON.parse may take a key that is written with an escape for another one that was parsed before (`{"\"":1}` can come
- * back as `{"\\":1}`: github.com/nodejs/node/issues/63785), and whoever sends the first of the two can be another tenant. So no escaped key ever
- * reaches it: such a key goes in as the text it stands for, or under a name of its own where JSON knows no other way to write it.
+ * JSON as it was written. V8's JSON.parse may take a key that is written with an escape for another
+ * one that was parsed before (`{"\"":1}` can come back as `{"\\":1}`:
+ * github.com/nodejs/node/issues/63785), and whoever sends the first of the two can be another
+ * tenant. So no escaped key ever reaches it: such a key goes in as the text it stands for, or under
+ * a name of its own where JSON knows no other way to write it.
  *
- * Values with escapes are not affected, and text without escaped keys is parsed once, as it is. Each escaped key costs several times what another does, so there
- * may only be so many.
+ * Values with escapes are not affected, and text without escaped keys is parsed once, as it is.
+ * Each escaped key costs several times what another does, so there may only be so many.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -21,7 +23,10 @@ export class TooManyEscapedKeys extends Error {
   override message = `More than ${ESCAPED_KEYS_MAX.toLocaleString('en')} keys are written with escapes.`;
 }
 
-/** As `JSON.parse`; `parse` is called with the text and must throw on what is no JSON. Throws TooManyEscapedKeys. */
+/**
+ * As `JSON.parse`; `parse` is called with the text and must throw on what is no JSON. Throws
+ * TooManyEscapedKeys.
+ */
 export function parseJson(text: string, parse: JsonParser = JSON.parse): unknown {
   const value = parse(text);
   const keys = escapedKeys(text);
@@ -48,7 +53,10 @@ interface Key {
   end: number;
 }
 
-/** The keys that are written with an escape. The text is JSON, so a backslash is always within a string. */
+/**
+ * The keys that are written with an escape. The text is JSON, so a backslash is always within a
+ * string.
+ */
 function escapedKeys(text: string): Key[] {
   const keys: Key[] = [];
   for (let at = text.indexOf('\\'); at >= 0; ) {
@@ -74,7 +82,9 @@ function unusedPrefix(texts: readonly string[]): string {
   }
 }
 
-/** Gives keys their names back, in place: none of them can be `__proto__`, which needs no escape. */
+/**
+ * Gives keys their names back, in place: none of them can be `__proto__`, which needs no escape.
+ */
 function restore(value: unknown, prefix: string, names: readonly string[]): void {
   if (typeof value !== 'object' || value === null) return;
   const object = value as Record<string, unknown>;

@@ -1,4 +1,7 @@
-/** Every limit of the service with its unit. The entries of `LIMITS` can be lowered, never raised, by PROVEC_LIMITS. */
+/**
+ * Every limit of the service with its unit. The entries of `LIMITS` can be lowered, never raised,
+ * by PROVEC_LIMITS.
+ */
 export const LIMITS = Object.freeze({
   nameMaxChars: 64,
   dimensionsMax: 8_192,
@@ -29,7 +32,10 @@ export type Limits = Readonly<Record<LimitName, number>>;
 
 /** Bounds inside the service that no client chooses. */
 export const INTERNAL_LIMITS = Object.freeze({
-  /** Four times what metadata of 40 KiB can have: the parser takes seconds for an object of millions. */
+  /**
+   * Four times what metadata of 40 KiB can have: the parser takes seconds for an object of
+   * millions.
+   */
   jsonObjectMaxKeys: 32_768,
   bodyParsedOffThreadMinBytes: 256 * 1024,
   /** Of bodies from their first byte until their action has ended. */
@@ -44,13 +50,19 @@ export const INTERNAL_LIMITS = Object.freeze({
   waitMaxMs: 10_000,
   /** Requests of one account that wait at a gateway for shards that are away. */
   awayPerAccountMaxRequests: 1_024,
-  /** Writes hold their seat while they wait for the ledger; what they take of memory is bounded by their bodies. */
+  /**
+   * Writes hold their seat while they wait for the ledger; what they take of memory is bounded by
+   * their bodies.
+   */
   writeSeats: 1_024,
   verifySeats: 32,
   otherSeats: 96,
   /** For deletes and what operators do. */
   unsharedSeatsPerAccount: 64,
-  /** Room for the largest answer that there is (topK 10,000 with values of 8,192 dimensions: 313 MiB) beside others. */
+  /**
+   * Room for the largest answer that there is (topK 10,000 with values of 8,192 dimensions: 313
+   * MiB) beside others.
+   */
   answersMaxBytes: 512 * 1024 * 1024,
   answersSmallReserveBytes: 128 * 1024 * 1024,
   answerSmallMaxBytes: 1024 * 1024,

@@ -16,8 +16,8 @@ interface PrintedError {
 }
 
 /**
- * Only what is known to be harmless: other libraries hang parameters on their errors, and the sentence that a ProvecError has for its client
- * may name fields of metadata and filters.
+ * Only what is known to be harmless: other libraries hang parameters on their errors, and the
+ * sentence that a ProvecError has for its client may name fields of metadata and filters.
  */
 function printedError(error: unknown): PrintedError {
   // An error may come from another realm, such as a worker thread's.
@@ -40,8 +40,9 @@ function framesOf({ stack = '' }: Error): string {
 }
 
 /**
- * The service's logger: for people on a terminal, JSON lines otherwise (PROVEC_LOG_FORMAT decides when set). Lines go to stderr, so that
- * stdout is left to what a command prints for its user. Writes are synchronous: nothing is lost when the process ends.
+ * The service's logger: for people on a terminal, JSON lines otherwise (PROVEC_LOG_FORMAT decides
+ * when set). Lines go to stderr, so that stdout is left to what a command prints for its user.
+ * Writes are synchronous: nothing is lost when the process ends.
  */
 export function makeLogger(config: Pick<Config, 'logLevel' | 'logFormat'>, fd: 1 | 2 = 2): Logger {
   const terminal = fd === 2 ? process.stderr.isTTY === true : process.stdout.isTTY === true;

@@ -1,9 +1,10 @@
 /**
  * Bounds the memory of all request bodies, or of all answers, that are held at one time.
  *
- * Promises: what is held stays within `maxBytes`, except that something is always let in when nothing else is held; what is large leaves
- * `smallReserveBytes` to what is small; and an account that holds something leaves part of the rest to others (`Shares`). So nobody's large
- * requests shut out everybody's small ones, nor another's large ones.
+ * Promises: what is held stays within `maxBytes`, except that something is always let in when
+ * nothing else is held; what is large leaves `smallReserveBytes` to what is small; and an account
+ * that holds something leaves part of the rest to others (`Shares`). So nobody's large requests
+ * shut out everybody's small ones, nor another's large ones.
  */
 import { ProvecError } from './errors.ts';
 import { Shares } from './shares.ts';
@@ -20,7 +21,10 @@ export interface MemoryBounds {
 
 /** What one request holds. */
 export interface MemoryHold {
-  /** Holds what it turned out to take instead. Throws UNAVAILABLE, holding nothing any more, when that is more and does not fit. */
+  /**
+   * Holds what it turned out to take instead. Throws UNAVAILABLE, holding nothing any more, when
+   * that is more and does not fit.
+   */
   resize(bytes: number): void;
   /** Idempotent. */
   release(): void;

@@ -28,8 +28,8 @@ const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
 const CHARS_PER_EDIT = 3;
 
 /**
- * The one of `known` that is most like `name` (case, `_` and `-` do not count; an abbreviation is one edit), the first of equals; null when
- * none is so much like it that it can be meant.
+ * The one of `known` that is most like `name` (case, `_` and `-` do not count; an abbreviation is
+ * one edit), the first of equals; null when none is so much like it that it can be meant.
  */
 export function nearest(name: string, known: readonly string[]): string | null {
   const wanted = folded(name.slice(0, 64));

@@ -6,7 +6,10 @@ const MESSAGES = {
   memory: 'The service has no memory left for more vectors; reads and deletes still work.',
 };
 
-/** The OUT_OF_CAPACITY of a write for which there is no room: in memory, on the disk, or on what of the disk is not kept for deletes. */
+/**
+ * The OUT_OF_CAPACITY of a write for which there is no room: in memory, on the disk, or on what of
+ * the disk is not kept for deletes.
+ */
 export function outOfCapacity(what: keyof typeof MESSAGES, cause?: unknown): ProvecError {
   return new ProvecError('OUT_OF_CAPACITY', MESSAGES[what], { cause });
 }

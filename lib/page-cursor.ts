@@ -7,7 +7,10 @@ export function writeCursor(position: string): string {
   return Buffer.from(position).toString('base64url');
 }
 
-/** The groups of `position` in what `writeCursor` was given. Throws INVALID_ARGUMENT for anything else. */
+/**
+ * The groups of `position` in what `writeCursor` was given. Throws INVALID_ARGUMENT for anything
+ * else.
+ */
 export function readCursor(cursor: unknown, position: RegExp): string[] {
   const isText = typeof cursor === 'string' && cursor.length <= CURSOR_MAX_CHARS;
   const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;

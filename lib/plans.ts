@@ -1,4 +1,7 @@
-/** What a plan allows per account; null = no limit. Writes and queries are per UTC month, the others are stock. */
+/**
+ * What a plan allows per account; null = no limit. Writes and queries are per UTC month, the others
+ * are stock.
+ */
 export interface PlanLimits {
   vectors: number | null;
   writes: number | null;

@@ -1,9 +1,10 @@
 /**
  * Who holds how much of something that all accounts share.
  *
- * One account may hold `factor` times what it leaves free: with 2, one account alone two thirds, two accounts two fifths each. So something is
- * always left for an account that comes with nothing, and nothing need be set aside for each. Source: Choudhury and Hahne, "Dynamic Queue
- * Length Thresholds for Shared-Memory Packet Switches" (1998).
+ * One account may hold `factor` times what it leaves free: with 2, one account alone two thirds,
+ * two accounts two fifths each. So something is always left for an account that comes with nothing,
+ * and nothing need be set aside for each. Source: Choudhury and Hahne, "Dynamic Queue Length
+ * Thresholds for Shared-Memory Packet Switches" (1998).
  */
 export class Shares {
   readonly #factor: number;
@@ -24,7 +25,10 @@ export class Shares {
     return this.#held.get(account) ?? 0;
   }
 
-  /** Whether an account that holds something may hold `amount` more of `max`, given that it fits at all. */
+  /**
+   * Whether an account that holds something may hold `amount` more of `max`, given that it fits at
+   * all.
+   */
   admits(account: string, amount: number, max: number): boolean {
     const own = this.of(account);
     if (own === 0 || this.#factor === Number.POSITIVE_INFINITY) return true;

@@ -19,7 +19,10 @@ export interface Startup {
 const KEY_OF_OWN = '$PROVEC_KEY';
 const IGNORED = 'PROVEC_BOOTSTRAP_KEY is not used: there were accounts before, and it is no key of theirs';
 
-/** What a person needs to begin: the address, where things are, the first key (this once), and a request to paste. */
+/**
+ * What a person needs to begin: the address, where things are, the first key (this once), and a
+ * request to paste.
+ */
 export function startupBanner(config: Config, startup: Startup): string {
   const { url } = startup;
   const facts = [

@@ -1,10 +1,14 @@
-/** Below it, UTF-16 code units and code points have the same order; from it on, surrogates stand for code points above all others. */
+/**
+ * Below it, UTF-16 code units and code points have the same order; from it on, surrogates stand for
+ * code points above all others.
+ */
 const SURROGATES_FROM = 0xd800;
 const SURROGATES_THROUGH = 0xdfff;
 
 /**
- * The order of two well-formed strings by their UTF-8 bytes, which is that of their code points: negative, 0, or positive. JavaScript's own `<` compares UTF-16 code
- * units, among which U+1F600 comes before U+FFFD.
+ * The order of two well-formed strings by their UTF-8 bytes, which is that of their code points:
+ * negative, 0, or positive. JavaScript's own `<` compares UTF-16 code units, among which U+1F600
+ * comes before U+FFFD.
  */
 export function compareUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

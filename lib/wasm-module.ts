@@ -4,7 +4,10 @@ declare const WebAssembly: {
   Instance: new (module: object) => { exports: Record<string, unknown> };
 };
 
-/** Functions of a WebAssembly module, and the memory that they work on, which is this caller's own. `base64`: the module's bytes. */
+/**
+ * Functions of a WebAssembly module, and the memory that they work on, which is this caller's own.
+ * `base64`: the module's bytes.
+ */
 export function instantiate<F>(base64: string): { memory: ArrayBuffer; functions: F } {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(base64, 'base64')));
   const { memory, ...functions } = exports as { memory: { buffer: ArrayBuffer } };

@@ -2,7 +2,10 @@ import { Gauge, type Registry } from 'prom-client';
 import type { AnchoringStats } from '../lib/actions/anchoring.ts';
 import type { ShardStats } from '../lib/actions/shards.ts';
 
-/** Where the gauges below get their numbers; null when that service is not reachable: its gauges then keep silent. */
+/**
+ * Where the gauges below get their numbers; null when that service is not reachable: its gauges
+ * then keep silent.
+ */
 export interface StatsSources {
   shards(): Promise<ShardStats | null>;
   anchoring(): Promise<AnchoringStats | null>;

@@ -3,7 +3,10 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** One finished HTTP request; `route` is a pattern such as `/api/v1/collections/{name}/query`, never a path. */
+/**
+ * One finished HTTP request; `route` is a pattern such as `/api/v1/collections/{name}/query`, never
+ * a path.
+ */
 export interface HttpObservation {
   route: string;
   method: string;
@@ -12,8 +15,8 @@ export interface HttpObservation {
 }
 
 /**
- * The numbers of one process, in a registry of its own. Labels are route patterns, methods, statuses and action names: never the name or id
- * of anything that a tenant owns.
+ * The numbers of one process, in a registry of its own. Labels are route patterns, methods,
+ * statuses and action names: never the name or id of anything that a tenant owns.
  */
 export class Metrics {
   readonly registry = new Registry();

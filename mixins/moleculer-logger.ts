@@ -4,7 +4,10 @@ import { RepeatedLines } from './repeated-lines.ts';
 
 type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-/** Moleculer tells a person nothing at `info` that they need: its start-up story is for whoever debugs. */
+/**
+ * Moleculer tells a person nothing at `info` that they need: its start-up story is for whoever
+ * debugs.
+ */
 const LEVEL_OF: Record<Level, Level> = {
   fatal: 'fatal',
   error: 'error',
@@ -24,9 +27,10 @@ const NAMES = /'[^']*'/g;
 const LATE_CALL = /^Service '[^']*' is not registered locally\.$/;
 
 /**
- * Moleculer's logger over ours: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. Prints messages and errors; other objects that
- * the framework hands over (they may hold parameters) are left out. Of warnings and errors that say the same it prints one a second, with their number: while Redis is
- * away transit has one for every request.
+ * Moleculer's logger over ours: `new ServiceBroker({ logger: new MoleculerLogger(log) })`. Prints
+ * messages and errors; other objects that the framework hands over (they may hold parameters) are
+ * left out. Of warnings and errors that say the same it prints one a second, with their number:
+ * while Redis is away transit has one for every request.
  */
 export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
   readonly #log: Logger;

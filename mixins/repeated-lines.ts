@@ -17,14 +17,18 @@ const WINDOW_MS = 1_000;
 const KINDS_MAX = 1_000;
 
 /**
- * Keeps lines that say the same from flooding a log: the first of a kind is written at once, those of the next second as one line with their number, and so on for as
- * long as they come. None goes uncounted: `repeated`, or 1 without it, adds up to the number of lines.
+ * Keeps lines that say the same from flooding a log: the first of a kind is written at once, those
+ * of the next second as one line with their number, and so on for as long as they come. None goes
+ * uncounted: `repeated`, or 1 without it, adds up to the number of lines.
  */
 export class RepeatedLines {
   readonly #windows = new Map<string, Window>();
   #isClosed = false;
 
-  /** `kind` says which lines are the same; `write` is called now or at most a second later, or not at all if a later one of its kind stands for it. */
+  /**
+   * `kind` says which lines are the same; `write` is called now or at most a second later, or not
+   * at all if a later one of its kind stands for it.
+   */
   write(kind: string, write: Window['write']): void {
     const window = this.#windows.get(kind);
     if (window !== undefined) {

@@ -1,9 +1,10 @@
 /**
- * `npm run cluster [-- --nodes <n>]`: a gateway process with all services but shards, and shard nodes, on this machine. With nothing installed they call each other over
- * TCP and share one data folder; PROVEC_REDIS_URL and PROVEC_MONGO_URL put the real ones in their place.
+ * `npm run cluster [-- --nodes <n>]`: a gateway process with all services but shards, and shard
+ * nodes, on this machine. With nothing installed they call each other over TCP and share one data
+ * folder; PROVEC_REDIS_URL and PROVEC_MONGO_URL put the real ones in their place.
  *
- * Stops in order on SIGINT and SIGTERM: the gateway, then all shard nodes together, which then have nobody to hand over to; a second signal kills.
- * Exit codes are those of start.ts.
+ * Stops in order on SIGINT and SIGTERM: the gateway, then all shard nodes together, which then have
+ * nobody to hand over to; a second signal kills. Exit codes are those of start.ts.
  */
 import { constants } from 'node:os';
 import { ConfigError, readConfig } from '../lib/config.ts';

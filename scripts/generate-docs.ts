@@ -1,4 +1,7 @@
-/** Writes docs/errors.md and docs/configuration.md from the tables in the code; with `--check` only compares, and exits 1 on a difference. */
+/**
+ * Writes docs/errors.md and docs/configuration.md from the tables in the code; with `--check` only
+ * compares, and exits 1 on a difference.
+ */
 import { namesOf, VARIABLES } from '../lib/config.ts';
 import { ERROR_TABLE } from '../lib/errors.ts';
 import { LIMITS } from '../lib/limits.ts';
@@ -34,12 +37,13 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
  "details": [{"path": "records[3].values[17]", "expected": "a finite number", "got": "a string of 3 characters"}]}
 \`\`\`
 
-\`details\` is there where fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with INTERNAL, and
-\`retryAfterSeconds\` (also as \`Retry-After\`) where trying again soon helps.
+\`details\` is there where fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with
+INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) where trying again soon helps.
 
-After a 503 or a time-out an upsert and a delete of records can be sent again as they are: the second upsert leaves the same
-records, and its writes count again where the plan counts them; the second delete deletes what is left, and its
-\`deletedCount\` counts only that. Of other requests that were carried out, a second one gets:
+After a 503 or a time-out send an upsert or a delete of records again as it is: the second upsert
+leaves the same records, and its writes count again where the plan counts them; the second delete
+deletes what is left, and its \`deletedCount\` counts only that. Other requests that were carried out
+answer a second time:
 
 ${table(['request', 'the second time'], secondTimes)}
 
@@ -51,9 +55,9 @@ const configuration = `# Configuration
 
 ${GENERATED}
 
-Environment variables, read once at the start and checked: an unknown \`PROVEC_\` variable or a bad value stops the start
-with one line. \`<NAME>_FILE\` is the path of a file whose text, without white space around it, is the value of \`<NAME>\`;
-only one of the two can be set.
+Provec reads environment variables once, when it starts; for an unknown \`PROVEC_\` variable or a bad
+value it refuses to start, with one line. \`<NAME>_FILE\` is the path of a file whose text, without
+white space around it, is the value of \`<NAME>\`; only one of the two can be set.
 
 ${table(
   ['variable', 'default', 'meaning'],

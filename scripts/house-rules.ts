@@ -1,10 +1,15 @@
-/** Checks the rules of the house that no linter knows; prints each breach and exits 1 when there is one. */
+/**
+ * Checks the rules of the house that no linter knows; prints each breach and exits 1 when there is
+ * one.
+ */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { LONG_SUITES, NOT_IN_GATE } from '../test/suites.ts';
 
 const LINES_MAX = 400;
+const PROSE_MAX = 100;
+const PROSE = /^ *(\/\/|\/?\*)/;
 const DUMPING_NAMES = /^(utils?|helpers?|common|types|misc|shared)(\.test)?\.ts$/;
 const LEFT_UNDONE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|$)|biome-ignore/;
@@ -27,6 +32,8 @@ for (const file of files.split('\n').filter((name) => name !== '' && name !== 's
   if (DUMPING_NAMES.test(basename(file))) breaches.push(`${file}: a name for everything is a name for nothing`);
   if (!/^[a-z0-9]+([.-][a-z0-9]+)*\.ts$/.test(basename(file))) breaches.push(`${file}: file names are kebab-case`);
   lines.forEach((line, at) => {
+    if (PROSE.test(line) && line.length > PROSE_MAX)
+      breaches.push(`${file}:${at + 1}: a comment of ${line.length} columns; at most ${PROSE_MAX}`);
     for (const [rule, what] of [
       [LEFT_UNDONE, 'left undone'],
       [TYPES_OFF, 'types or rules switched off'],

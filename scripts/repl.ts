@@ -1,7 +1,9 @@
 /**
- * `npm run repl [-- provec <command> ...]`: joins a running cluster, with a console or for one command.
+ * `npm run repl [-- provec <command> ...]`: joins a running cluster, with a console or for one
+ * command.
  *
- * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command failed, or there is no cluster; 2 wrong configuration or arguments.
+ * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command
+ * failed, or there is no cluster; 2 wrong configuration or arguments.
  */
 import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';

@@ -1,6 +1,7 @@
 /**
- * One run of jest, judged by its result file and by what it says: its exit code alone is 0 when a test calls `process.exit(0)`, and a handle that a test leaves open
- * is a hang in one mode and a warning in another.
+ * One run of jest, judged by its result file and by what it says: its exit code alone is 0 when a
+ * test calls `process.exit(0)`, and a handle that a test leaves open is a hang in one mode and a
+ * warning in another.
  */
 import { spawn } from 'node:child_process';
 import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
@@ -57,8 +58,8 @@ export function slowestFiles({ testResults }: JestResult, count: number): string
 }
 
 /**
- * In memory where there is plenty of room for it: no test of the gate can tell whether a sync has reached a disk, and the thousands of them wait for whatever else the
- * machine writes.
+ * In memory where there is plenty of room for it: no test of the gate can tell whether a sync has
+ * reached a disk, and the thousands of them wait for whatever else the machine writes.
  */
 export function temporaryFolder(): string {
   try {

@@ -1,6 +1,8 @@
 /**
- * `npm run test:long -- <suite> [jest's arguments]`: a long suite, with a fresh seed, nothing tried twice. Prints the seed, what its tests print, and `N passed, N
- * failed` last; exit code 0 only when every test passed. PROVEC_TEST_SEED replays a run. `all` runs every suite, one after the other.
+ * `npm run test:long -- <suite> [jest's arguments]`: a long suite, with a fresh seed, nothing tried
+ * twice. Prints the seed, what its tests print, and `N passed, N failed` last; exit code 0 only
+ * when every test passed. PROVEC_TEST_SEED replays a run. `all` runs every suite, one after the
+ * other.
  */
 import { randomInt } from 'node:crypto';
 import { failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';

@@ -1,8 +1,11 @@
 /**
- * `npm test [-- jest's arguments]`: the gate's tests. Prints `N passed, N failed` last; exit code 0 only when every test passed.
+ * `npm test [-- jest's arguments]`: the gate's tests. Prints `N passed, N failed` last; exit code 0
+ * only when every test passed.
  *
- * A file that failed is tried once more, alone: what passes then is named UNSTEADY and belongs onto the list in docs/testing.md; what fails again is red. A failure
- * whose message holds the word INVARIANT (a lost write, a wrong root, a passed limit) is never tried again, nor are more files than a few: that is no accident.
+ * A file that failed is tried once more, alone: what passes then is named UNSTEADY and belongs onto
+ * the list in docs/testing.md; what fails again is red. A failure whose message holds the word
+ * INVARIANT (a lost write, a wrong root, a passed limit) is never tried again, nor are more files
+ * than a few: that is no accident.
  */
 import { failedFiles, runJest, shortName, slowestFiles, temporaryFolder } from './jest-run.ts';
 

@@ -1,9 +1,14 @@
 /**
- * Which tests are the gate's and which the long suites'. Every `*.test.ts` is in the gate unless it stands in `NOT_IN_GATE`; a file may belong to both, and does then
- * in the long suite what is random, timed or large (`support/effort.ts`). Entries are paths from the root of the project, whole or from their beginning.
+ * Which tests are the gate's and which the long suites'. Every `*.test.ts` is in the gate unless it
+ * stands in `NOT_IN_GATE`; a file may belong to both, and does then in the long suite what is
+ * random, timed or large (`support/effort.ts`). Entries are paths from the root of the project,
+ * whole or from their beginning.
  */
 
-/** Run by `npm run test:long -- <name>`; docs/testing.md says what each shows, how long it takes, and how its last run went. */
+/**
+ * Run by `npm run test:long -- <name>`; docs/testing.md says what each shows, how long it takes,
+ * and how its last run went.
+ */
 export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   model: ['test/model/'],
   recall: ['test/unit/search-', 'test/defects/short-filtered-query.'],

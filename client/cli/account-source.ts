@@ -7,12 +7,18 @@ const RPC_TIMEOUT_MS = 15_000;
 /** A hundred times an answer with a collection's account. */
 const ANSWER_MAX_BYTES = 256 * 1024;
 
-/** The account in a file with an answer to getAccountInfo; null when it says that there is none. Throws Misuse. */
+/**
+ * The account in a file with an answer to getAccountInfo; null when it says that there is none.
+ * Throws Misuse.
+ */
 export async function accountInFile(path: string): Promise<Account | null> {
   return accountIn(await readJson(path), path);
 }
 
-/** Asks a node of the ledger. Throws Misuse, which names the URL's origin at most: keys stand in paths and queries. */
+/**
+ * Asks a node of the ledger. Throws Misuse, which names the URL's origin at most: keys stand in
+ * paths and queries.
+ */
 export async function accountAt(url: string, address: string): Promise<Account | null> {
   const { origin, isUsable } = described(url);
   if (!isUsable) throw new Misuse('--rpc must be an http or https URL without a user name.');

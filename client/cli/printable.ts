@@ -2,8 +2,8 @@
 const CHARS_MAX = 8_000;
 
 /**
- * Text from a file or from the net, so that it says no more to a terminal than what it is: control characters, line ends among them, and
- * those that turn the direction of text are shown as numbers.
+ * Text from a file or from the net, so that it says no more to a terminal than what it is: control
+ * characters, line ends among them, and those that turn the direction of text are shown as numbers.
  */
 export function printable(text: string): string {
   const shown = text.length > CHARS_MAX ? `${text.slice(0, CHARS_MAX)}...` : text;

@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /**
- * `provec-verify <proof.json> ...` (in this repository `npm run verify -- <proof.json> ...`): says in words whether a proof holds.
+ * `provec-verify <proof.json> ...` (in this repository `npm run verify -- <proof.json> ...`): says
+ * in words whether a proof holds.
  *
- * Reads files, and asks a node of the ledger only with --rpc; never the Provec server. Exit codes: 0 proven; 1 not proven; 2 wrong arguments, or something that could
- * not be read.
+ * Reads files, and asks a node of the ledger only with --rpc; never the Provec server. Exit codes:
+ * 0 proven; 1 not proven; 2 wrong arguments, or something that could not be read.
  */
 import { parseArgs } from 'node:util';
 import type { RecordProof } from '../verify/record-proof.ts';

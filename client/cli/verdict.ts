@@ -4,7 +4,10 @@ import { demand, VerificationError } from '../verify/verification-error.ts';
 import { type AccountSnapshot, verifyAccount } from '../verify/verify-account.ts';
 import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
 
-/** What the reader trusts: a root that they have from elsewhere, or the authority that alone writes the collection's account. */
+/**
+ * What the reader trusts: a root that they have from elsewhere, or the authority that alone writes
+ * the collection's account.
+ */
 export type Trusted =
   | { root: string }
   | { authority: string; readAccount(address: string): Promise<Omit<AccountSnapshot, 'address'> | null> };
@@ -22,8 +25,9 @@ export interface Expected extends ExpectedRecord {
 }
 
 /**
- * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it, and with a root alone, the one that
- * the proof names is taken, and said. Rejects with what `readAccount` rejects with.
+ * Holds a proof against what the reader trusts. `collectionId` pins the collection; without it, and
+ * with a root alone, the one that the proof names is taken, and said. Rejects with what
+ * `readAccount` rejects with.
  */
 export async function verdictOn(
   proof: RecordProof,

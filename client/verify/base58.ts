@@ -12,7 +12,10 @@ export function encodeAddress(bytes: Uint8Array): string {
   return '1'.repeat(zeros < 0 ? bytes.length : zeros) + text;
 }
 
-/** The 32 bytes of a ledger address; null when the text is none. Of the texts for one address only the shortest is one. */
+/**
+ * The 32 bytes of a ledger address; null when the text is none. Of the texts for one address only
+ * the shortest is one.
+ */
 export function decodeAddress(text: string): Uint8Array | null {
   if (text.length > ADDRESS_CHARS_MAX) return null;
   let number = 0n;

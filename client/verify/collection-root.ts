@@ -15,8 +15,9 @@ interface Leaf {
 }
 
 /**
- * The root (64 hex digits, format PV1) of the collection that holds these records and no others, in whatever order: whoever has all records holds it against
- * the root on the ledger. Throws TypeError for what no record can be, and for an id that occurs twice.
+ * The root (64 hex digits, format PV1) of the collection that holds these records and no others, in
+ * whatever order: whoever has all records holds it against the root on the ledger. Throws TypeError
+ * for what no record can be, and for an id that occurs twice.
  */
 export function rootOfRecords(records: Iterable<WholeRecord>): string {
   const leaves: Leaf[] = [];

@@ -1,4 +1,6 @@
-/** The hashes of format PV1, with @noble/hashes alone. They must equal the server's byte for byte. */
+/**
+ * The hashes of format PV1, with @noble/hashes alone. They must equal the server's byte for byte.
+ */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { concatBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { canonicalJson } from './canonical-json.ts';
@@ -16,7 +18,10 @@ export function keyHashOf(id: string): Uint8Array {
   return sha256(concatBytes(KEY_TAG, utf8ToBytes(id)));
 }
 
-/** Over the values as float32, with -0 taken as +0. Throws TypeError when one is not a number, or not finite as float32. */
+/**
+ * Over the values as float32, with -0 taken as +0. Throws TypeError when one is not a number, or
+ * not finite as float32.
+ */
 export function vecHashOf(values: ArrayLike<number>): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(5 + 4 * values.length));
   bytes.setUint8(0, FLOAT32);

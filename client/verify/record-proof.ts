@@ -1,21 +1,29 @@
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
 import { demand } from './verification-error.ts';
 
-/** The record where the path ends: the one asked for, or the only other one under the path's prefix. */
+/**
+ * The record where the path ends: the one asked for, or the only other one under the path's prefix.
+ */
 export interface ProofTerminal {
   key: string;
   vecHash: string;
   metaHash: string;
 }
 
-/** A proof as the server answers it, that a record is in a collection or is not. All hashes are 64 lower-case hex digits. */
+/**
+ * A proof as the server answers it, that a record is in a collection or is not. All hashes are 64
+ * lower-case hex digits.
+ */
 export interface RecordProof {
   format: 'PV1';
   id: string;
   present: boolean;
   merkleRoot: string;
   version: number;
-  /** Hashes of the subtrees beside the path, from the collection's root down; that of an empty one is 64 zeros. */
+  /**
+   * Hashes of the subtrees beside the path, from the collection's root down; that of an empty one
+   * is 64 zeros.
+   */
   siblings: string[];
   terminal: ProofTerminal | null;
   collectionId: string;

@@ -1,7 +1,8 @@
 /**
- * Reads the metadata of a Token-2022 mint account. Layout: 82 bytes of mint, zeros up to 165, account type, then entries of
- * (type u16, length u16, bytes), little-endian, up to the end or to an entry of type 0 with nothing but zeros behind it.
- * Source: solana-program/token-2022, `extension/mod.rs`; the metadata's fields are Borsh (spl-token-metadata-interface).
+ * Reads the metadata of a Token-2022 mint account. Layout: 82 bytes of mint, zeros up to 165,
+ * account type, then entries of (type u16, length u16, bytes), little-endian, up to the end or to
+ * an entry of type 0 with nothing but zeros behind it. Source: solana-program/token-2022,
+ * `extension/mod.rs`; the metadata's fields are Borsh (spl-token-metadata-interface).
  *
  * Promises to read only what is unambiguous and to throw a VerificationError on the rest.
  */
@@ -24,7 +25,10 @@ const MINT_INITIALIZED_AT = 45;
 const ACCOUNT_TYPE_AT = 165;
 const ACCOUNT_TYPE_MINT = 1;
 const TOKEN_METADATA_TYPE = 19;
-/** About twice what a collection's account has with all of its fields; no more is looked at, as others choose what is sent. */
+/**
+ * About twice what a collection's account has with all of its fields; no more is looked at, as
+ * others choose what is sent.
+ */
 export const ACCOUNT_BYTES_MAX = 1024;
 const ADDRESS_BYTES = 32;
 

@@ -1,7 +1,8 @@
 /**
- * Why something is not accepted: `malformed` (not of the documented shape), `not-canonical` (a shape that no honest
- * server makes), `wrong-content` (not the record that was expected), `wrong-root` (does not lead to the root),
- * `wrong-account` (not the account that belongs to the collection).
+ * Why something is not accepted: `malformed` (not of the documented shape), `not-canonical` (a
+ * shape that no honest server makes), `wrong-content` (not the record that was expected),
+ * `wrong-root` (does not lead to the root), `wrong-account` (not the account that belongs to the
+ * collection).
  */
 export type VerificationFailure = 'malformed' | 'not-canonical' | 'wrong-content' | 'wrong-root' | 'wrong-account';
 

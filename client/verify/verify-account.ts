@@ -18,14 +18,17 @@ export interface Anchor {
   merkleRoot: string;
   version: number;
   vectorCount: number;
-  /** Counts what was decided over the account's head, as when an operator takes what is stored for right; it only grows. */
+  /**
+   * Counts what was decided over the account's head, as when an operator takes what is stored for
+   * right; it only grows.
+   */
   decisions: number;
 }
 
 /**
- * Checks offline that `account` is the one that belongs to the collection and that only `authority` can have written it,
- * and reads what it says. The caller pins the authority (base58) and fetches the account from a node it trusts. Throws a
- * VerificationError.
+ * Checks offline that `account` is the one that belongs to the collection and that only `authority`
+ * can have written it, and reads what it says. The caller pins the authority (base58) and fetches
+ * the account from a node it trusts. Throws a VerificationError.
  */
 export function verifyAccount(
   account: AccountSnapshot,

@@ -1,10 +1,10 @@
 /**
  * Checks a proof of presence or absence offline.
  *
- * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`, whatever the server
- * sent: directions come from the hash of the id alone, and shapes that no set of records has are refused. It fails with a
- * VerificationError. `version`, `collectionId` and `ledgerAddress` are outside the root: hold them against the account
- * (`verifyAccount`).
+ * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`,
+ * whatever the server sent: directions come from the hash of the id alone, and shapes that no set
+ * of records has are refused. It fails with a VerificationError. `version`, `collectionId` and
+ * `ledgerAddress` are outside the root: hold them against the account (`verifyAccount`).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
@@ -20,10 +20,11 @@ export interface ExpectedRecord {
 }
 
 /**
- * Whether the record of `proof.id` was in the collection when `root` (64 hex digits) was its root. A record that is there
- * with other values or metadata than `expected`, or is not there although some are expected, is refused as `wrong-content`. Without them, 'present' says only that the
- * id had some record. Throws TypeError when `expected` holds what no record can, whatever the proof says, and RangeError when
- * its metadata nests too deep.
+ * Whether the record of `proof.id` was in the collection when `root` (64 hex digits) was its root.
+ * A record that is there with other values or metadata than `expected`, or is not there although
+ * some are expected, is refused as `wrong-content`. Without them, 'present' says only that the id
+ * had some record. Throws TypeError when `expected` holds what no record can, whatever the proof
+ * says, and RangeError when its metadata nests too deep.
  */
 export function verifyProof(root: string, proof: RecordProof, expected: ExpectedRecord = {}): 'present' | 'absent' {
   const { id, vecHash, metaHash } = hashesOf(expected);

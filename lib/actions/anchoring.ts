@@ -4,7 +4,10 @@ import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 
 export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 
-/** What a write learns of its anchor. `signature` is that of a confirmed transaction whose root contains the write. */
+/**
+ * What a write learns of its anchor. `signature` is that of a confirmed transaction whose root
+ * contains the write.
+ */
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
@@ -21,7 +24,10 @@ export interface LedgerInfo {
   cluster: string;
 }
 
-/** The collection's account as read from the ledger just now, after the checks of owner program, authority and address. */
+/**
+ * The collection's account as read from the ledger just now, after the checks of owner program,
+ * authority and address.
+ */
 export type OnChain =
   | ({ status: 'found'; address: string; explorerUrl: string } & AnchoredRoot)
   | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string };
@@ -36,10 +42,16 @@ export interface AnchoringStats {
 }
 
 export interface AnchoringActions {
-  /** Wants `cut` on chain and waits up to `waitMs` for a confirmed root whose cut contains it (every seq at least as high). */
+  /**
+   * Wants `cut` on chain and waits up to `waitMs` for a confirmed root whose cut contains it (every
+   * seq at least as high).
+   */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
-  /** Address and explorer link of the collection's account, whether or not it exists yet; null when the ledger is off. */
+  /**
+   * Address and explorer link of the collection's account, whether or not it exists yet; null when
+   * the ledger is off.
+   */
   'anchoring.address': { params: { collectionId: string }; result: { address: string; explorerUrl: string } | null };
   'anchoring.onChain': { params: { collectionId: string }; result: OnChain };
   'anchoring.explorerUrl': { params: { signature: string }; result: string };
@@ -49,9 +61,15 @@ export interface AnchoringActions {
   };
   /** Stops anchoring of a collection until an operator decides. */
   'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };
-  /** The operator's decision: what the shards hold now is right. Their roots are recorded as they are, and anchored next. */
+  /**
+   * The operator's decision: what the shards hold now is right. Their roots are recorded as they
+   * are, and anchored next.
+   */
   'anchoring.resume': { params: { collectionId: string }; result: null };
-  /** Closes the collection's account, reclaims its rent, forgets its row and history; goes on in the background until done. */
+  /**
+   * Closes the collection's account, reclaims its rent, forgets its row and history; goes on in the
+   * background until done.
+   */
   'anchoring.close': { params: { collectionId: string }; result: null };
   'anchoring.info': { params: Record<string, never>; result: LedgerInfo };
   'anchoring.stats': { params: Record<string, never>; result: AnchoringStats };

@@ -20,10 +20,16 @@ export interface Unreachable {
   error: string;
 }
 
-/** A node that runs the shards service or has a lease. What it would have to say itself is null where `error` says why it did not. */
+/**
+ * A node that runs the shards service or has a lease. What it would have to say itself is null
+ * where `error` says why it did not.
+ */
 export interface ShardNodeRow {
   node: string;
-  /** Whether the store has a lease of it; where one process is all there is it needs none, and this is true. */
+  /**
+   * Whether the store has a lease of it; where one process is all there is it needs none, and this
+   * is true.
+   */
   lease: boolean;
   draining: boolean;
   open: number | null;
@@ -59,7 +65,10 @@ export interface ClusterNodes {
   omitted: number;
 }
 
-/** `closed`: claimed, and out of memory; `unclaimed`: the next use has a node claim it; `unreachable`: its holder does not answer. */
+/**
+ * `closed`: claimed, and out of memory; `unclaimed`: the next use has a node claim it;
+ * `unreachable`: its holder does not answer.
+ */
 export type ShardState = 'open' | 'closed' | 'unclaimed' | 'unreachable';
 
 export interface ShardRow {
@@ -108,8 +117,10 @@ export interface AnchorOverview {
 }
 
 /**
- * What an operator sees and does. A collection is named by its id, `<account id>/<name>` or `<account name>/<name>`; a shard by its collection, a dot and its index.
- * Throws INVALID_ARGUMENT, COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a sentence for the operator, UNAVAILABLE where a node that must act cannot be reached.
+ * What an operator sees and does. A collection is named by its id, `<account id>/<name>` or
+ * `<account name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
+ * COLLECTION_NOT_FOUND and ACCOUNT_NOT_FOUND with a sentence for the operator, UNAVAILABLE where a
+ * node that must act cannot be reached.
  */
 export interface ClusterActions {
   'cluster.nodes': { params: Record<string, never>; result: ClusterNodes };
@@ -128,7 +139,10 @@ export interface ClusterActions {
     params: { shard: string; node: string };
     result: { shard: ShardKey; from: string | null; to: string };
   };
-  /** Resolves when the node has given its shards away, or has no more time for it: `left` are those that it still holds. It takes none until it starts again. */
+  /**
+   * Resolves when the node has given its shards away, or has no more time for it: `left` are those
+   * that it still holds. It takes none until it starts again.
+   */
   'cluster.drain': { params: { node: string }; result: { node: string; left: number } };
   'cluster.verify': { params: { account: string; collection: string }; result: VerifyResult };
   /** The operator's decision that what the shards hold is right. */

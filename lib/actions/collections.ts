@@ -81,11 +81,17 @@ export type Consistency = (typeof CONSISTENCIES)[number];
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
-  /** With `allowPartial` only: shards that were asked, that answered, and that could not be reached in time. */
+  /**
+   * With `allowPartial` only: shards that were asked, that answered, and that could not be reached
+   * in time.
+   */
   shards?: { total: number; ok: number; failed: number };
 }
 
-/** A proof that `client/verify` checks offline: siblings from the collection's root down. All hashes are hex. */
+/**
+ * A proof that `client/verify` checks offline: siblings from the collection's root down. All hashes
+ * are hex.
+ */
 export interface RecordProof {
   format: 'PV1';
   id: string;
@@ -121,7 +127,10 @@ interface Named {
   name: string;
 }
 
-/** Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such collection. */
+/**
+ * Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such
+ * collection.
+ */
 export interface CollectionsActions {
   'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
   'collections.list': { params: { accountId: string; limit?: number; cursor?: string }; result: CollectionsPage };
@@ -130,7 +139,10 @@ export interface CollectionsActions {
   'collections.update': { params: Named & { deletionProtection: boolean }; result: CollectionDetail };
   /** Throws FORBIDDEN while the collection is protected. */
   'collections.remove': { params: Named; result: { deleted: true } };
-  /** Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`, validated here). */
+  /**
+   * Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`,
+   * validated here).
+   */
   'collections.upsert': { params: Named & { batch?: RecordBatch; records?: unknown }; result: UpsertResult };
   'collections.delete': { params: Named & { ids: string[] }; result: DeleteResult };
   'collections.query': { params: Named & CollectionQuery; result: QueryResult };
@@ -139,8 +151,10 @@ export interface CollectionsActions {
     result: FetchedRecord[];
   };
   /**
-   * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one away for longer than `meta.shardWaitMs` milliseconds throw
-   * SHARD_UNAVAILABLE with its index, before anything was done: whoever holds something for a request sets it, waits here without, and calls again.
+   * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
+   * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,
+   * before anything was done: whoever holds something for a request sets it, waits here without,
+   * and calls again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string }; result: RecordProof };

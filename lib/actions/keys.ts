@@ -28,14 +28,19 @@ export interface AccountView {
   created_at: string;
 }
 
-/** Event `keys.changed`, broadcast to every node after a key was revoked, a plan was set or an account was deleted: drop what is cached of it. */
+/**
+ * Event `keys.changed`, broadcast to every node after a key was revoked, a plan was set or an
+ * account was deleted: drop what is cached of it.
+ */
 export interface KeysChanged {
   accountId: string;
   what: 'key' | 'plan' | 'account';
 }
 
 export interface KeysActions {
-  /** Throws UNAUTHENTICATED, with one and the same message for unknown, revoked and expired keys. */
+  /**
+   * Throws UNAUTHENTICATED, with one and the same message for unknown, revoked and expired keys.
+   */
   'keys.authenticate': { params: { secret: string }; result: Identity };
   'keys.list': { params: { accountId: string }; result: KeyView[] };
   'keys.create': {

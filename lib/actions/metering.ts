@@ -13,7 +13,10 @@ export interface UsageReport {
   plan: PlanName;
   usage: UsageCounts;
   limits: { [name in keyof UsageCounts]: number | null };
-  /** Of `usage.query_count`, how many may not have been made: an instance took them beforehand and does not say. 0 but after a failure. */
+  /**
+   * Of `usage.query_count`, how many may not have been made: an instance took them beforehand and
+   * does not say. 0 but after a failure.
+   */
   query_count_uncertainty: number;
   /** ISO 8601 UTC. */
   resets_at: string;
@@ -26,7 +29,10 @@ export interface BlockUse {
   used: number;
 }
 
-/** Event `metering.roomMade`, broadcast where room for writes came free while another instance has requests waiting for it: look again. */
+/**
+ * Event `metering.roomMade`, broadcast where room for writes came free while another instance has
+ * requests waiting for it: look again.
+ */
 export interface RoomMade {
   accountId: string;
 }
@@ -34,26 +40,37 @@ export interface RoomMade {
 export interface MeteringActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
   /**
-   * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the request) unless there is a `ticket`. Answers 'count' when only the
-   * upper bound does not fit: the caller then counts the ids that are new and asks again with that number and the `ticket` it was given, under which it is alone
-   * with the account. Throws PLAN_LIMIT_REACHED. `id` null: the plan has no limit and there is nothing to settle.
+   * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the
+   * request) unless there is a `ticket`. Answers 'count' when only the upper bound does not fit:
+   * the caller then counts the ids that are new and asks again with that number and the `ticket` it
+   * was given, under which it is alone with the account. Throws PLAN_LIMIT_REACHED. `id` null: the
+   * plan has no limit and there is nothing to settle.
    */
   'metering.reserveWrite': {
     params: { accountId: string; writes: number; vectors: number; ticket?: string };
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
-  /** Keeps a reservation from running out while its write is under way. Nothing happens when it has ended. */
+  /**
+   * Keeps a reservation from running out while its write is under way. Nothing happens when it has
+   * ended.
+   */
   'metering.renew': { params: { accountId: string; id: string }; result: null };
   /**
-   * Ends a reservation whose write has ended, or gives up a ticket: what was committed is counted in the store, and nothing of it may be
-   * committed later. Idempotent.
+   * Ends a reservation whose write has ended, or gives up a ticket: what was committed is counted
+   * in the store, and nothing of it may be committed later. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
   /** Counts one query; throws PLAN_LIMIT_REACHED. */
   'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
-  /** Asked of one instance by another: give back the queries that you took beforehand and have not used, and write what is not written yet. */
+  /**
+   * Asked of one instance by another: give back the queries that you took beforehand and have not
+   * used, and write what is not written yet.
+   */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
-  /** Asked of one instance by another: write what is not written yet, and say what you have used of your open blocks. */
+  /**
+   * Asked of one instance by another: write what is not written yet, and say what you have used of
+   * your open blocks.
+   */
   'metering.queriesUsed': { params: { accountId: string }; result: BlockUse[] };
   /** A query that failed costs nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };

@@ -18,7 +18,10 @@ export interface ShardSpec {
   quantization: Quantization;
 }
 
-/** Answer to a committed write: the head that contains it. A write that changes nothing (deletes of absent ids) commits nothing. */
+/**
+ * Answer to a committed write: the head that contains it. A write that changes nothing (deletes of
+ * absent ids) commits nothing.
+ */
 export interface WriteAck {
   head: ShardHead;
   upserted: number;
@@ -53,7 +56,9 @@ export interface Page<T> {
   rest: string | null;
 }
 
-/** Siblings from the shard's own root down to where the path of the id ends, and what stands there. */
+/**
+ * Siblings from the shard's own root down to where the path of the id ends, and what stands there.
+ */
 export interface ShardProof {
   head: ShardHead;
   siblings: MerkleNode[];
@@ -64,7 +69,10 @@ export interface ShardProof {
 
 export interface RecordDifference {
   id: string;
-  /** One of: `values`, `metadata`, `values and metadata`, `values or metadata`, `missing`, `unexpected`, `unreadable`, `an earlier write in the log`. */
+  /**
+   * One of: `values`, `metadata`, `values and metadata`, `values or metadata`, `missing`,
+   * `unexpected`, `unreadable`, `an earlier write in the log`.
+   */
   what: string;
 }
 
@@ -75,7 +83,10 @@ export interface AlteredEntry {
   ids: string[];
 }
 
-/** A shard's state recomputed from stored bytes at `head.seq`, beside the head that the log recorded there. */
+/**
+ * A shard's state recomputed from stored bytes at `head.seq`, beside the head that the log recorded
+ * there.
+ */
 export interface Recomputed {
   /** Names the scan for `shards.extend`; freed by `shards.release`, or after an idle hour. */
   session: string;
@@ -85,7 +96,10 @@ export interface Recomputed {
   differences: RecordDifference[];
   /** The first one in the log; null where all are sound. */
   altered: AlteredEntry | null;
-  /** What stood against the stored bytes when the shard opened, one sentence; null where nothing did, or an operator has decided. */
+  /**
+   * What stood against the stored bytes when the shard opened, one sentence; null where nothing
+   * did, or an operator has decided.
+   */
   contradiction: string | null;
 }
 
@@ -114,7 +128,10 @@ export interface OpenShardStats {
   unindexed: number;
   /** Writes that wait. */
   queued: number;
-  /** Nodes that follow it, and how far they are; `seq` null while a copy is being made or its node does not answer. */
+  /**
+   * Nodes that follow it, and how far they are; `seq` null while a copy is being made or its node
+   * does not answer.
+   */
   followers: { node: string; seq: number | null }[];
 }
 
@@ -128,12 +145,18 @@ export interface ShardStats {
   workers: number;
   /** Records that their shard's index has not caught up with. */
   unindexed: number;
-  /** Queries answered since the start and the time that searching took, without waiting for the worker. */
+  /**
+   * Queries answered since the start and the time that searching took, without waiting for the
+   * worker.
+   */
   searches: number;
   searchSeconds: number;
   /** Shards that were open at the last stop and are not yet back. */
   reopening: number;
-  /** Copies of other nodes' shards, the memory that they take, and those of them that were thrown away for a root that differed. */
+  /**
+   * Copies of other nodes' shards, the memory that they take, and those of them that were thrown
+   * away for a root that differed.
+   */
   copies: number;
   copiedBytes: number;
   mismatches: number;
@@ -142,19 +165,26 @@ export interface ShardStats {
 }
 
 interface Opening {
-  /** A shard that takes longer to open opens by itself, and the call fails with SHARD_UNAVAILABLE, before anything was done; default: it is waited for. */
+  /**
+   * A shard that takes longer to open opens by itself, and the call fails with SHARD_UNAVAILABLE,
+   * before anything was done; default: it is waited for.
+   */
   openMaxMs?: number;
 }
 
 export interface ShardsActions {
   /**
-   * A write whose turn has not come after `waitMs` is refused (UNAVAILABLE); once its turn has come it is answered only when its outcome is
-   * known, however long that takes. ProvecError, and StoreError of another kind than 'unknown', say that nothing of it is or will be
-   * committed; any other error leaves that open.
+   * A write whose turn has not come after `waitMs` is refused (UNAVAILABLE); once its turn has come
+   * it is answered only when its outcome is known, however long that takes. ProvecError, and
+   * StoreError of another kind than 'unknown', say that nothing of it is or will be committed; any
+   * other error leaves that open.
    */
   'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
   'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
-  /** `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more, and has at least one item where there is one. */
+  /**
+   * `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more,
+   * and has at least one item where there is one.
+   */
   'shards.query': {
     params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<ShardMatch>;
@@ -165,7 +195,10 @@ export interface ShardsActions {
   };
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
-  /** The next page; null when nobody asked for it for half a minute, or the shard was closed or moved: then one has to start over. */
+  /**
+   * The next page; null when nobody asked for it for half a minute, or the shard was closed or
+   * moved: then one has to start over.
+   */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
     result: Page<ShardMatch | FetchedRecord> | null;
@@ -176,7 +209,10 @@ export interface ShardsActions {
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
   'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
-  /** The shard's own root at `seq` as its bytes give it, to be held against the chain before anything newer is anchored; null when `seq` lies before the checkpoint it opened from. */
+  /**
+   * The shard's own root at `seq` as its bytes give it, to be held against the chain before
+   * anything newer is anchored; null when `seq` lies before the checkpoint it opened from.
+   */
   'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
   /** An operator has decided that what the shard holds is right: records its root as it is. */
   'shards.accept': { params: { shard: ShardSpec }; result: null };
@@ -186,9 +222,14 @@ export interface ShardsActions {
   'shards.release': { params: { session: string }; result: null };
   /** Has the asked node open the shard; throws ShardMoved where another one holds it. */
   'shards.adopt': { params: { shard: ShardSpec }; result: null };
-  /** Has the asked node, which holds the shard, give it to `node`. Throws INVALID_ARGUMENT where that one takes none. */
+  /**
+   * Has the asked node, which holds the shard, give it to `node`. Throws INVALID_ARGUMENT where
+   * that one takes none.
+   */
   'shards.move': { params: { key: ShardKey; node: string }; result: null };
-  /** Has the asked node follow a shard whose holder is at `seq`; does not wait for it to catch up. */
+  /**
+   * Has the asked node follow a shard whose holder is at `seq`; does not wait for it to catch up.
+   */
   'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
   /** Asks the asked node whether it takes a shard of that size; null: yes, and it waits for it. */
   'shards.offer': {

@@ -4,8 +4,9 @@ export type Scalar = string | number | boolean | null;
 export type Relation = 'gt' | 'gte' | 'lt' | 'lte';
 
 /**
- * A validated filter in normal form. `$eq` is `in` with one value; `$ne`, `$nin` and `$exists: false` are `not` of their
- * opposites, so that a record without the field matches exactly these three. An `and` of nothing matches everything.
+ * A validated filter in normal form. `$eq` is `in` with one value; `$ne`, `$nin` and `$exists:
+ * false` are `not` of their opposites, so that a record without the field matches exactly these
+ * three. An `and` of nothing matches everything.
  */
 export type FilterNode =
   | { op: 'and' | 'or'; nodes: FilterNode[] }

@@ -3,9 +3,9 @@ import type { FilterNode, Relation, Scalar } from './ast.ts';
 import { fieldValue } from './field.ts';
 
 /**
- * Whether one record's metadata (as JSON.parse gives it) matches. This is the meaning of filters; the shard's columns
- * must give the same answers. A list matches `in` if any of its elements does; `compare` holds between two numbers or two
- * strings (by UTF-16 code unit) and nothing else.
+ * Whether one record's metadata (as JSON.parse gives it) matches. This is the meaning of filters;
+ * the shard's columns must give the same answers. A list matches `in` if any of its elements does;
+ * `compare` holds between two numbers or two strings (by UTF-16 code unit) and nothing else.
  */
 export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {
   switch (node.op) {

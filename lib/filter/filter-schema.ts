@@ -12,8 +12,9 @@ const ORDERED: JsonSchema = {
 };
 
 /**
- * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over the whole filter), as components of an OpenAPI document: of every
- * operator that `parseFilter` knows, and of no other.
+ * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over
+ * the whole filter), as components of an OpenAPI document: of every operator that `parseFilter`
+ * knows, and of no other.
  */
 export function filterSchemas(limits: Limits): Readonly<Record<string, JsonSchema>> {
   const scalars = { type: 'array', items: ref('FilterScalar'), maxItems: limits.filterMaxInValues };

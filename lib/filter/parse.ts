@@ -1,12 +1,14 @@
 /**
- * Turns a filter as a client sent it into a `FilterNode`, or refuses it with INVALID_FILTER and the path of what is wrong.
+ * Turns a filter as a client sent it into a `FilterNode`, or refuses it with INVALID_FILTER and the
+ * path of what is wrong.
  *
- * Promises: nothing is ignored silently (an unknown operator, an empty operator object, a nested object meant as a path),
- * and every size is bounded before any record is looked at. Operands of `$eq`, `$ne`, `$in`, `$nin` are strings, finite
- * numbers, booleans and null; `$eq: null` matches an explicit null only, never an absent field (MongoDB differs). Lists
- * and objects are refused as operands: equality of whole lists is not offered. Field names are used only as values, never
- * as keys of an ordinary object, so `__proto__` and the empty name are like any other; only names that begin with `$` are
- * reserved for operators.
+ * Promises: nothing is ignored silently (an unknown operator, an empty operator object, a nested
+ * object meant as a path), and every size is bounded before any record is looked at. Operands of
+ * `$eq`, `$ne`, `$in`, `$nin` are strings, finite numbers, booleans and null; `$eq: null` matches
+ * an explicit null only, never an absent field (MongoDB differs). Lists and objects are refused as
+ * operands: equality of whole lists is not offered. Field names are used only as values, never as
+ * keys of an ordinary object, so `__proto__` and the empty name are like any other; only names that
+ * begin with `$` are reserved for operators.
  */
 import { describe, ProvecError } from '../errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
@@ -26,7 +28,10 @@ const RELATIONS = new Map<string, Relation>([
 
 type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'filterMaxInValues'>;
 
-/** Validates a client's filter. Returns null where it filters nothing (`{}`). Throws ProvecError INVALID_FILTER. */
+/**
+ * Validates a client's filter. Returns null where it filters nothing (`{}`). Throws ProvecError
+ * INVALID_FILTER.
+ */
 export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filter'): FilterNode | null {
   const node = new FilterParser(limits).filter(filter, path, 1);
   return node.op === 'and' && node.nodes.length === 0 ? null : node;

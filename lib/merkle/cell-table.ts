@@ -1,20 +1,26 @@
 /**
- * The records of a Merkle map in one flat Uint32Array: a hash table with linear probing whose cells stand in key order.
+ * The records of a Merkle map in one flat Uint32Array: a hash table with linear probing whose cells
+ * stand in key order.
  *
- * - A key's home cell is its first 32 bits (after `skipBits`) scaled to the capacity, so home cells rise with the keys, and
- *   inserting in order within a run of occupied cells keeps the whole table sorted. Source: Amble and Knuth, "Ordered hash
- *   tables" (1974); with a monotone hash the order is total.
+ * - A key's home cell is its first 32 bits (after `skipBits`) scaled to the capacity, so home cells
+ *   rise with the keys, and inserting in order within a run of occupied cells keeps the whole table
+ *   sorted. Source: Amble and Knuth, "Ordered hash tables" (1974); with a monotone hash the order
+ *   is total.
  * - No record lies before its home, and no free cell lies between a record and its home.
- * - A few spare cells behind the last home take the last run's overflow; a run that reaches the end gets more of them.
- * - Any keys give right answers. Evenly spread keys (SHA-256) give short runs; keys that share their first bits share one
- *   run, and cost time linear in its length.
+ * - A few spare cells behind the last home take the last run's overflow; a run that reaches the end
+ *   gets more of them.
+ * - Any keys give right answers. Evenly spread keys (SHA-256) give short runs; keys that share
+ *   their first bits share one run, and cost time linear in its length.
  *
  * Growing or shrinking copies the table, which for that moment is there twice.
  */
 import assert from 'node:assert/strict';
 import { HASH_BYTES } from './sha256.ts';
 
-/** Words of a cell: 8 of the key (big-endian, so that comparing words compares keys), 8 of the leaf (raw), slot + 1 (0: free). */
+/**
+ * Words of a cell: 8 of the key (big-endian, so that comparing words compares keys), 8 of the leaf
+ * (raw), slot + 1 (0: free).
+ */
 const CELL_WORDS = 17;
 const LEAF_AT = 8;
 const SLOT_AT = 16;
@@ -88,7 +94,10 @@ export class CellTable {
     return slot;
   }
 
-  /** Collects into `into`, in key order, the cells of the keys whose bits after `skipBits` start with the `bits` bits of `prefix`. */
+  /**
+   * Collects into `into`, in key order, the cells of the keys whose bits after `skipBits` start
+   * with the `bits` bits of `prefix`.
+   */
   collect(bits: number, prefix: number, into: number[]): void {
     into.length = 0;
     const span = 2 ** (32 - bits);
@@ -171,7 +180,9 @@ export class CellTable {
     return -1 - cell;
   }
 
-  /** Moves the run from `cell` on by one; returns the cell, which may have changed with the table. */
+  /**
+   * Moves the run from `cell` on by one; returns the cell, which may have changed with the table.
+   */
   #open(cell: number): number {
     let free = cell;
     while (free < this.cells && this.isOccupied(free)) free++;

@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import type { MerkleNode } from '../shard/shard-head.ts';
 import { HASH_BYTES, sha256 } from './sha256.ts';
 
-/** First byte of what is hashed for an inner node; a leaf's is 0, so that neither can pass for the other. */
+/**
+ * First byte of what is hashed for an inner node; a leaf's is 0, so that neither can pass for the
+ * other.
+ */
 export const INNER_TAG = 1;
 
 /**
- * The parent of two sibling subtrees (format PV1). A lone leaf beside nothing rises: a subtree of one record is that
- * record's leaf at any depth, which is what makes the root independent of the number of shards.
+ * The parent of two sibling subtrees (format PV1). A lone leaf beside nothing rises: a subtree of
+ * one record is that record's leaf at any depth, which is what makes the root independent of the
+ * number of shards.
  */
 export function combine(left: MerkleNode, right: MerkleNode): MerkleNode {
   assert(left.hash.length === HASH_BYTES && right.hash.length === HASH_BYTES);
@@ -25,8 +29,9 @@ export function combineAll(nodes: MerkleNode[]): MerkleNode {
 }
 
 /**
- * The siblings of the path to subtree `index` from the collection's root down. The path ends where nothing or a lone leaf
- * stands, which may be above the subtree: then there are fewer than s of them (see `collectionProof`).
+ * The siblings of the path to subtree `index` from the collection's root down. The path ends where
+ * nothing or a lone leaf stands, which may be above the subtree: then there are fewer than s of
+ * them (see `collectionProof`).
  */
 export function siblingsAbove(nodes: MerkleNode[], index: number): MerkleNode[] {
   const levels = levelsOver(nodes);

@@ -1,6 +1,7 @@
 /**
- * The hashes of a record in format PV1. They are permanent: a changed byte here changes every root ever anchored, and the
- * golden vectors (test/golden/merkle.json) and the offline verifier (client/verify/) then disagree.
+ * The hashes of a record in format PV1. They are permanent: a changed byte here changes every root
+ * ever anchored, and the golden vectors (test/golden/merkle.json) and the offline verifier
+ * (client/verify/) then disagree.
  */
 import assert from 'node:assert/strict';
 import { endianness } from 'node:os';
@@ -10,7 +11,10 @@ const KEY_TAG = Buffer.from('PV1key\0', 'latin1');
 const VECTOR_TAG = Buffer.from('PV1vec\0', 'latin1');
 const METADATA_TAG = Buffer.from('PV1met\0', 'latin1');
 const FLOAT32 = 1;
-/** Tag, element type (u8), dimensions (u32le): a multiple of 4, so that the floats behind it are aligned. */
+/**
+ * Tag, element type (u8), dimensions (u32le): a multiple of 4, so that the floats behind it are
+ * aligned.
+ */
 const VECTOR_HEADER_BYTES = VECTOR_TAG.length + 1 + 4;
 
 assert.equal(endianness(), 'LE', 'PV1 hashes vectors as little-endian bytes straight from memory');
@@ -31,12 +35,17 @@ function utf8(text: string, what: string): Buffer {
   return Buffer.from(text, 'utf8');
 }
 
-/** A record's place in the map: 32 bytes. Throws RangeError on ill-formed Unicode, which has no UTF-8. */
+/**
+ * A record's place in the map: 32 bytes. Throws RangeError on ill-formed Unicode, which has no
+ * UTF-8.
+ */
 export function keyHashOf(id: string): Buffer {
   return sha256(Buffer.concat([KEY_TAG, utf8(id, 'id')]));
 }
 
-/** 32 bytes over the float32 values, with -0 taken as +0. Throws RangeError on NaN and infinities. */
+/**
+ * 32 bytes over the float32 values, with -0 taken as +0. Throws RangeError on NaN and infinities.
+ */
 export function vecHashOf(vector: Float32Array): Buffer {
   const dimensions = vector.length;
   if (dimensions > vectorScratch.floats.length) vectorScratch = vectorInput(dimensions);
@@ -50,7 +59,10 @@ export function vecHashOf(vector: Float32Array): Buffer {
   return sha256(bytes.subarray(0, VECTOR_HEADER_BYTES + 4 * dimensions));
 }
 
-/** 32 bytes over metadata that is canonical JSON (RFC 8785) already. Throws RangeError on ill-formed Unicode. */
+/**
+ * 32 bytes over metadata that is canonical JSON (RFC 8785) already. Throws RangeError on ill-formed
+ * Unicode.
+ */
 export function metaHashOf(canonicalJson: string | Uint8Array): Buffer {
   const bytes = typeof canonicalJson === 'string' ? utf8(canonicalJson, 'metadata') : canonicalJson;
   return sha256(Buffer.concat([METADATA_TAG, bytes]));

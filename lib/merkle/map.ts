@@ -1,14 +1,18 @@
 /**
- * The Merkle map of one shard (format PV1), which is the shard's hash index too: full 32-byte key -> (leaf, slot).
+ * The Merkle map of one shard (format PV1), which is the shard's hash index too: full 32-byte key
+ * -> (leaf, slot).
  *
- * Promises that the root is a pure function of the set of (key, leaf), whatever the order of changes, and that `root()`
- * and `prove()` hash only what changed. Fails by assertion on keys of another shard and on wrong lengths.
+ * Promises that the root is a pure function of the set of (key, leaf), whatever the order of
+ * changes, and that `root()` and `prove()` hash only what changed. Fails by assertion on keys of
+ * another shard and on wrong lengths.
  *
  * - Records lie in a `CellTable`, in key order, so every subtree is a range of its cells.
- * - The top `#depth` levels are a binary heap of (type, hash): node i has the children 2i and 2i + 1. Its lowest level are
- *   buckets of 8 to 24 records on average, hashed from their leaves whenever one of them changed.
- * - A change marks its bucket and all above as DIRTY. When a level is added for a growing map, what stood stays valid and
- *   the new nodes are UNBUILT, computed when first needed: growing never hashes the whole map again.
+ * - The top `#depth` levels are a binary heap of (type, hash): node i has the children 2i and
+ *   2i + 1. Its lowest level are buckets of 8 to 24 records on average, hashed from their leaves
+ *   whenever one of them changed.
+ * - A change marks its bucket and all above as DIRTY. When a level is added for a growing map, what
+ *   stood stays valid and the new nodes are UNBUILT, computed when first needed: growing never
+ *   hashes the whole map again.
  */
 import assert from 'node:assert/strict';
 import type { MerkleNode, NodeType } from '../shard/shard-head.ts';
@@ -39,7 +43,9 @@ const BUCKET_RECORDS_MAX = 24;
 const BUCKET_RECORDS_MIN = 8;
 const ROOT = 1;
 
-/** Cells of the bucket being hashed; the inputs of the inner nodes being hashed, one for each depth. */
+/**
+ * Cells of the bucket being hashed; the inputs of the inner nodes being hashed, one for each depth.
+ */
 const bucket: number[] = [];
 const inputs = Array.from({ length: 8 * HASH_BYTES }, () => Buffer.alloc(1 + 2 * HASH_BYTES, INNER_TAG));
 
@@ -53,7 +59,10 @@ export class MerkleMap {
   #nodes = newNodes(0);
   #changes = 0;
 
-  /** All keys share their first `skipBits` bits (0 to 8); `capacity`: records to make room for at once. */
+  /**
+   * All keys share their first `skipBits` bits (0 to 8); `capacity`: records to make room for at
+   * once.
+   */
   constructor({ skipBits, capacity = 0 }: { skipBits: number; capacity?: number }) {
     assert(Number.isInteger(skipBits) && skipBits >= 0 && skipBits <= SKIP_BITS_MAX);
     this.#skipBits = skipBits;
@@ -106,8 +115,9 @@ export class MerkleMap {
   }
 
   /**
-   * The path to a key from this map's root down, and the record where it ends: the key's own, another one (alone under the
-   * prefix that the path has reached), or none. A map of at most one record answers keys of other shards too.
+   * The path to a key from this map's root down, and the record where it ends: the key's own,
+   * another one (alone under the prefix that the path has reached), or none. A map of at most one
+   * record answers keys of other shards too.
    */
   prove(key: Uint8Array): Path<MapEntry> {
     assert(key.length === HASH_BYTES);
@@ -154,7 +164,10 @@ export class MerkleMap {
     return { key: this.#table.keyAt(cell), leaf: this.#table.leafAt(cell), slot: this.#table.slotAt(cell) };
   }
 
-  /** Marks the key's bucket and all above it, then fits the number of levels to the number of records. */
+  /**
+   * Marks the key's bucket and all above it, then fits the number of levels to the number of
+   * records.
+   */
   #touch(key: Uint8Array): void {
     this.#changes++;
     let node = 1;
@@ -166,7 +179,10 @@ export class MerkleMap {
     else if (this.size < buckets * BUCKET_RECORDS_MIN && this.#depth > 0) this.#setDepth(this.#depth - 1);
   }
 
-  /** Heap order keeps the nodes of the upper levels in place, so only the lowest level comes or goes. */
+  /**
+   * Heap order keeps the nodes of the upper levels in place, so only the lowest level comes or
+   * goes.
+   */
   #setDepth(depth: number): void {
     const before = 2 ** (this.#depth + 1);
     const after = 2 ** (depth + 1);
@@ -215,7 +231,10 @@ export class MerkleMap {
     return type;
   }
 
-  /** Writes the hash of the subtree of bucket[from, to), whose keys share `depth` bits; returns its type. */
+  /**
+   * Writes the hash of the subtree of bucket[from, to), whose keys share `depth` bits; returns its
+   * type.
+   */
   #hashCells(from: number, to: number, depth: number, target: Buffer, offset: number): number {
     if (from === to) {
       target.fill(0, offset, offset + HASH_BYTES);

@@ -27,7 +27,10 @@ export interface UsedParts {
   workers: number;
 }
 
-/** Above this part of its memory a node takes no more. Idle shards are closed to make room from 85 % on. */
+/**
+ * Above this part of its memory a node takes no more. Idle shards are closed to make room from 85 %
+ * on.
+ */
 const MEMORY_FULL = 0.8;
 /** Above this part of its worker threads' time a node takes no more. */
 const OVERLOADED = 0.85;
@@ -37,8 +40,8 @@ const MEAN_MIN: UsedParts = { memory: 0.04, workers: 0.4 };
 const SHARD_MIN_BYTES = 64 * 1024;
 
 /**
- * How evenly the nodes of a cluster are used, in multiples of the mean. The mean is what all hold, the draining ones too, over what those have that stay: all must
- * fit there.
+ * How evenly the nodes of a cluster are used, in multiples of the mean. The mean is what all hold,
+ * the draining ones too, over what those have that stay: all must fit there.
  */
 export class ClusterUse {
   readonly #nodes = new Map<string, NodeUse>();
@@ -102,7 +105,10 @@ export class ClusterUse {
   }
 }
 
-/** Whether a node has room for a shard at all, however the others are used; for one that takes no more memory there always is. */
+/**
+ * Whether a node has room for a shard at all, however the others are used; for one that takes no
+ * more memory there always is.
+ */
 export function hasRoom(use: NodeUse, more: ShardUse): boolean {
   const after = usedParts(use, more);
   const fits = more.bytes === 0 || after.memory <= MEMORY_FULL;

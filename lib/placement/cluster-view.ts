@@ -1,11 +1,16 @@
 /**
- * One node's view of all shard nodes: where a shard should be held, and by whom it should be followed.
+ * One node's view of all shard nodes: where a shard should be held, and by whom it should be
+ * followed.
  *
- * Promises: a shard that nobody holds goes to a node that follows it already, else to the first in its order (rendezvous hashing) that has room and is not used beyond
- * `FULL` times the mean, else to the first that has room, else to the first: a shard is never left without a node while there is one. Every node with the same view
- * gives the same answer. Nothing here moves a shard that is held: its holder keeps it until the planner of that node gives it away.
- * How it fails: with an old view it names a node that is gone or full. A caller that cannot reach it leaves it out and asks again; a node that is full takes the shard
- * all the same and gives another away later. Callers with different views may name different nodes: the compare-and-set on the owner's row lets one of them have it.
+ * Promises: a shard that nobody holds goes to a node that follows it already, else to the first in
+ * its order (rendezvous hashing) that has room and is not used beyond `FULL` times the mean, else
+ * to the first that has room, else to the first: a shard is never left without a node while there
+ * is one. Every node with the same view gives the same answer. Nothing here moves a shard that is
+ * held: its holder keeps it until the planner of that node gives it away. How it fails: with an old
+ * view it names a node that is gone or full. A caller that cannot reach it leaves it out and asks
+ * again; a node that is full takes the shard all the same and gives another away later. Callers
+ * with different views may name different nodes: the compare-and-set on the owner's row lets one of
+ * them have it.
  */
 
 import type { ShardKey } from '../shard/shard-key.ts';
@@ -45,7 +50,10 @@ export class ClusterView {
     this.#use = this.#use.after(from, to, shard);
   }
 
-  /** Where a shard that nobody holds should be held; null when every node is excluded. `followers` have it in memory already. */
+  /**
+   * Where a shard that nobody holds should be held; null when every node is excluded. `followers`
+   * have it in memory already.
+   */
   nodeFor(
     shard: ShardKey,
     followers: readonly string[] = [],
@@ -64,8 +72,9 @@ export class ClusterView {
   }
 
   /**
-   * Who should follow a shard: those of `current` that stay, then the next ones in the shard's order that have room; never the holder, never a node twice, fewer than
-   * `count` when there are no more. The holder alone decides it, so two views cannot both be followed.
+   * Who should follow a shard: those of `current` that stay, then the next ones in the shard's
+   * order that have room; never the holder, never a node twice, fewer than `count` when there are
+   * no more. The holder alone decides it, so two views cannot both be followed.
    */
   replicas(shard: ShardKey, holder: string, count: number, current: readonly string[], size: ShardUse): string[] {
     const isStaying = (node: string): boolean => node !== holder && this.#use.get(node)?.draining === false;

@@ -1,10 +1,14 @@
 /**
- * Which leases a node reads, and how often, so that a cluster of n nodes does not read n^2 rows each second.
+ * Which leases a node reads, and how often, so that a cluster of n nodes does not read n^2 rows
+ * each second.
  *
- * Every node watches the next few leases after its own in the order of their incarnations (a ring, since incarnations are random) and ends those that it finds dead;
- * for everybody else a lease is dead once it is gone. All leases are read seldom, the more seldom the more there are: what is read per node and second is bounded.
- * A holder that a node waits for is watched by it as well. So a death is found as soon as with everybody watching everybody, unless all watchers of a node die with it:
- * then by the first node that wants one of its shards, or by those that come next in the ring.
+ * Every node watches the next few leases after its own in the order of their incarnations (a ring,
+ * since incarnations are random) and ends those that it finds dead; for everybody else a lease is
+ * dead once it is gone. All leases are read seldom, the more seldom the more there are: what is
+ * read per node and second is bounded. A holder that a node waits for is watched by it as well. So
+ * a death is found as soon as with everybody watching everybody, unless all watchers of a node die
+ * with it: then by the first node that wants one of its shards, or by those that come next in the
+ * ring.
  */
 
 const WATCHED = 3;
@@ -12,7 +16,10 @@ const WATCHED = 3;
 const ROWS_PER_SECOND = 20;
 const LIST_MIN_MS = 1_000;
 
-/** The leases that a node watches of those that are not known to be dead: the next ones after its own, all of them where they are few. */
+/**
+ * The leases that a node watches of those that are not known to be dead: the next ones after its
+ * own, all of them where they are few.
+ */
 export function watchedLeases(own: string, incarnations: Iterable<string>): string[] {
   const isBefore = (a: string, b: string): boolean => (a > own === b > own ? a < b : a > own);
   const next: string[] = [];

@@ -1,20 +1,28 @@
 /**
- * In what order nodes are asked to hold a shard: rendezvous hashing (Thaler and Ravishankar 1998), weighted by what a node can hold (Schindelhauer and Schomaker
- * 2005: the smallest of -ln(u) / weight wins, u a hash of shard and node).
+ * In what order nodes are asked to hold a shard: rendezvous hashing (Thaler and Ravishankar 1998),
+ * weighted by what a node can hold (Schindelhauer and Schomaker 2005: the smallest of -ln(u) /
+ * weight wins, u a hash of shard and node).
  *
- * Promises: the order is a pure function of the shard, the nodes and their weights, so every node with the same view gets the same one. A node that joins comes
- * first for its share of the shards (its weight among all weights) and changes the order of the others for none; when a node leaves, each of its shards goes on to
- * the node that was next, which differs from shard to shard. Where views differ for a while, two callers may ask two nodes: both may try to claim the shard, the
- * compare-and-set on the owner's row lets one of them, and the other answers with its name. Who holds a shard is what the store says; this is only where to look
- * for a holder, or to make one.
+ * Promises: the order is a pure function of the shard, the nodes and their weights, so every node
+ * with the same view gets the same one. A node that joins comes first for its share of the shards
+ * (its weight among all weights) and changes the order of the others for none; when a node leaves,
+ * each of its shards goes on to the node that was next, which differs from shard to shard. Where
+ * views differ for a while, two callers may ask two nodes: both may try to claim the shard, the
+ * compare-and-set on the owner's row lets one of them, and the other answers with its name. Who
+ * holds a shard is what the store says; this is only where to look for a holder, or to make one.
  *
- * Names are hashed once each (SHA-256); a pair costs two rounds of MurmurHash3's finaliser (Appleby 2011), a few nanoseconds, since a thousand nodes and a hundred
- * thousand shards are 10^8 pairs. It resists nobody who chooses names, and need not: shard keys hold UUIDs that the service makes, nodes are named by the operator.
+ * Names are hashed once each (SHA-256); a pair costs two rounds of MurmurHash3's finaliser (Appleby
+ * 2011), a few nanoseconds, since a thousand nodes and a hundred thousand shards are 10^8 pairs. It
+ * resists nobody who chooses names, and need not: shard keys hold UUIDs that the service makes,
+ * nodes are named by the operator.
  */
 import { hash } from 'node:crypto';
 import type { ShardKey } from '../shard/shard-key.ts';
 
-/** Looked up once: it is called four times for each pair of a shard and a node, and a global is slow to find in some contexts. */
+/**
+ * Looked up once: it is called four times for each pair of a shard and a node, and a global is slow
+ * to find in some contexts.
+ */
 const { imul } = Math;
 
 /** Shards that are kept in mind with what is known of them, at most. */
@@ -34,7 +42,9 @@ interface Halves {
   high: number;
 }
 
-/** The order of some nodes for each shard. Immutable; a change of the nodes makes another by `with`. */
+/**
+ * The order of some nodes for each shard. Immutable; a change of the nodes makes another by `with`.
+ */
 export class Placement {
   readonly nodes: readonly PlacementNode[];
   readonly #low: Int32Array;
@@ -70,7 +80,10 @@ export class Placement {
     this.#before = before && { firsts: before.#firsts, stayed, added };
   }
 
-  /** The order of other nodes; what is known of those that stay is kept. This one itself if nothing differs. */
+  /**
+   * The order of other nodes; what is known of those that stay is kept. This one itself if nothing
+   * differs.
+   */
   with(nodes: readonly PlacementNode[]): Placement {
     const isSame = ({ node, weight }: PlacementNode) => this.nodes[this.#at.get(node) ?? -1]?.weight === weight;
     return nodes.length === this.nodes.length && nodes.every(isSame) ? this : new Placement(nodes, this);
@@ -170,7 +183,9 @@ function halvesOf(name: string): Halves {
   return { low: digest.readInt32LE(0), high: digest.readInt32LE(4) };
 }
 
-/** MurmurHash3's fmix32: every bit of the input changes every bit of the output half of the time. */
+/**
+ * MurmurHash3's fmix32: every bit of the input changes every bit of the output half of the time.
+ */
 function finalise(value: number): number {
   let mixed = imul(value ^ (value >>> 16), 0x85ebca6b);
   mixed = imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

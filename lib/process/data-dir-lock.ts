@@ -1,16 +1,20 @@
 /**
  * The lock of a data directory: files `lock.<n>`, of which only the highest counts.
  *
- * Promises: of any number of processes that ask, at most one holds the lock; one that was killed loses it at once; it needs nothing but a file system with
- * hard links. Fails: with an error that names the holder, or the file system's own.
+ * Promises: of any number of processes that ask, at most one holds the lock; one that was killed
+ * loses it at once; it needs nothing but a file system with hard links. Fails: with an error that
+ * names the holder, or the file system's own.
  *
- * Whoever finds the highest file free (released, or its process gone) makes the next number by `link`, which fails for all but one and never shows a file half
- * written. Numbers only grow: the holder removes lower files, so a starter that fell asleep over an old number sees a higher one beside its own and gives
- * way. Replacing a stale file in place would not do: of two that find it stale the slower one removes the lock the faster one just made. A listening
- * socket would, but has a path limit of about 100 bytes and is missing on some mounted volumes.
+ * Whoever finds the highest file free (released, or its process gone) makes the next number by
+ * `link`, which fails for all but one and never shows a file half written. Numbers only grow: the
+ * holder removes lower files, so a starter that fell asleep over an old number sees a higher one
+ * beside its own and gives way. Replacing a stale file in place would not do: of two that find it
+ * stale the slower one removes the lock the faster one just made. A listening socket would, but has
+ * a path limit of about 100 bytes and is missing on some mounted volumes.
  *
- * A holder whose pid cannot be looked up from here (another container on the same volume, a machine that rebooted) is judged by the file's
- * time stamp, which the holder moves every second: no clock is compared, only whether it still changes.
+ * A holder whose pid cannot be looked up from here (another container on the same volume, a machine
+ * that rebooted) is judged by the file's time stamp, which the holder moves every second: no clock
+ * is compared, only whether it still changes.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -19,7 +23,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive, ownIdentity, type ProcessIdentity } from './process-identity.ts';
 
 const BEAT_MS = 1_000;
-/** Beats may be late; a machine that is busy for longer than this looks dead to other containers only. */
+/**
+ * Beats may be late; a machine that is busy for longer than this looks dead to other containers
+ * only.
+ */
 const SILENCE_MS = 5_000;
 const ATTEMPTS_MAX = 100;
 const NAME = /^lock\.(\d{1,15})$/;
@@ -53,7 +60,10 @@ export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { h
   throw new Error(`could not lock ${folder} in ${ATTEMPTS_MAX} attempts`);
 }
 
-/** The living process that holds the lock of a folder; null when it is free, or the folder is not there. */
+/**
+ * The living process that holds the lock of a folder; null when it is free, or the folder is not
+ * there.
+ */
 export async function holderOf(folder: string): Promise<ProcessIdentity | null> {
   const highest = await highestNumber(folder).catch(() => 0);
   if (highest === 0) return null;
@@ -61,7 +71,9 @@ export async function holderOf(folder: string): Promise<ProcessIdentity | null> 
   return holder !== null && holder !== 'released' && (await holds(folder, highest, holder)) ? holder : null;
 }
 
-/** Whether the process that held the lock of a folder is known to have ended without releasing it. */
+/**
+ * Whether the process that held the lock of a folder is known to have ended without releasing it.
+ */
 export async function isAbandoned(folder: string): Promise<boolean> {
   const highest = await highestNumber(folder).catch(() => 0);
   const holder = highest === 0 ? null : await readHolder(folder, highest);
@@ -120,7 +132,8 @@ async function readHolder(folder: string, number: number): Promise<Holder | null
     const holder = JSON.parse(text) as Holder;
     if (holder === 'released' || Number.isSafeInteger(holder.pid)) return holder;
   } catch {}
-  // Files are linked whole, so this one lost its bytes in a power failure, and its process with them.
+  // Files are linked whole, so this one lost its bytes in a power failure, and its process with
+  // them.
   return 'released';
 }
 

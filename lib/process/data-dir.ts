@@ -7,14 +7,17 @@ export class DataDirError extends Error {
   override name = 'DataDirError';
 }
 
-/** What lies here is made by the kernel, and some of it takes a new folder as if it could keep one. */
+/**
+ * What lies here is made by the kernel, and some of it takes a new folder as if it could keep one.
+ */
 const NOT_ON_DISK = ['/proc', '/sys', '/dev'];
 /** A file system in memory, which may be what the operator wants. */
 const SHARED_MEMORY = '/dev/shm';
 
 /**
- * Makes the data directory if need be, for its owner only, and locks it for this process until `release`. The lock of a process that was killed is
- * taken over. Throws DataDirError when a living process holds it, or when the folder cannot be made or written.
+ * Makes the data directory if need be, for its owner only, and locks it for this process until
+ * `release`. The lock of a process that was killed is taken over. Throws DataDirError when a living
+ * process holds it, or when the folder cannot be made or written.
  */
 export async function lockDataDir(folder: string): Promise<HeldLock> {
   let taken: Awaited<ReturnType<typeof takeLock>>;
@@ -32,7 +35,10 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
   );
 }
 
-/** Folder by folder: Node's own way to make several at once tries for ever where the system says that a parent is missing which is there. */
+/**
+ * Folder by folder: Node's own way to make several at once tries for ever where the system says
+ * that a parent is missing which is there.
+ */
 async function makeFolder(folder: string): Promise<void> {
   const existing = await nearestExisting(resolve(folder));
   if (!existing.isFolder) {
@@ -53,7 +59,8 @@ async function makeFolder(folder: string): Promise<void> {
   let made = existing.path;
   for (const name of missing.split(sep)) {
     made = join(made, name);
-    // What is made here gets its mode; a folder that was there keeps its own, as the operator may share it on purpose.
+    // What is made here gets its mode; a folder that was there keeps its own, as the operator may
+    // share it on purpose.
     await mkdir(made, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       // Another process that starts at the same time; the lock decides between them.
       if (error.code !== 'EEXIST') throw error;

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 
-/** Memory this process may use in MiB: the machine's, or its cgroup's (v2, v1) where that is less. */
+/**
+ * Memory this process may use in MiB: the machine's, or its cgroup's (v2, v1) where that is less.
+ */
 export function memoryLimitMiB(): number {
   let bytes = totalmem();
   for (const file of ['/sys/fs/cgroup/memory.max', '/sys/fs/cgroup/memory/memory.limit_in_bytes']) {

@@ -1,9 +1,11 @@
 /**
  * The place of one process in the data directory.
  *
- * The only process on a store has the whole directory, and locks it. Processes that share a store (through a transporter, or MongoDB) each have a folder in it, named
- * after the node; they share what lies beside. A process of the one kind and one of the other never run on the same directory: each takes its own lock first and
- * looks for the other's after that, so that of two that start together one at least gives way.
+ * The only process on a store has the whole directory, and locks it. Processes that share a store
+ * (through a transporter, or MongoDB) each have a folder in it, named after the node; they share
+ * what lies beside. A process of the one kind and one of the other never run on the same directory:
+ * each takes its own lock first and looks for the other's after that, so that of two that start
+ * together one at least gives way.
  */
 import { readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
@@ -73,7 +75,9 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
   );
 }
 
-/** Folders of processes that were killed and had no name of their own: nobody comes back to them. */
+/**
+ * Folders of processes that were killed and had no name of their own: nobody comes back to them.
+ */
 async function removeLeft(nodes: string): Promise<void> {
   const prefix = `${hostname()}-`;
   for (const node of await readdir(nodes)) {

@@ -3,7 +3,10 @@ import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 
-/** Names one process for as long as anybody may ask: pids are reused, a pid with its start time and the place where it counts is not. */
+/**
+ * Names one process for as long as anybody may ask: pids are reused, a pid with its start time and
+ * the place where it counts is not.
+ */
 export interface ProcessIdentity {
   pid: number;
   /** When it started, in a form only good for comparing; null where the system does not tell. */
@@ -17,7 +20,10 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: process.pid, startedAt: await startTime(process.pid), place: await ownPlace() };
 }
 
-/** Whether that process still runs; 'unknown' when its pid counts elsewhere (another machine, boot or container). */
+/**
+ * Whether that process still runs; 'unknown' when its pid counts elsewhere (another machine, boot
+ * or container).
+ */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean | 'unknown'> {
   if (identity.place !== (await ownPlace())) return 'unknown';
   try {
@@ -42,7 +48,8 @@ async function startTime(pid: number): Promise<string | null> {
   try {
     if (process.platform === 'linux') {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-      // Field 22 in clock ticks since boot; the command in field 2 may hold spaces and brackets. A zombie holds nothing any more.
+      // Field 22 in clock ticks since boot; the command in field 2 may hold spaces and brackets. A
+      // zombie holds nothing any more.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return fields[0] === 'Z' ? 'gone' : fields[19];
     }

@@ -10,8 +10,10 @@ import { writeVector } from './vector.ts';
 export const RECORD_FIELDS = ['id', 'values', 'metadata'] as const;
 
 /**
- * Checks the records of an upsert and lays them out as a batch, in one pass. Of records with the same id the last wins and takes the first
- * one's place. Throws INVALID_ARGUMENT or DIMENSION_MISMATCH naming the path, such as `records[3].values[17]`. Nothing of `records` is kept.
+ * Checks the records of an upsert and lays them out as a batch, in one pass. Of records with the
+ * same id the last wins and takes the first one's place. Throws INVALID_ARGUMENT or
+ * DIMENSION_MISMATCH naming the path, such as `records[3].values[17]`. Nothing of `records` is
+ * kept.
  */
 export function decodeRecords(records: unknown, dimensions: number, limits: Limits, metric: Metric): RecordBatch {
   const given = boundedArray(records, 'records', 1, limits.recordsPerUpsertMax, 'records');
@@ -33,7 +35,8 @@ export function decodeRecords(records: unknown, dimensions: number, limits: Limi
       ids.push(id);
     }
   }
-  // A copy of its own when duplicates fell away, so that the buffer behind it can be transferred as it is.
+  // A copy of its own when duplicates fell away, so that the buffer behind it can be transferred as
+  // it is.
   return {
     ids,
     dimensions,

@@ -15,8 +15,9 @@ function shown(name: string): string {
 }
 
 /**
- * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, naming it and the nearest known one.
- * `path` is where the object stands (`records[3]`), empty for the whole request.
+ * Throws INVALID_ARGUMENT for the first field of `object` that is not among `known`, naming it and
+ * the nearest known one. `path` is where the object stands (`records[3]`), empty for the whole
+ * request.
  */
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
   for (const name of Object.keys(object)) {
@@ -48,7 +49,9 @@ export function unknownField(
   });
 }
 
-/** A 400 for a value that is of the wrong type or out of bounds, where `describe` says too little. */
+/**
+ * A 400 for a value that is of the wrong type or out of bounds, where `describe` says too little.
+ */
 export function invalid(path: string, expected: string, got: string): ProvecError {
   return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${got}.`, {
     details: [{ path, expected, got }],

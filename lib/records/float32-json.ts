@@ -1,6 +1,7 @@
 /**
- * Float32 numbers as JSON with the fewest significant digits (up to 9) that read back as the same float32, so that a client who sent 0.1
- * gets 0.1. Written as bytes: making a string of each number and those into UTF-8 costs three times as much.
+ * Float32 numbers as JSON with the fewest significant digits (up to 9) that read back as the same
+ * float32, so that a client who sent 0.1 gets 0.1. Written as bytes: making a string of each number
+ * and those into UTF-8 costs three times as much.
  */
 import { POWERS_OF_TEN } from './powers-of-ten.ts';
 
@@ -26,7 +27,8 @@ export function float32Json(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError('JSON has no number for NaN or infinity');
   const magnitude = abs(value);
   const exponent = floor(log10(magnitude));
-  // m / 10^k with an exact power of ten is the double nearest to that decimal, which String() prints with those digits.
+  // m / 10^k with an exact power of ten is the double nearest to that decimal, which String()
+  // prints with those digits.
   for (let digits = 6; digits <= 9; digits++) {
     const scale = POWERS_OF_TEN[digits - 1 - exponent];
     if (scale === undefined) break;
@@ -41,8 +43,8 @@ export function float32Json(value: number): string {
 }
 
 /**
- * Writes a vector as a JSON array from `at` on and returns where it ends. `target` must have room for `float32ArrayMaxBytes`. Throws
- * RangeError for what JSON cannot carry.
+ * Writes a vector as a JSON array from `at` on and returns where it ends. `target` must have room
+ * for `float32ArrayMaxBytes`. Throws RangeError for what JSON cannot carry.
  */
 export function writeFloat32Array(target: Uint8Array, at: number, values: Float32Array): number {
   let end = at;
@@ -96,7 +98,10 @@ function exponentOf(magnitude: number): number {
   return magnitude < 1e6 ? 5 : 6;
 }
 
-/** Writes `decimal` / 10^`places`, for whole decimals of up to 10 digits below 2^31 whose quotient is below 1e7. */
+/**
+ * Writes `decimal` / 10^`places`, for whole decimals of up to 10 digits below 2^31 whose quotient
+ * is below 1e7.
+ */
 function writeDecimal(target: Uint8Array, start: number, decimal: number, places: number): number {
   let digits = 1;
   while (decimal >= POWERS_OF_TEN[digits]!) digits++;

@@ -2,7 +2,10 @@ import { describe } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { boundedArray, invalid } from './fields.ts';
 
-/** A record id: 1 to 512 bytes of well-formed UTF-8, any characters. Throws INVALID_ARGUMENT naming `path`. */
+/**
+ * A record id: 1 to 512 bytes of well-formed UTF-8, any characters. Throws INVALID_ARGUMENT naming
+ * `path`.
+ */
 export function decodeId(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of 1 to ${limits.idMaxBytes} bytes of well-formed Unicode`;
   if (typeof value !== 'string' || value === '') throw invalid(path, expected, describe(value));
@@ -14,7 +17,10 @@ export function decodeId(value: unknown, path: string, limits: Limits): string {
   return value;
 }
 
-/** The ids of a fetch or delete without duplicates, in the order given. Throws INVALID_ARGUMENT naming the element. */
+/**
+ * The ids of a fetch or delete without duplicates, in the order given. Throws INVALID_ARGUMENT
+ * naming the element.
+ */
 export function decodeIds(value: unknown, path: string, limits: Limits): string[] {
   const ids = new Set<string>();
   const given = boundedArray(value, path, 1, limits.idsPerRequestMax, 'ids');

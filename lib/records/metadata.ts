@@ -4,8 +4,9 @@ import type { Limits } from '../limits.ts';
 import { invalid, isJsonObject, type JsonObject } from './fields.ts';
 
 /**
- * How deep a JSON value nests (a scalar 0, `{}` 1), and how long it is as compact JSON at least: stops as soon as one is above its bound, so that what is much too large
- * is not gone through as a whole.
+ * How deep a JSON value nests (a scalar 0, `{}` 1), and how long it is as compact JSON at least:
+ * stops as soon as one is above its bound, so that what is much too large is not gone through as a
+ * whole.
  */
 class Extent {
   levels = 0;
@@ -47,7 +48,10 @@ class Extent {
   }
 }
 
-/** The error for the first value that JSON in well-formed UTF-8 cannot carry; the nesting must have been bounded before. */
+/**
+ * The error for the first value that JSON in well-formed UTF-8 cannot carry; the nesting must have
+ * been bounded before.
+ */
 function unrepresentable(value: unknown, path: string): ProvecError | null {
   if (typeof value === 'string') {
     return value.isWellFormed() ? null : invalid(path, 'well-formed Unicode', 'a string with a lone surrogate');
@@ -73,8 +77,9 @@ function unrepresentable(value: unknown, path: string): ProvecError | null {
 }
 
 /**
- * Metadata as canonical JSON (RFC 8785); absent metadata is `{}`. Throws INVALID_ARGUMENT naming the path when it is not an object, nests
- * deeper than the limit, is longer than the limit as compact JSON, or holds what JSON in UTF-8 cannot carry.
+ * Metadata as canonical JSON (RFC 8785); absent metadata is `{}`. Throws INVALID_ARGUMENT naming
+ * the path when it is not an object, nests deeper than the limit, is longer than the limit as
+ * compact JSON, or holds what JSON in UTF-8 cannot carry.
  */
 export function canonicalMetadata(value: unknown, path: string, limits: Limits): string {
   if (value === undefined) return '{}';

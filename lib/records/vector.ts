@@ -10,8 +10,9 @@ const FLOAT32_MAX = 3.4028234663852886e38;
 export const FLOAT32_END = 3.4028235677973366e38;
 
 /**
- * Checks one vector and writes it as float32 to `target` at `offset`: an array of exactly `dimensions` numbers, each finite and within
- * float32 range, and for cosine not all zero once they are float32. Throws DIMENSION_MISMATCH or INVALID_ARGUMENT naming the element.
+ * Checks one vector and writes it as float32 to `target` at `offset`: an array of exactly
+ * `dimensions` numbers, each finite and within float32 range, and for cosine not all zero once they
+ * are float32. Throws DIMENSION_MISMATCH or INVALID_ARGUMENT naming the element.
  */
 export function writeVector(
   target: Float32Array,
@@ -45,8 +46,8 @@ const withoutDirection = (path: string): ProvecError =>
   invalid(path, 'a vector with a direction (the metric is cosine)', 'all zero in float32');
 
 /**
- * Throws INVALID_ARGUMENT for a vector of a batch that is all zero, which `cosine` takes none of: the batch may have been decoded for another collection of the same
- * name, which was deleted since.
+ * Throws INVALID_ARGUMENT for a vector of a batch that is all zero, which `cosine` takes none of:
+ * the batch may have been decoded for another collection of the same name, which was deleted since.
  */
 export function requireDirections({ ids, dimensions, vectors }: RecordBatch): void {
   for (let row = 0; row < ids.length; row++) {

@@ -1,8 +1,9 @@
 /**
- * One field of a request: how its value is checked and, from the same bounds, what the API document says of it.
+ * One field of a request: how its value is checked and, from the same bounds, what the API document
+ * says of it.
  *
- * `decode` gives the value as the service works with it, and throws INVALID_ARGUMENT, or a more particular code, that
- * names the path.
+ * `decode` gives the value as the service works with it, and throws INVALID_ARGUMENT, or a more
+ * particular code, that names the path.
  */
 import { describe, invalidArgument, type ProvecError } from '../errors.ts';
 import { type JsonSchema, ref } from '../json-schema.ts';
@@ -90,7 +91,10 @@ export function someOf<T extends string>(description: string, values: readonly T
   };
 }
 
-/** Any well-formed text of 1 to `maxChars` characters, as people count them: an emoji is one, though it is two UTF-16 units. */
+/**
+ * Any well-formed text of 1 to `maxChars` characters, as people count them: an emoji is one, though
+ * it is two UTF-16 units.
+ */
 export function label(description: string, maxChars: number): Field<string> {
   const expected = `a string of 1 to ${maxChars} characters`;
   return {

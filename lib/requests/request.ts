@@ -33,7 +33,10 @@ export class RequestKind<F extends Fields> {
     refuseUnknownFields(body, this.names);
   }
 
-  /** Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all that are wrong, or what a field throws. */
+  /**
+   * Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all
+   * that are wrong, or what a field throws.
+   */
   decode(body: object, context: DecodeContext = {}): Decoded<F> {
     const given = body as JsonObject;
     const decoded: JsonObject = {};

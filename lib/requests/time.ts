@@ -1,7 +1,10 @@
 const TIME =
   /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** Milliseconds since the epoch of an ISO 8601 time with its offset from UTC; null for anything else, such as the 30th of February. */
+/**
+ * Milliseconds since the epoch of an ISO 8601 time with its offset from UTC; null for anything
+ * else, such as the 30th of February.
+ */
 export function parseTime(text: string): number | null {
   const match = TIME.exec(text);
   if (match === null) return null;

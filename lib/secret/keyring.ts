@@ -1,10 +1,13 @@
 /**
- * The keys that follow from an installation's secret, one for each purpose, by HKDF-SHA256 (RFC 5869): what one of them is used
- * for says nothing about another, and none of them about the secret.
+ * The keys that follow from an installation's secret, one for each purpose, by HKDF-SHA256 (RFC
+ * 5869): what one of them is used for says nothing about another, and none of them about the
+ * secret.
  */
 import { hkdfSync } from 'node:crypto';
 
-/** 32-byte keys of one purpose. The first seals what is written; what is read may fit any of them. */
+/**
+ * 32-byte keys of one purpose. The first seals what is written; what is read may fit any of them.
+ */
 export type Keyring = readonly [Uint8Array, ...Uint8Array[]];
 
 /** Secrets of an installation: the current one, then those before it that are still accepted. */

@@ -6,7 +6,10 @@ const SEAL_DIGITS = 64;
 /** What a row says, in the order in which it is sealed; the first is the kind of row. */
 export type Said = readonly [kind: string, ...values: unknown[]];
 
-/** Proves of what is stored that a holder of the installation's secret wrote it: HMAC-SHA-256 (RFC 2104) over its JSON. */
+/**
+ * Proves of what is stored that a holder of the installation's secret wrote it: HMAC-SHA-256 (RFC
+ * 2104) over its JSON.
+ */
 export class Seals {
   readonly #keys: KeyObject[];
 
@@ -24,7 +27,10 @@ export class Seals {
     return this.seal(said).toString('hex');
   }
 
-  /** Whether `seal` is that of `said`, by the current key or one before it; false for whatever is no seal at all. */
+  /**
+   * Whether `seal` is that of `said`, by the current key or one before it; false for whatever is no
+   * seal at all.
+   */
   fits(said: Said, seal: unknown): boolean {
     if (!(seal instanceof Uint8Array)) return false;
     const text = JSON.stringify(said);

@@ -1,6 +1,7 @@
 /**
- * The file of an installation's secret. Whoever has it can forge everything that is sealed with keys that follow from it, and
- * without it nothing of the store is believed: so it is made once, for its owner alone, and never replaced.
+ * The file of an installation's secret. Whoever has it can forge everything that is sealed with
+ * keys that follow from it, and without it nothing of the store is believed: so it is made once,
+ * for its owner alone, and never replaced.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, open, readFile, stat, unlink } from 'node:fs/promises';
@@ -17,8 +18,8 @@ const READABLE_BY_OTHERS = 0o004;
 export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
 
 /**
- * The installation's secrets; with `mayCreate` the file that nobody named is made when it is not there. Throws ConfigError, which
- * never repeats what stands in the file.
+ * The installation's secrets; with `mayCreate` the file that nobody named is made when it is not
+ * there. Throws ConfigError, which never repeats what stands in the file.
  */
 export async function openSecrets(
   { secret, secretFile, dataDir, mongoUrl }: Pick<Config, 'secret' | 'secretFile' | 'dataDir' | 'mongoUrl'>,
@@ -57,7 +58,10 @@ async function textOf(file: string): Promise<string> {
   }
 }
 
-/** False when it was there already. Of several processes that start at once one makes it, and none reads half of it. */
+/**
+ * False when it was there already. Of several processes that start at once one makes it, and none
+ * reads half of it.
+ */
 async function makeSecret(file: string): Promise<boolean> {
   const draft = `${file}.${randomUUID()}`;
   const handle = await open(draft, 'wx', 0o600);

@@ -5,7 +5,10 @@ import type { Cut } from './shard-head.ts';
 export interface CollectionRoot {
   /** 64 hex digits. */
   merkleRoot: string;
-  /** How many writes are behind it, over all shards: it only grows, and a shard that is opened or moved leaves it as it is. */
+  /**
+   * How many writes are behind it, over all shards: it only grows, and a shard that is opened or
+   * moved leaves it as it is.
+   */
   version: number;
   vectorCount: number;
 }
@@ -13,8 +16,10 @@ export interface CollectionRoot {
 /** A root as the collection's account on the ledger shows it. */
 export interface AnchoredRoot extends CollectionRoot {
   /**
-   * Counts what was decided over the account's head: an operator's decisions, returns to anchoring, and adoptions of a root that the store did not know to be confirmed. It
-   * only grows, with the transaction that carries each out, so that nothing which the store says of the account before fits it again.
+   * Counts what was decided over the account's head: an operator's decisions, returns to anchoring,
+   * and adoptions of a root that the store did not know to be confirmed. It only grows, with the
+   * transaction that carries each out, so that nothing which the store says of the account before
+   * fits it again.
    */
   decisions: number;
 }

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict';
 import { type Cut, isSameNode } from './shard-head.ts';
 
-/** The newer head of every shard, by seq: a state that contains all that either cut contains, where both are of one history. */
+/**
+ * The newer head of every shard, by seq: a state that contains all that either cut contains, where
+ * both are of one history.
+ */
 export function mergeCuts(left: Cut, right: Cut): Cut {
   assert(left.length === right.length, 'cuts of one collection have as many shards');
   return left.map((head, index) => (head.seq >= right[index].seq ? head : right[index]));
 }
 
-/** Whether every write behind `inner` is behind `outer`, too: of another history, with as many writes, none is. */
+/**
+ * Whether every write behind `inner` is behind `outer`, too: of another history, with as many
+ * writes, none is.
+ */
 export function contains(outer: Cut, inner: Cut): boolean {
   assert(outer.length === inner.length, 'cuts of one collection have as many shards');
   return outer.every((head, index) => {

@@ -9,7 +9,10 @@ export type AwayReason =
 
 const COLLECTION = 'the collection';
 
-/** SHARD_UNAVAILABLE: nothing was or will be done of the request in shard `index`, which can be asked later. */
+/**
+ * SHARD_UNAVAILABLE: nothing was or will be done of the request in shard `index`, which can be
+ * asked later.
+ */
 export function shardAway(index: number, why: AwayReason): ProvecError {
   const message = `Shard ${index} of ${COLLECTION} ${why}; try again.`;
   return new ProvecError('SHARD_UNAVAILABLE', message, { retryAfterSeconds: 1, shards: [index] });

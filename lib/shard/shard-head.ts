@@ -8,8 +8,8 @@ export interface MerkleNode {
 }
 
 /**
- * A shard's state in brief: the seq of its newest log entry, the number of *write* entries up to that one (others change no record), its Merkle subtree and
- * its number of records.
+ * A shard's state in brief: the seq of its newest log entry, the number of *write* entries up to
+ * that one (others change no record), its Merkle subtree and its number of records.
  */
 export interface ShardHead extends MerkleNode {
   seq: number;
@@ -30,8 +30,9 @@ export const EMPTY_HEAD: ShardHead = Object.freeze({
 export const SEQ_MAX = 2 ** 48;
 
 /**
- * Stands for a stored head that the service did not write, or that does not decode: the state of no shard, as no SHA-256 is
- * known that is all zeros. `seq` is what the stored one says, 0 where no log can be that long.
+ * Stands for a stored head that the service did not write, or that does not decode: the state of no
+ * shard, as no SHA-256 is known that is all zeros. `seq` is what the stored one says, 0 where no
+ * log can be that long.
  */
 export function unsoundHead(seq: number): ShardHead {
   const isPossible = Number.isSafeInteger(seq) && seq >= 0 && seq <= SEQ_MAX;
@@ -42,7 +43,10 @@ export function isUnsound({ type, hash }: ShardHead): boolean {
   return type !== 'empty' && hash.every((byte) => byte === 0);
 }
 
-/** Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's root. */
+/**
+ * Heads of all shards of a collection, in order of the shard index: the *cut* behind a collection's
+ * root.
+ */
 export type Cut = ShardHead[];
 
 /** Whether two heads of one shard say the same of the same state. */

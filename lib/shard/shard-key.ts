@@ -1,4 +1,7 @@
-/** Names one shard of one collection: `<collection uuid>.<index>`; the index is the shard's keyHash prefix read as an integer. */
+/**
+ * Names one shard of one collection: `<collection uuid>.<index>`; the index is the shard's keyHash
+ * prefix read as an integer.
+ */
 export type ShardKey = string;
 
 export function shardKey(collectionId: string, index: number): ShardKey {

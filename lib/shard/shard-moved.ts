@@ -1,4 +1,7 @@
-/** The node that was asked does not hold the shard (any more); `node` does, or null when none is known to. Never reaches a client: the router asks there. */
+/**
+ * The node that was asked does not hold the shard (any more); `node` does, or null when none is
+ * known to. Never reaches a client: the router asks there.
+ */
 export class ShardMoved extends Error {
   readonly node: string | null;
 

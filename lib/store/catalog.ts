@@ -28,12 +28,16 @@ export interface AccountRow {
 }
 
 /**
- * Collections and accounts. What stands in the store and was not written by the service is refused (StoreError 'damaged') where it is
- * asked for, and left out of lists; the operator is told. A deleted collection's name is free at once; its row stays in the list
- * of the dropped until `forgetDropped`.
+ * Collections and accounts. What stands in the store and was not written by the service is refused
+ * (StoreError 'damaged') where it is asked for, and left out of lists; the operator is told. A
+ * deleted collection's name is free at once; its row stays in the list of the dropped until
+ * `forgetDropped`.
  */
 export interface Catalog {
-  /** Atomic: of two creators of one name exactly one gets 'created'; 'limit' when the account already owns `maxCollections` (null = no limit). 'exists' wins over 'limit'. */
+  /**
+   * Atomic: of two creators of one name exactly one gets 'created'; 'limit' when the account
+   * already owns `maxCollections` (null = no limit). 'exists' wins over 'limit'.
+   */
   createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
   findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
   getCollection(id: string): Promise<CollectionRow | null>;
@@ -44,7 +48,10 @@ export interface Catalog {
   allCollections(): AsyncIterable<CollectionRow[]>;
   /** The row after the change; null when there is no such collection. */
   setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null>;
-  /** Frees the name and moves the row to the dropped ones, atomically; false when it was gone already, or is protected and `evenProtected` is false. */
+  /**
+   * Frees the name and moves the row to the dropped ones, atomically; false when it was gone
+   * already, or is protected and `evenProtected` is false.
+   */
   dropCollection(id: string, evenProtected?: boolean): Promise<boolean>;
   /** Dropped collections whose data or ledger account is still to be cleared. */
   listDropped(): Promise<CollectionRow[]>;
@@ -54,11 +61,17 @@ export interface Catalog {
   /** Oldest first. */
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
-  /** Removes the account's row, keys and usage; its collections must have been dropped. False when it was gone already. */
+  /**
+   * Removes the account's row, keys and usage; its collections must have been dropped. False when
+   * it was gone already.
+   */
   deleteAccount(id: string): Promise<boolean>;
 }
 
-/** What an adapter keeps of it: rows with their seals, of which it believes nothing. A row is changed by whoever names the seal that it has. */
+/**
+ * What an adapter keeps of it: rows with their seals, of which it believes nothing. A row is
+ * changed by whoever names the seal that it has.
+ */
 export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped' | 'deleteAccount'> {
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
   findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
@@ -66,9 +79,15 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   listCollections(accountId: string): Promise<Sealed<CollectionRow>[]>;
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
-  /** Writes `deletionProtection` and the seal over those of the live collection that has `seal`; false when there is none. */
+  /**
+   * Writes `deletionProtection` and the seal over those of the live collection that has `seal`;
+   * false when there is none.
+   */
   replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
-  /** Frees the name of the live collection that has `seal`, and moves the row to the dropped ones under the other, atomically; false when there is none. */
+  /**
+   * Frees the name of the live collection that has `seal`, and moves the row to the dropped ones
+   * under the other, atomically; false when there is none.
+   */
   dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean>;
   createAccount(row: Sealed<AccountRow>): Promise<void>;
   getAccount(id: string): Promise<Sealed<AccountRow> | null>;

@@ -15,26 +15,47 @@ export interface CheckpointFile {
   sha256: string;
 }
 
-/** A checkpoint as it lies on this machine's disk, and what its writer said of each file under the store's seal. */
+/**
+ * A checkpoint as it lies on this machine's disk, and what its writer said of each file under the
+ * store's seal.
+ */
 export interface FetchedCheckpoint {
   folder: string;
   files: CheckpointFile[];
 }
 
 export interface CheckpointStore {
-  /** A fresh empty folder to write a checkpoint's files into; removed at the next start if it was neither put nor discarded. */
+  /**
+   * A fresh empty folder to write a checkpoint's files into; removed at the next start if it was
+   * neither put nor discarded.
+   */
   stage(shard: ShardKey): Promise<string>;
-  /** Removes a staged folder with what is in it; nothing happens when it was put or discarded before. */
+  /**
+   * Removes a staged folder with what is in it; nothing happens when it was put or discarded
+   * before.
+   */
   discard(stagedFolder: string): Promise<void>;
-  /** Takes over the staged folder as the checkpoint at `seq` under a seal over the SHA-256 of every file, durable and all at once, or discards it; keeps the newest two. */
+  /**
+   * Takes over the staged folder as the checkpoint at `seq` under a seal over the SHA-256 of every
+   * file, durable and all at once, or discards it; keeps the newest two.
+   */
   put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo>;
-  /** Removes the checkpoints before `seq`. Of those that were set aside as unsound the newest stays, for whoever wants to know why. Idempotent. */
+  /**
+   * Removes the checkpoints before `seq`. Of those that were set aside as unsound the newest stays,
+   * for whoever wants to know why. Idempotent.
+   */
   prune(shard: ShardKey, seq: number): Promise<void>;
   /** Newest first. */
   list(shard: ShardKey): Promise<CheckpointInfo[]>;
-  /** The checkpoint on a local disk, its seal and every SHA-256 checked; null when absent or unsound (an unsound one is set aside and never offered again). */
+  /**
+   * The checkpoint on a local disk, its seal and every SHA-256 checked; null when absent or unsound
+   * (an unsound one is set aside and never offered again).
+   */
   fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null>;
-  /** What was fetched has been read, and need not be kept here. Idempotent. Of what was not released the process died: at its next start that is set aside. */
+  /**
+   * What was fetched has been read, and need not be kept here. Idempotent. Of what was not released
+   * the process died: at its next start that is set aside.
+   */
   release(fetched: FetchedCheckpoint): Promise<void>;
 }
 

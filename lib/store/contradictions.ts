@@ -1,6 +1,9 @@
 import type { ShardKey } from '../shard/shard-key.ts';
 
-/** What was found when a shard opened: its stored bytes do not give the root that was recorded for them. */
+/**
+ * What was found when a shard opened: its stored bytes do not give the root that was recorded for
+ * them.
+ */
 export interface Contradiction {
   /** The seq that the shard opened at. */
   seq: number;
@@ -10,8 +13,9 @@ export interface Contradiction {
 }
 
 /**
- * Contradictions stay until an operator decides. They are kept apart from the anchors, and written by the shard's owner before the shard takes a write, because the
- * first write after one records a root that contains the changed bytes: from then on nothing else would tell.
+ * Contradictions stay until an operator decides. They are kept apart from the anchors, and written
+ * by the shard's owner before the shard takes a write, because the first write after one records a
+ * root that contains the changed bytes: from then on nothing else would tell.
  */
 export interface ContradictionStore {
   /** Keeps the first one of each shard. */

@@ -4,7 +4,10 @@ import { StoreError } from './port.ts';
 
 const TOLD_MAX = 1_000;
 
-/** Tells the operator of rows that the service did not write, or wrote under another secret: of each once. */
+/**
+ * Tells the operator of rows that the service did not write, or wrote under another secret: of each
+ * once.
+ */
 export class ForgedRows {
   readonly #log: Pick<Logger, 'error'> | undefined;
   readonly #told = new LRUCache<string, true>({ max: TOLD_MAX });

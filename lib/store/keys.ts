@@ -3,7 +3,10 @@ import type { Sealed } from './sealed.ts';
 export const SCOPES = ['read', 'write', 'manage'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** One API key as stored: never the secret, only its SHA-256 (hex) and first 12 characters. Times are ISO 8601 UTC. */
+/**
+ * One API key as stored: never the secret, only its SHA-256 (hex) and first 12 characters. Times
+ * are ISO 8601 UTC.
+ */
 export interface KeyRow {
   id: string;
   accountId: string;
@@ -16,7 +19,10 @@ export interface KeyRow {
   lastUsedAt: string | null;
 }
 
-/** API keys. One that stands in the store and was not written by the service opens nothing; the operator is told. */
+/**
+ * API keys. One that stands in the store and was not written by the service opens nothing; the
+ * operator is told.
+ */
 export interface KeyStore {
   /** 'limit' when the account already has `maxKeys` keys (null = no limit). Atomic. */
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
@@ -25,11 +31,15 @@ export interface KeyStore {
   list(accountId: string): Promise<KeyRow[]>;
   count(accountId: string): Promise<number>;
   /**
-   * Removes a key; nothing of it is kept, so that keys that were revoked cost nothing. Atomic. 'last' when it is the account's only
-   * unexpired (at `nowIso`) key with scope manage; 'absent' when the account has no key of that id.
+   * Removes a key; nothing of it is kept, so that keys that were revoked cost nothing. Atomic.
+   * 'last' when it is the account's only unexpired (at `nowIso`) key with scope manage; 'absent'
+   * when the account has no key of that id.
    */
   revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'>;
-  /** Best effort, never back from the newest time already stored; a key that was revoked meanwhile stays away. */
+  /**
+   * Best effort, never back from the newest time already stored; a key that was revoked meanwhile
+   * stays away.
+   */
   touch(id: string, lastUsedAt: string): Promise<void>;
 }
 
@@ -41,8 +51,8 @@ export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'>
 }
 
 /**
- * Whether the account could manage itself no longer, now or later, without `row`: it is the only unexpired key with scope manage, or the only one of those that
- * never expires.
+ * Whether the account could manage itself no longer, now or later, without `row`: it is the only
+ * unexpired key with scope manage, or the only one of those that never expires.
  */
 export function isLastManageKey(row: KeyRow, keys: KeyRow[], nowMs: number): boolean {
   const manages = ({ scopes, expiresAt }: KeyRow): boolean =>

@@ -1,10 +1,13 @@
 /**
- * Puts the seals of the current secret on a log: what each entry's `before` and `link` are to be, in order of the entries, then the head's.
+ * Puts the seals of the current secret on a log: what each entry's `before` and `link` are to be,
+ * in order of the entries, then the head's.
  *
  * Promises
- * - What an entry says stays as it is. Its body is hashed again: one that is not what its hash says, or does not decode, is left as it stands, believed or not.
- * - An entry that followed from the one before it follows from it again, under that one's new link; one that did not still does not, so that an audit finds the
- *   same place. The first one keeps what stands before it, which is trimmed: nobody holds that against anything.
+ * - What an entry says stays as it is. Its body is hashed again: one that is not what its hash
+ *   says, or does not decode, is left as it stands, believed or not.
+ * - An entry that followed from the one before it follows from it again, under that one's new link;
+ *   one that did not still does not, so that an audit finds the same place. The first one keeps
+ *   what stands before it, which is trimmed: nobody holds that against anything.
  * - An entry without a seal is left where it is not to be believed, and a head too.
  */
 import type { Keyring } from '../secret/keyring.ts';

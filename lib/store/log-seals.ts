@@ -1,17 +1,19 @@
 /**
- * Seals of a shard's log: that the service wrote each entry, at this place of this shard, after the entry before it; and that it
- * wrote the head.
+ * Seals of a shard's log: that the service wrote each entry, at this place of this shard, after the
+ * entry before it; and that it wrote the head.
  *
  * Promises
- * - An entry's *link* is an HMAC over the shard, the link before it and all that the entry says, its body by its SHA-256. Nobody
- *   without the installation's secret can append an entry, change one, or move one to another place or shard.
- * - Whoever reads an entry that does not bear its link gets one of kind 'damaged'; in place of a head that does not bear its seal,
- *   `unsoundHead`, which is the state of no shard. Neither hides the others, and neither passes for absence.
- * - A body is not hashed when it is read: the root in the entry's head, which the link covers, proves it when it is replayed, so
- *   that verify can name the record. `audit` hashes it.
+ * - An entry's *link* is an HMAC over the shard, the link before it and all that the entry says,
+ *   its body by its SHA-256. Nobody without the installation's secret can append an entry, change
+ *   one, or move one to another place or shard.
+ * - Whoever reads an entry that does not bear its link gets one of kind 'damaged'; in place of a
+ *   head that does not bear its seal, `unsoundHead`, which is the state of no shard. Neither hides
+ *   the others, and neither passes for absence.
+ * - A body is not hashed when it is read: the root in the entry's head, which the link covers,
+ *   proves it when it is replayed, so that verify can name the record. `audit` hashes it.
  * - Both adapters store with an entry the link before it, the hash of its body and its own link.
- * What it does not do: entries at the end that are taken off together with the head as it once was are missed by nobody here. The
- * ledger is further on then, as far as roots were anchored.
+ * What it does not do: entries at the end that are taken off together with the head as it once was
+ * are missed by nobody here. The ledger is further on then, as far as roots were anchored.
  */
 import type { Keyring } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
@@ -63,8 +65,9 @@ export class LogSeals {
   }
 
   /**
-   * The seq of the first of some entries, in order, that does not follow from the one before it; `after` stands before the first,
-   * null where that is not known. Their `bodyHash` is of the bodies as they are.
+   * The seq of the first of some entries, in order, that does not follow from the one before it;
+   * `after` stands before the first, null where that is not known. Their `bodyHash` is of the
+   * bodies as they are.
    */
   firstAltered(entries: LinkedEntry[], after: LinkedSeq | null): number | null {
     let last = after;

@@ -1,7 +1,9 @@
 import { EMPTY_HEAD, type ShardHead } from '../shard/shard-head.ts';
 import type { ShardKey } from '../shard/shard-key.ts';
 
-/** What a committed entry adds to its account's usage; counted exactly once, with the entry itself. */
+/**
+ * What a committed entry adds to its account's usage; counted exactly once, with the entry itself.
+ */
 export interface Tally {
   accountId: string;
   /** `YYYY-MM`, UTC, at commit time. */
@@ -20,11 +22,14 @@ export interface LogEntry {
   /** UUID of this append, to recognise one's own entry after an unknown outcome. */
   entryId: string;
   /**
-   * 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored bytes that do not decode or
-   * that the service did not write (log-seals.ts).
+   * 'damaged' is never appended: it is what reading gives, with an empty body and head, for stored
+   * bytes that do not decode or that the service did not write (log-seals.ts).
    */
   kind: 'write' | 'open' | 'void' | 'damaged';
-  /** The shard after this entry; head.seq === seq, and head.version one more than before for a write, the same for others. */
+  /**
+   * The shard after this entry; head.seq === seq, and head.version one more than before for a
+   * write, the same for others.
+   */
   head: ShardHead;
   tally: Tally | null;
   body: Uint8Array;
@@ -36,18 +41,27 @@ export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
   return { shard, seq, epoch: 0, entryId: '', kind: 'damaged', head, tally: null, body: new Uint8Array(0) };
 }
 
-/** The version that an entry leads to from `before`; a damaged one may have been a write, and a version never goes back. */
+/**
+ * The version that an entry leads to from `before`; a damaged one may have been a write, and a
+ * version never goes back.
+ */
 export const versionAfter = (before: number, { kind }: Pick<LogEntry, 'kind'>): number =>
   kind === 'open' || kind === 'void' ? before : before + 1;
 
 export interface ShardLog {
-  /** 'conflict' when (shard, seq) is taken; then nothing is changed. On 'committed' entry, head and tally are durable together. */
+  /**
+   * 'conflict' when (shard, seq) is taken; then nothing is changed. On 'committed' entry, head and
+   * tally are durable together.
+   */
   append(entry: LogEntry): Promise<'committed' | 'conflict'>;
-  /** Entries after `afterSeq`, in order, at least one if there is one, then up to `maxBytes` of bodies. */
+  /**
+   * Entries after `afterSeq`, in order, at least one if there is one, then up to `maxBytes` of
+   * bodies.
+   */
   read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]>;
   /**
-   * The newest entry's head; null when the shard never had an entry. Survives trimming. An `unsoundHead` where the stored one does
-   * not decode, or the service did not write it.
+   * The newest entry's head; null when the shard never had an entry. Survives trimming. An
+   * `unsoundHead` where the stored one does not decode, or the service did not write it.
    */
   head(shard: ShardKey): Promise<ShardHead | null>;
   /** Heads, as `head` gives them, of all shards of a collection that have one, by shard index. */
@@ -55,8 +69,9 @@ export interface ShardLog {
   /** Removes entries up to and including `throughSeq`; the head stays. */
   trim(shard: ShardKey, throughSeq: number): Promise<void>;
   /**
-   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what was appended there, or is missing between others;
-   * null when all are sound. Reads every one of them.
+   * The seq of the first entry still in the log, up to and including `throughSeq`, that is not what
+   * was appended there, or is missing between others; null when all are sound. Reads every one of
+   * them.
    */
   audit(shard: ShardKey, throughSeq: number): Promise<number | null>;
   /** The lowest seq still in the log; null when it is empty. */

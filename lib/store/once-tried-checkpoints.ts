@@ -1,11 +1,14 @@
 /**
- * Checkpoints that are tried once. A shard's graph is read by native code, and a file that it cannot bear ends the process; without this the next start would read the same file, and end the
+ * Checkpoints that are tried once. A shard's graph is read by native code, and a file that it
+ * cannot bear ends the process; without this the next start would read the same file, and end the
  * same way.
  *
- * Promises: from `fetch` to `release` a mark stands in a folder of this node. A start that finds one sets the checkpoint aside and tells the operator, so the shard opens from an older one, or
- * from its records. A store that is closed in order leaves no mark.
- * What it costs: a checkpoint that was being read when the process was killed is set aside as well, however sound it is.
- * What it does not do: nodes do not know of each other's marks. Of a cluster, each node that is given the shard tries it once.
+ * Promises: from `fetch` to `release` a mark stands in a folder of this node. A start that finds
+ * one sets the checkpoint aside and tells the operator, so the shard opens from an older one, or
+ * from its records. A store that is closed in order leaves no mark. What it costs: a checkpoint
+ * that was being read when the process was killed is set aside as well, however sound it is. What
+ * it does not do: nodes do not know of each other's marks. Of a cluster, each node that is given
+ * the shard tries it once.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -30,7 +33,10 @@ export class OnceTriedCheckpoints implements CheckpointStore {
     this.#folder = folder;
   }
 
-  /** Sets aside what this node's process before was reading when it ended. Throws StoreError or an error of the file system. */
+  /**
+   * Sets aside what this node's process before was reading when it ended. Throws StoreError or an
+   * error of the file system.
+   */
   async open(log?: Pick<Logger, 'error'>): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#folder)) {

@@ -1,7 +1,10 @@
 import type { ProcessIdentity } from '../process/process-identity.ts';
 import type { ShardKey } from '../shard/shard-key.ts';
 
-/** Who holds a shard. The epoch counts the claims; whoever appends to the shard's log does so under the epoch of its claim. */
+/**
+ * Who holds a shard. The epoch counts the claims; whoever appends to the shard's log does so under
+ * the epoch of its claim.
+ */
 export interface OwnerRow {
   shard: ShardKey;
   epoch: number;
@@ -21,13 +24,22 @@ export interface OwnerStore {
   get(shard: ShardKey): Promise<OwnerRow | null>;
   /** Rows of those shards of a collection that were ever claimed, in the order of their index. */
   list(collectionId: string): Promise<OwnerRow[]>;
-  /** Compare-and-set: writes the row if the stored epoch is `row.epoch - 1` (absent counts as 0); else changes nothing and returns false. */
+  /**
+   * Compare-and-set: writes the row if the stored epoch is `row.epoch - 1` (absent counts as 0);
+   * else changes nothing and returns false.
+   */
   claim(row: OwnerRow): Promise<boolean>;
-  /** Leaves the shard to `to`, who has yet to claim it, or without a holder, if it is held under this epoch; else changes nothing. */
+  /**
+   * Leaves the shard to `to`, who has yet to claim it, or without a holder, if it is held under
+   * this epoch; else changes nothing.
+   */
   release(shard: ShardKey, epoch: number, to?: Holder): Promise<void>;
 }
 
-/** A node's sign of life. No time stands in it: others judge it by whether `beat` changes while their own clock runs. */
+/**
+ * A node's sign of life. No time stands in it: others judge it by whether `beat` changes while
+ * their own clock runs.
+ */
 export interface LeaseRow extends Holder {
   beat: number;
   process: ProcessIdentity;
@@ -50,19 +62,24 @@ export interface LeaseUse {
 }
 
 export interface LeaseStore {
-  /** Writes a new incarnation's lease; one that is there stays as it is, for a call that comes twice must not take a beat back. */
+  /**
+   * Writes a new incarnation's lease; one that is there stays as it is, for a call that comes twice
+   * must not take a beat back.
+   */
   begin(row: LeaseRow): Promise<void>;
   /**
-   * Raises `beat` and sets `draining` and, when given, `use`; false when the lease is gone, which ends it for good. A beat that is higher already stays: as long as
-   * two readings show the same one, however far apart, no later renewal came between them.
+   * Raises `beat` and sets `draining` and, when given, `use`; false when the lease is gone, which
+   * ends it for good. A beat that is higher already stays: as long as two readings show the same
+   * one, however far apart, no later renewal came between them.
    */
   renew(incarnation: string, beat: number, draining: boolean, use?: LeaseUse): Promise<boolean>;
   list(): Promise<LeaseRow[]>;
   /** Those of these leases that are there, in any order. */
   get(incarnations: readonly string[]): Promise<LeaseRow[]>;
   /**
-   * Ends a lease: its own at a stop, or one that was found dead. With `beat` only one that shows that beat: whoever judged by an old reading ends none that was
-   * renewed since. Whether it is over now; one that is not there is. Idempotent.
+   * Ends a lease: its own at a stop, or one that was found dead. With `beat` only one that shows
+   * that beat: whoever judged by an old reading ends none that was renewed since. Whether it is
+   * over now; one that is not there is. Idempotent.
    */
   end(incarnation: string, beat?: number): Promise<boolean>;
 }

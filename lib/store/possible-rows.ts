@@ -11,7 +11,9 @@ const isText = (...values: unknown[]): boolean => values.every((value) => typeof
 const isWithin = (value: unknown, min: number, max: number): boolean =>
   Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 
-/** Whether the service could have written it: of what nobody sealed not even the types are certain. */
+/**
+ * Whether the service could have written it: of what nobody sealed not even the types are certain.
+ */
 export function isPossibleRow(stored: StoredRow): boolean {
   if (!stored.isInPlace) return false;
   switch (stored.kind) {

@@ -1,8 +1,11 @@
 /**
- * Goes through all seals of a store, and puts the current secret's in the place of those that may be replaced.
+ * Goes through all seals of a store, and puts the current secret's in the place of those that may
+ * be replaced.
  *
- * Promises: a row that bears the seal of an accepted secret gets the current one's. One that bears none is left as it is, and stays refused, unless the terms say
- * that it is to be believed and the service could have written it. Cut off anywhere and run again it comes to the same end: what is done is found to be done.
+ * Promises: a row that bears the seal of an accepted secret gets the current one's. One that bears
+ * none is left as it is, and stays refused, unless the terms say that it is to be believed and the
+ * service could have written it. Cut off anywhere and run again it comes to the same end: what is
+ * done is found to be done.
  */
 import type { StoreKeys } from '../secret/keyring.ts';
 import { parseShardKey, type ShardKey } from '../shard/shard-key.ts';
@@ -19,7 +22,10 @@ export interface Belief {
 /** Takes nothing on trust. */
 export const NO_BELIEF: Belief = { row: () => false, log: () => false };
 
-/** One row or one log that was looked at; `isRefused`: it, or a part of it, bears no good seal afterwards. */
+/**
+ * One row or one log that was looked at; `isRefused`: it, or a part of it, bears no good seal
+ * afterwards.
+ */
 export type Finding = { isRefused: boolean } & (
   | { what: 'row'; stored: StoredRow; standing: SealStanding }
   | { what: 'log'; shard: ShardKey; found: LogFindings }

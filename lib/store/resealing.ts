@@ -1,8 +1,9 @@
 /**
- * What an adapter gives whoever seals a store anew (`scripts/reseal.ts`): every row that bears a seal, whichever it bears, and a place for another one.
+ * What an adapter gives whoever seals a store anew (`scripts/reseal.ts`): every row that bears a
+ * seal, whichever it bears, and a place for another one.
  *
- * Promises: nothing is written before `begin`; each write is whole or not there, or `begin` of the next run completes it; and until it did the service opens
- * nothing that is half done.
+ * Promises: nothing is written before `begin`; each write is whole or not there, or `begin` of the
+ * next run completes it; and until it did the service opens nothing that is half done.
  */
 import type { Keyring, StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
@@ -33,7 +34,10 @@ export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
 );
 
-/** Whose seal a row bears: that of the current secret, of an earlier one that is still accepted, or of none of them. */
+/**
+ * Whose seal a row bears: that of the current secret, of an earlier one that is still accepted, or
+ * of none of them.
+ */
 export type SealStanding = 'current' | 'earlier' | 'none';
 
 export interface ResealLogOptions {
@@ -61,7 +65,9 @@ export interface StoredSeals {
   finish(): Promise<void>;
 }
 
-/** A store that is open to be sealed anew, and for nothing else: no start of a service reads it so. */
+/**
+ * A store that is open to be sealed anew, and for nothing else: no start of a service reads it so.
+ */
 export interface StoreToReseal extends Pick<Store, 'log' | 'records' | 'contradictions' | 'anchors' | 'leases'> {
   seals: StoredSeals;
   close(): Promise<void>;

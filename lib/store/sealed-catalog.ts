@@ -1,10 +1,11 @@
 /**
- * Collections and accounts under seals: who owns a collection, under which name, with which shards, whether it was dropped, and which plan an account has is as
- * the service wrote it, or refused.
+ * Collections and accounts under seals: who owns a collection, under which name, with which shards,
+ * whether it was dropped, and which plan an account has is as the service wrote it, or refused.
  *
- * Promises: a row that does not bear its seal, or stands where another belongs, is never acted on: nothing is dropped, closed on the ledger or taken out of
- * anchoring for it. It is no absence either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out, so that it hides no other.
- * A change is a compare-and-set of the seal that the row had.
+ * Promises: a row that does not bear its seal, or stands where another belongs, is never acted on:
+ * nothing is dropped, closed on the ledger or taken out of anchoring for it. It is no absence
+ * either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out, so that
+ * it hides no other. A change is a compare-and-set of the seal that the row had.
  */
 import type { Said, Seals } from '../secret/seals.ts';
 import type { AccountRow, Catalog, CollectionRow, StoredCatalog } from './catalog.ts';
@@ -116,7 +117,10 @@ export class SealedCatalog implements Catalog {
     return { ...row, seal: this.#seals.hex(saidOfCollection(row, 'live')) };
   }
 
-  /** Throws StoreError 'damaged' where the row is not the one that `isAsked` for, or is not the service's. */
+  /**
+   * Throws StoreError 'damaged' where the row is not the one that `isAsked` for, or is not the
+   * service's.
+   */
   #theCollection(found: Sealed<CollectionRow>, isAsked: boolean): CollectionRow {
     const [row] = isAsked ? this.#collections([found], 'live') : [];
     if (row === undefined) throw this.#forged.refusal('collection', found.id);

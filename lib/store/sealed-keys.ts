@@ -4,8 +4,9 @@ import type { KeyRow, KeyStore, StoredKeys } from './keys.ts';
 import type { Sealed } from './sealed.ts';
 
 /**
- * API keys under seals: a key that somebody wrote into the store opens nothing, nor does one whose account or scopes were changed. When a key was used last
- * decides nothing, and is not sealed. One that was revoked can be put back as it was by whoever can write to the store.
+ * API keys under seals: a key that somebody wrote into the store opens nothing, nor does one whose
+ * account or scopes were changed. When a key was used last decides nothing, and is not sealed. One
+ * that was revoked can be put back as it was by whoever can write to the store.
  */
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {

@@ -1,11 +1,17 @@
-/** Usage of one account: writes and queries of one UTC month, vectors stored now. `queries` includes the blocks that are open, whole. */
+/**
+ * Usage of one account: writes and queries of one UTC month, vectors stored now. `queries` includes
+ * the blocks that are open, whole.
+ */
 export interface UsageRow {
   writes: number;
   queries: number;
   vectors: number;
 }
 
-/** Queries that one instance took beforehand; how many of them it has used is not known here until the block is closed. */
+/**
+ * Queries that one instance took beforehand; how many of them it has used is not known here until
+ * the block is closed.
+ */
 export interface QueryBlock {
   /** UUID. */
   id: string;
@@ -42,7 +48,10 @@ export interface WriteHold {
   vectors: number;
   /** Stored vectors before the holder of this ticket began to count; null for a reservation. */
   baseline: number | null;
-  /** Changes with every renewal: who sees it stand still for long knows that the holder is gone, or does not know the outcome. */
+  /**
+   * Changes with every renewal: who sees it stand still for long knows that the holder is gone, or
+   * does not know the outcome.
+   */
   beat: number;
 }
 
@@ -87,9 +96,15 @@ export interface UsageStore {
     count: number,
     limit: number | null,
   ): Promise<number>;
-  /** Ends a block and takes off what of it was not `used`. Of several calls one counts; false when it was not open. */
+  /**
+   * Ends a block and takes off what of it was not `used`. Of several calls one counts; false when
+   * it was not open.
+   */
   closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;
   readHolds(accountId: string): Promise<WriteHolds>;
-  /** Compare-and-set: writes if the stored revision is `next.revision - 1`; else changes nothing and returns false. */
+  /**
+   * Compare-and-set: writes if the stored revision is `next.revision - 1`; else changes nothing and
+   * returns false.
+   */
   replaceHolds(accountId: string, next: WriteHolds): Promise<boolean>;
 }

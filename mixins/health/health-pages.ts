@@ -1,7 +1,9 @@
 import type { Metrics } from '../metrics.ts';
 import type { ServiceGauges } from '../metrics-gauges.ts';
 
-/** Whether the service can serve, and if not, why (a few words each, no names of what tenants own). */
+/**
+ * Whether the service can serve, and if not, why (a few words each, no names of what tenants own).
+ */
 export interface Readiness {
   ready: boolean;
   reasons: string[];

@@ -1,7 +1,9 @@
 /**
- * The port by which orchestrators and monitors look at one process, with or without a gateway: `/livez`, `/readyz`, `/metrics` and nothing else.
+ * The port by which orchestrators and monitors look at one process, with or without a gateway:
+ * `/livez`, `/readyz`, `/metrics` and nothing else.
  *
- * Promises: it answers from before anything else of the process starts until everything else has stopped, whatever the other parts do. It keeps no connection.
+ * Promises: it answers from before anything else of the process starts until everything else has
+ * stopped, whatever the other parts do. It keeps no connection.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -17,8 +17,10 @@ export interface ReadinessParts {
 }
 
 /**
- * Whether a process that has started can serve. It must reach its store. A gateway needs every service somewhere; what else a process runs depends on itself alone: shard nodes that waited for
- * others would never be ready after an outage, when nobody is. A ledger out of reach makes nobody unready: writes stand and their anchors wait.
+ * Whether a process that has started can serve. It must reach its store. A gateway needs every
+ * service somewhere; what else a process runs depends on itself alone: shard nodes that waited for
+ * others would never be ready after an outage, when nobody is. A ledger out of reach makes nobody
+ * unready: writes stand and their anchors wait.
  */
 export async function readinessOf({ broker, store, services, needed }: ReadinessParts): Promise<Readiness> {
   const reasons: string[] = [];

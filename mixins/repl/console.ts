@@ -3,7 +3,9 @@ import type { ServiceBroker } from 'moleculer';
 import startRepl from 'moleculer-repl';
 import { completionsOf, errorLine, helpText, runOperatorCommand } from './operator-commands.ts';
 
-/** Moleculer's own would stop the broker alone, and end the process with everything else still open. */
+/**
+ * Moleculer's own would stop the broker alone, and end the process with everything else still open.
+ */
 const EXITS = /^(exit|quit|q)$/;
 
 type Completer = (line: string, done: (error: Error | null, result: [string[], string]) => void) => void;

@@ -117,7 +117,10 @@ export function helpText(): string {
   ].join('\n');
 }
 
-/** Runs what stands after `provec` and gives what it says. Throws UsageError, and what the action throws. */
+/**
+ * Runs what stands after `provec` and gives what it says. Throws UsageError, and what the action
+ * throws.
+ */
 export async function runOperatorCommand(caller: Caller, argv: readonly string[]): Promise<string> {
   const { words, slice, hasSlice } = readWords(argv);
   const [name, ...rest] = words;
@@ -175,7 +178,10 @@ function sentenceOf(error: Error): string {
   }
 }
 
-/** What the last word of a line may become: commands, then for those that name a node the shard nodes. */
+/**
+ * What the last word of a line may become: commands, then for those that name a node the shard
+ * nodes.
+ */
 export function completionsOf(line: string, shardNodes: readonly string[]): string[] {
   const words = line.split(' ');
   const last = words.length - 1;

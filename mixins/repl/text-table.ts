@@ -12,7 +12,10 @@ export function printable(text: string): string {
   return stripVTControlCharacters(text).replaceAll(/\p{Cc}|\p{Cf}/gu, '?');
 }
 
-/** Aligned columns under their titles, which are bold on a terminal; without a line break at the end. */
+/**
+ * Aligned columns under their titles, which are bold on a terminal; without a line break at the
+ * end.
+ */
 export function textTable<R>(columns: readonly Column<R>[], rows: readonly R[]): string {
   const cells = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
   const widths = columns.map(({ title }, at) => Math.max(title.length, ...cells.map((line) => line[at]!.length)));

@@ -1,8 +1,11 @@
 /**
- * Sends calls to the shards service to the node that holds the shard they are about, wherever they are made: callers name the shard and nothing else.
+ * Sends calls to the shards service to the node that holds the shard they are about, wherever they
+ * are made: callers name the shard and nothing else.
  *
- * What lives on one node between two calls (a recomputation's session, the rest of an answer) is handed out with the node's name in front. A read that may be behind
- * goes to the nodes that hold or follow the shard, beginning with any of them, until one answers, and then to the holder, wherever it is by now.
+ * What lives on one node between two calls (a recomputation's session, the rest of an answer) is
+ * handed out with the node's name in front. A read that may be behind goes to the nodes that hold
+ * or follow the shard, beginning with any of them, until one answers, and then to the holder,
+ * wherever it is by now.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
 import type { ShardSpec } from '../../lib/actions/shards.ts';
@@ -19,7 +22,9 @@ import { type ShardNodePlace, shardNodesOf } from './shard-nodes.ts';
 import { type Loss, ShardRouter } from './shard-router.ts';
 import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 
-/** Calls that change what a shard holds: not asked twice when it is unknown whether they were done. */
+/**
+ * Calls that change what a shard holds: not asked twice when it is unknown whether they were done.
+ */
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.accept']);
 /** Calls that are made again when it is unknown what became of them. */
 const REPEATED = new Set([
@@ -36,18 +41,27 @@ const CONTINUED: Record<string, 'session' | 'rest'> = {
   'shards.next': 'rest',
   'shards.leave': 'rest',
 };
-/** How long a copy may take before the next one is asked, or the holder; less where its caller has less time. */
+/**
+ * How long a copy may take before the next one is asked, or the holder; less where its caller has
+ * less time.
+ */
 const COPY_MAX_MS = 2_000;
 /** Broadcast by a shard node that found another one dead: `{ node }`. */
 export const NODE_DEAD = 'shards.nodeDead';
 
-/** Whether a call changes nothing and is made again by its caller, or by the router, when its answer is lost. */
+/**
+ * Whether a call changes nothing and is made again by its caller, or by the router, when its answer
+ * is lost.
+ */
 export const isShardRead = (action: string): boolean => REPEATED.has(action);
 
 interface CallOptions {
   nodeID?: string;
   timeout?: number;
-  /** How long a shard may be away before the caller is told, with SHARD_UNAVAILABLE; default: as long as the call may take. */
+  /**
+   * How long a shard may be away before the caller is told, with SHARD_UNAVAILABLE; default: as
+   * long as the call may take.
+   */
   awayMaxMs?: number;
   [name: string]: unknown;
 }
@@ -109,7 +123,10 @@ export class ShardCalls {
     },
   } as unknown as Middleware;
 
-  /** A service for every node: calls to a node that is dead fail at once, not when its heartbeats are missed. */
+  /**
+   * A service for every node: calls to a node that is dead fail at once, not when its heartbeats
+   * are missed.
+   */
   readonly service: ServiceSchema = {
     name: '$shard-calls',
     events: {
@@ -178,7 +195,10 @@ export class ShardCalls {
     }
   }
 
-  /** What a copy answers; null where none does in time. Throws what a copy says is wrong with the request. */
+  /**
+   * What a copy answers; null where none does in time. Throws what a copy says is wrong with the
+   * request.
+   */
   async #fromCopy(
     shard: ShardKey,
     replicas: number,
@@ -189,7 +209,8 @@ export class ShardCalls {
     const placed = this.#router.placement.order(shard, replicas + 1);
     const first = Math.floor(Math.random() * placed.length);
     const nodes = [...placed.slice(first), ...placed.slice(0, first)];
-    // Last, and asked all the same: they may answer again by then, and the holder may be away for longer.
+    // Last, and asked all the same: they may answer again by then, and the holder may be away for
+    // longer.
     const isDoubted = (node: string): number => Number(this.#unresponsive.isUnresponsive(node));
     nodes.sort((one, other) => isDoubted(one) - isDoubted(other));
     for (const [tried, node] of nodes.entries()) {

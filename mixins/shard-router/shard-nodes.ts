@@ -1,6 +1,7 @@
 /**
- * What every node knows of the shard nodes without asking the store: Moleculer's INFO packets bring the memory that each has for shards, and whether it leaves.
- * The same memory stands in the leases by which shard nodes place shards, so that all name the same node for a shard that nobody holds.
+ * What every node knows of the shard nodes without asking the store: Moleculer's INFO packets bring
+ * the memory that each has for shards, and whether it leaves. The same memory stands in the leases
+ * by which shard nodes place shards, so that all name the same node for a shard that nobody holds.
  */
 import type { ServiceBroker } from 'moleculer';
 import type { Config } from '../../lib/config.ts';

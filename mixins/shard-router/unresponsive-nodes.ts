@@ -2,9 +2,10 @@
  * Which nodes do not answer although they count as connected: one that stands still, or is cut off
  * for less than its heartbeats allow.
  *
- * Promises: a node counts as unresponsive when somebody has waited for it for `AFTER_MS` and it does not
- * answer a question of its own within `ANSWER_MAX_MS`, and does so no more as soon as it answers
- * one, or counts as gone. A node that works on something for long, but answers questions, is not.
+ * Promises: a node counts as unresponsive when somebody has waited for it for `AFTER_MS` and it
+ * does not answer a question of its own within `ANSWER_MAX_MS`, and does so no more as soon as it
+ * answers one, or counts as gone. A node that works on something for long, but answers questions,
+ * is not.
  */
 import type { Timers } from '../../lib/timers.ts';
 
@@ -50,7 +51,10 @@ export class UnresponsiveNodes {
     return this.#unresponsive.has(node);
   }
 
-  /** What `answer` gives; rejects with NodeUnresponsive where the node becomes unresponsive before. The answer is not waited for then. */
+  /**
+   * What `answer` gives; rejects with NodeUnresponsive where the node becomes unresponsive before.
+   * The answer is not waited for then.
+   */
   answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       let cancel = (): void => undefined;

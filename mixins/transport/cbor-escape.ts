@@ -1,11 +1,14 @@
 import { addExtension } from 'cbor-x';
 
-/** First-come-first-served range of IANA's CBOR tags; means something between nodes of this service only. */
+/**
+ * First-come-first-served range of IANA's CBOR tags; means something between nodes of this service
+ * only.
+ */
 const ESCAPED_TAG = 40_961;
 
 /**
- * Stands for a value that cbor-x would change on its way: a string with a lone surrogate (as JSON text), an object with such a key or with
- * the key `__proto__` (as its entries), and -0 (as 0).
+ * Stands for a value that cbor-x would change on its way: a string with a lone surrogate (as JSON
+ * text), an object with such a key or with the key `__proto__` (as its entries), and -0 (as 0).
  */
 class Escaped {
   readonly form: string | 0 | [key: unknown, value: unknown][];
@@ -22,7 +25,10 @@ addExtension<Escaped, Escaped['form']>({
   decode: (form) => unescaped(form) as Escaped,
 });
 
-/** The same value, with what CBOR would change replaced by what it keeps. Nothing is copied where nothing is replaced. */
+/**
+ * The same value, with what CBOR would change replaced by what it keeps. Nothing is copied where
+ * nothing is replaced.
+ */
 export function escapeForCbor(value: unknown): unknown {
   if (typeof value === 'string') return value.isWellFormed() ? value : new Escaped(JSON.stringify(value));
   if (typeof value === 'number') return Object.is(value, -0) ? new Escaped(0) : value;

@@ -2,14 +2,18 @@ import { addExtension, Encoder } from 'cbor-x';
 import { Serializers } from 'moleculer';
 import { escapeForCbor } from './cbor-escape.ts';
 
-/** Past this the encoder is given a small buffer again: it would go on with one as large as its largest message. */
+/**
+ * Past this the encoder is given a small buffer again: it would go on with one as large as its
+ * largest message.
+ */
 const KEPT_BUFFER_MAX_BYTES = 1024 * 1024;
 const FRESH_BUFFER_BYTES = 8 * 1024;
 
 /** RFC 8746: float32, little-endian. */
 const FLOAT32_LE_TAG = 85;
 
-// cbor-x would copy the bytes a second time, and without `copyBuffers` give a view that keeps the whole message alive.
+// cbor-x would copy the bytes a second time, and without `copyBuffers` give a view that keeps the
+// whole message alive.
 addExtension<Float32Array, Uint8Array>({
   Class: Float32Array,
   tag: FLOAT32_LE_TAG,
@@ -21,10 +25,12 @@ addExtension<Float32Array, Uint8Array>({
 });
 
 /**
- * CBOR between nodes: what arrives equals what was sent, as if the action had been called on the same node.
+ * CBOR between nodes: what arrives equals what was sent, as if the action had been called on the
+ * same node.
  *
- * Float32Array and Uint8Array arrive as such, each owning its memory (a Buffer arrives as the Uint8Array it is); Map, Set, Date, bigint,
- * undefined, -0, infinities, NaN, lone surrogates and keys such as `__proto__` are kept. Functions and symbols are refused.
+ * Float32Array and Uint8Array arrive as such, each owning its memory (a Buffer arrives as the
+ * Uint8Array it is); Map, Set, Date, bigint, undefined, -0, infinities, NaN, lone surrogates and
+ * keys such as `__proto__` are kept. Functions and symbols are refused.
  */
 export class CborSerializer extends Serializers.Base {
   readonly #encoder = new Encoder({

@@ -25,7 +25,9 @@ type Thrown = Record<string, unknown> & { name: string; message: string };
 
 const STORE_ERROR_KINDS: readonly StoreErrorKind[] = ['capacity', 'unavailable', 'unknown', 'damaged', 'closed'];
 
-/** What Moleculer says of its own errors; whatever else hangs on them may be a caller's parameters. */
+/**
+ * What Moleculer says of its own errors; whatever else hangs on them may be a caller's parameters.
+ */
 const HARMLESS_DATA = ['action', 'nodeID', 'service', 'version', 'event', 'size', 'limit', 'level', 'name'];
 
 const FOREIGN_MESSAGE = 'An action failed on another node, whose log says why.';
@@ -33,8 +35,9 @@ const FOREIGN_MESSAGE = 'An action failed on another node, whose log says why.';
 /**
  * Errors between nodes: a caller gets the class that was thrown, wherever the action ran.
  *
- * ProvecError, StoreError and ShardMoved keep all that their callers go by, Moleculer's errors theirs. Of any other error only the class's name
- * crosses; it is logged, with its stack, where it was thrown. Stacks, causes and parameters never cross.
+ * ProvecError, StoreError and ShardMoved keep all that their callers go by, Moleculer's errors
+ * theirs. Of any other error only the class's name crosses; it is logged, with its stack, where it
+ * was thrown. Stacks, causes and parameters never cross.
  */
 export class ErrorRegenerator extends Errors.Regenerator {
   readonly #log: Logger;

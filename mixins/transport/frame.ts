@@ -1,9 +1,11 @@
 /**
- * The frames of messages that are too large for one packet. A message that fits travels as it is: no message begins with the byte that
- * begins a frame, since neither CBOR (0xff ends something there) nor UTF-8 has it.
+ * The frames of messages that are too large for one packet. A message that fits travels as it is:
+ * no message begins with the byte that begins a frame, since neither CBOR (0xff ends something
+ * there) nor UTF-8 has it.
  *
- *   part             ff 01 | id 16 | flags 1 (bit 0: acknowledge) | offset u32 | message bytes u32 | sender bytes u8 | sender | data
- *   acknowledgement  ff 02 | id 16 | received bytes u32 | verdict 1 (0 go on, 1 refused)                        (numbers big-endian)
+ *   part             ff 01 | id 16 | flags 1 (bit 0: acknowledge) | offset u32 | message bytes u32
+ *   | sender bytes u8 | sender | data acknowledgement  ff 02 | id 16 | received bytes u32 | verdict
+ *   1 (0 go on, 1 refused)                        (numbers big-endian)
  */
 const FRAME = 0xff;
 const PART = 1;
@@ -28,7 +30,10 @@ export interface Part {
   data: Buffer;
 }
 
-/** What the receiver of a message tells its sender: how much of it has arrived, or that it will not take it. */
+/**
+ * What the receiver of a message tells its sender: how much of it has arrived, or that it will not
+ * take it.
+ */
 export interface Acknowledgement {
   kind: 'acknowledgement';
   id: string;

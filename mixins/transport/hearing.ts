@@ -5,7 +5,10 @@ type Handle = (cmd: string, packet: { payload?: { sender?: string } }) => Promis
 /** When a broker last heard from another one, on the monotonic clock. */
 const heardMs = new WeakMap<ServiceBroker, number>();
 
-/** Notes when packets of other nodes come, over a transporter with heartbeats: each node sends one every other second, so that one that hears nothing for long is cut off, or alone. */
+/**
+ * Notes when packets of other nodes come, over a transporter with heartbeats: each node sends one
+ * every other second, so that one that hears nothing for long is cut off, or alone.
+ */
 export function hearing(nowMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
   return {
@@ -23,7 +26,10 @@ export function hearing(nowMs: () => number): Middleware {
   } as unknown as Middleware;
 }
 
-/** For how long the broker has heard nothing of any other node, in milliseconds; 0 where nobody notes it. */
+/**
+ * For how long the broker has heard nothing of any other node, in milliseconds; 0 where nobody
+ * notes it.
+ */
 export function silenceMs(broker: ServiceBroker, nowMs: number): number {
   return nowMs - (heardMs.get(broker) ?? nowMs);
 }

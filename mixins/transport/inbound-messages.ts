@@ -21,10 +21,11 @@ export interface InboundOptions {
 export type Accepted = { status: 'taken'; receivedBytes: number; message: Buffer | null } | { status: 'refused' };
 
 /**
- * Puts messages together from their parts, within bounds on bytes, number and age, for every sender and in total.
+ * Puts messages together from their parts, within bounds on bytes, number and age, for every sender
+ * and in total.
  *
- * The parts of a message arrive in order (one connection carries them), so a part that is not the next one means that some were lost: the
- * message is given up, never handed on with a gap.
+ * The parts of a message arrive in order (one connection carries them), so a part that is not the
+ * next one means that some were lost: the message is given up, never handed on with a gap.
  */
 export class InboundMessages {
   readonly #options: InboundOptions;

@@ -1,7 +1,9 @@
 /**
- * Tells the other processes of this machine now and then where this one listens, by UDP on the loopback interface, and hears them.
+ * Tells the other processes of this machine now and then where this one listens, by UDP on the
+ * loopback interface, and hears them.
  *
- * Promises: nothing of it leaves the machine, nor is anything heard from outside. What is said and heard means nothing until it is opened: any process may speak here.
+ * Promises: nothing of it leaves the machine, nor is anything heard from outside. What is said and
+ * heard means nothing until it is opened: any process may speak here.
  */
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
@@ -39,7 +41,8 @@ export class LoopbackBeacon {
       if (bytes.length <= BEACON_MAX_BYTES) this.#options.heard(bytes);
     });
     try {
-      // A socket that is bound to the loopback's broadcast address hears nothing from outside; other systems than Linux have no such address.
+      // A socket that is bound to the loopback's broadcast address hears nothing from outside;
+      // other systems than Linux have no such address.
       const isLinux = process.platform === 'linux';
       socket.bind({ port: PORT, exclusive: true, ...(isLinux ? { address: LOOPBACK_BROADCAST } : {}) });
       await once(socket, 'listening');

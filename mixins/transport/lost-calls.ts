@@ -34,7 +34,10 @@ const CALL_STATUSES = `${SERVICE}.statusOf`;
 type Send = (topic: string, data: Buffer, meta: { packet: Packet }) => Promise<void>;
 type Handle = (cmd: string, packet: Packet) => Promise<unknown>;
 
-/** Whether `node` answers calls within `maxMs`, busy as it may be. One of an earlier version, which does not know the question, counts as one that does. */
+/**
+ * Whether `node` answers calls within `maxMs`, busy as it may be. One of an earlier version, which
+ * does not know the question, counts as one that does.
+ */
 export async function answersCalls(broker: ServiceBroker, node: string, maxMs: number): Promise<boolean> {
   const asked = async (): Promise<boolean> => {
     try {
@@ -44,7 +47,8 @@ export async function answersCalls(broker: ServiceBroker, node: string, maxMs: n
       return error instanceof Errors.ServiceNotFoundError;
     }
   };
-  // Twice: the time-out of a process that is busy itself may come before the answer that waits to be read.
+  // Twice: the time-out of a process that is busy itself may come before the answer that waits to
+  // be read.
   return (await asked()) || asked();
 }
 
@@ -54,7 +58,10 @@ interface AwaitedCall {
   ageMs: number;
 }
 
-/** Of the calls that a node was asked for; of those that it does not name the answer is still to come. */
+/**
+ * Of the calls that a node was asked for; of those that it does not name the answer is still to
+ * come.
+ */
 interface CallStatuses {
   /** The process that answers. */
   instanceId: string;
@@ -80,7 +87,10 @@ type PendingCall = { action: { name: string }; nodeID: string; reject(error: Err
 export interface LostCallsOptions {
   log: Logger;
   nowMs(): number;
-  /** Whether an action changes nothing, and whoever learns that the outcome of a call is open makes it again. */
+  /**
+   * Whether an action changes nothing, and whoever learns that the outcome of a call is open makes
+   * it again.
+   */
   isRepeatable(action: string): boolean;
 }
 
@@ -221,7 +231,9 @@ export class LostCalls {
     this.#sent.set(id, sent);
   }
 
-  /** `areUnsent`: nothing was or will be done of them. Gives how many there were that still waited. */
+  /**
+   * `areUnsent`: nothing was or will be done of them. Gives how many there were that still waited.
+   */
   #fail(ids: readonly string[], areUnsent: boolean): number {
     let failed = 0;
     for (const id of ids) {

@@ -11,7 +11,10 @@ export class MessageTooLarge extends Error {
   override name = 'MessageTooLarge';
 }
 
-/** The wire below: takes one packet of Moleculer's type `cmd` to a node, or to everybody. Rejects when it cannot be sent. */
+/**
+ * The wire below: takes one packet of Moleculer's type `cmd` to a node, or to everybody. Rejects
+ * when it cannot be sent.
+ */
 export type Wire = (cmd: string, target: string | null, packet: Buffer) => Promise<void>;
 
 export interface ChannelOptions {
@@ -27,8 +30,9 @@ const ADDRESSED = 'RES';
 /**
  * Carries messages of any size up to the limit over a wire that takes packets of `packetMaxBytes`.
  *
- * Promises: a message arrives whole, once, or not at all; a send that rejects may still have arrived. What is held for incomplete messages
- * is bounded, and whatever is given up is counted and logged, the same at most once a second.
+ * Promises: a message arrives whole, once, or not at all; a send that rejects may still have
+ * arrived. What is held for incomplete messages is bounded, and whatever is given up is counted and
+ * logged, the same at most once a second.
  */
 export class MessageChannel {
   readonly #wire: Wire;

@@ -27,9 +27,10 @@ export interface OutboundOptions {
 }
 
 /**
- * Sends messages that are too large for one packet as parts, a window of them ahead of what the receiver acknowledges: a receiver that is
- * slow slows the sender down, where a Redis in between would drop its connection once 32 MiB wait for it. After the first part the
- * receiver's word is awaited, so a message that it has no room for costs one part.
+ * Sends messages that are too large for one packet as parts, a window of them ahead of what the
+ * receiver acknowledges: a receiver that is slow slows the sender down, where a Redis in between
+ * would drop its connection once 32 MiB wait for it. After the first part the receiver's word is
+ * awaited, so a message that it has no room for costs one part.
  */
 export class OutboundMessages {
   readonly #options: OutboundOptions;
@@ -44,7 +45,10 @@ export class OutboundMessages {
     this.#turns = new Semaphore(messagesInPartsMax);
   }
 
-  /** Resolves when the receiver has all of it; `target` null is everybody, and nobody acknowledges. Throws DeliveryError. */
+  /**
+   * Resolves when the receiver has all of it; `target` null is everybody, and nobody acknowledges.
+   * Throws DeliveryError.
+   */
   async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
     const release = await this.#turns.take(this.#options.limits.turnWaitMaxMs);
     if (release === null) throw new DeliveryError('Too many large messages are being sent.');
@@ -130,7 +134,10 @@ class Sending {
     this.#wake?.();
   }
 
-  /** Waits until the acknowledged bytes are enough; throws what the sending failed with, or when the receiver stays silent. */
+  /**
+   * Waits until the acknowledged bytes are enough; throws what the sending failed with, or when the
+   * receiver stays silent.
+   */
   async until(isEnough: (receivedBytes: number) => boolean): Promise<void> {
     for (;;) {
       if (this.#failure !== null) throw this.#failure.error;

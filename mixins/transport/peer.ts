@@ -6,7 +6,10 @@ interface InKeys {
   forOne: Buffer;
 }
 
-/** One life of another process, as this one knows it: the keys between the two, and which packets were taken. */
+/**
+ * One life of another process, as this one knows it: the keys between the two, and which packets
+ * were taken.
+ */
 export class Peer {
   readonly session: Buffer;
   /** What it says to this process. */
@@ -15,7 +18,9 @@ export class Peer {
   readonly toAll = new ReplayWindow();
   /** Its node's name, as it said under its seal; null until it did. */
   nodeID: string | null = null;
-  /** Whether it sealed something for this process: nobody can play that again who has only listened. */
+  /**
+   * Whether it sealed something for this process: nobody can play that again who has only listened.
+   */
   isProven = false;
   /** When this process last proved itself to it, on the monotonic clock. */
   provedMs = Number.NEGATIVE_INFINITY;

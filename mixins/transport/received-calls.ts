@@ -36,9 +36,10 @@ export interface ReceivedCallsOptions {
 /**
  * The calls that a node has received and, for a while, the answers that it gave.
  *
- * Promises: a call is 'lost' only if it never came, and then it does not run should it come later (unless 10,000 others were lost in between).
- * Where a node has answered too much since to be certain, or the call may be made twice anyway, the
- * status is 'unknown'. What is kept is bounded in number, bytes and age.
+ * Promises: a call is 'lost' only if it never came, and then it does not run should it come later
+ * (unless 10,000 others were lost in between). Where a node has answered too much since to be
+ * certain, or the call may be made twice anyway, the status is 'unknown'. What is kept is bounded
+ * in number, bytes and age.
  */
 export class ReceivedCalls {
   readonly #nowMs: () => number;
@@ -78,7 +79,9 @@ export class ReceivedCalls {
     }
   }
 
-  /** Nothing more comes of a call here; whether its answer was sent or not, it must not run again. */
+  /**
+   * Nothing more comes of a call here; whether its answer was sent or not, it must not run again.
+   */
   ended(id: string): void {
     const action = this.#running.get(id);
     if (action === undefined) return;

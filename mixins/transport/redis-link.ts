@@ -21,9 +21,10 @@ export class LinkLost extends Error {
 /**
  * One connection to Redis for publishing and one for subscriptions, which live and die together.
  *
- * A link is never mended: what is lost with it (messages to this node while it was away, replies that were awaited) cannot be known, so
- * its owner opens a new one and treats everything in flight as lost. That is also why nothing is ever sent twice: ioredis would send
- * commands without a reply again after a reconnect, and Moleculer would subscribe a second time.
+ * A link is never mended: what is lost with it (messages to this node while it was away, replies
+ * that were awaited) cannot be known, so its owner opens a new one and treats everything in flight
+ * as lost. That is also why nothing is ever sent twice: ioredis would send commands without a reply
+ * again after a reconnect, and Moleculer would subscribe a second time.
  */
 export class RedisLink {
   readonly #publisher: RedisClient;
@@ -51,7 +52,9 @@ export class RedisLink {
     });
   }
 
-  /** Connects and subscribes. Rejects with what went wrong, and then leaves no connection behind. */
+  /**
+   * Connects and subscribes. Rejects with what went wrong, and then leaves no connection behind.
+   */
   static async open(makeClient: () => RedisClient, channels: string[], onMessage: OnMessage): Promise<RedisLink> {
     const link = new RedisLink(makeClient, onMessage);
     try {
@@ -85,7 +88,10 @@ export class RedisLink {
     return Number(count);
   }
 
-  /** Makes a subscription that went deaf unnoticed end: a connection that owes a reply for too long does. */
+  /**
+   * Makes a subscription that went deaf unnoticed end: a connection that owes a reply for too long
+   * does.
+   */
   probe(): void {
     this.#subscriber.ping().catch(() => undefined);
   }

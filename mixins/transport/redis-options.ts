@@ -2,7 +2,10 @@ import type { TransportLimits } from './transport-limits.ts';
 
 const REDIS_PORT = 6379;
 
-/** Options of an ioredis client for one connection's life: it connects when told to, keeps nothing for later and never tries again by itself. */
+/**
+ * Options of an ioredis client for one connection's life: it connects when told to, keeps nothing
+ * for later and never tries again by itself.
+ */
 export function redisOptions(
   redisUrl: string,
   limits: Pick<TransportLimits, 'redisConnectMaxMs' | 'redisReplyMaxMs'>,

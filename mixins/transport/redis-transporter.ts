@@ -1,13 +1,16 @@
 /**
  * Moleculer's Redis transporter, with its faults mended.
  *
- * Promises: nothing is taken that no member of the cluster sealed (sealed-wire.ts); no call is sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but for what a silent
- * Redis had taken already: that may still be delivered once it goes on, before anything that was sent after it.
- * A message that Redis did not take, or handed to nobody, fails its call at once with an error that may be tried again. When the connection
- * is lost, every call in flight fails (its outcome is unknown); once Redis is back, calls go on by themselves after at most
- * `reconnectMaxMs`. A Redis that is silent counts as lost after `redisReplyMaxMs`: heartbeats see to it that something is always awaited.
- * Answers to calls from other nodes wait for the connection to come back, for `answerHeldMaxMs`, since their callers may still be connected;
- * one that may have been lost is sent again, and a caller that has it ignores the second.
+ * Promises: nothing is taken that no member of the cluster sealed (sealed-wire.ts); no call is
+ * sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but
+ * for what a silent Redis had taken already: that may still be delivered once it goes on, before
+ * anything that was sent after it. A message that Redis did not take, or handed to nobody, fails
+ * its call at once with an error that may be tried again. When the connection is lost, every call
+ * in flight fails (its outcome is unknown); once Redis is back, calls go on by themselves after at
+ * most `reconnectMaxMs`. A Redis that is silent counts as lost after `redisReplyMaxMs`: heartbeats
+ * see to it that something is always awaited. Answers to calls from other nodes wait for the
+ * connection to come back, for `answerHeldMaxMs`, since their callers may still be connected; one
+ * that may have been lost is sent again, and a caller that has it ignores the second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
@@ -77,7 +80,10 @@ export class RedisTransporter extends Transporters.Redis {
     );
   }
 
-  /** Resolves once Redis can be reached; gives up after `redisAtStartMaxMs`, with a sentence for the operator. */
+  /**
+   * Resolves once Redis can be reached; gives up after `redisAtStartMaxMs`, with a sentence for the
+   * operator.
+   */
   async reach(): Promise<void> {
     const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
     for (let failures = 0; ; failures++) {
@@ -208,7 +214,10 @@ export class RedisTransporter extends Transporters.Redis {
     throw new NobodyListens(target);
   }
 
-  /** A node that nobody listens for is gone, unless it is just connecting again: then its answers are still to come. */
+  /**
+   * A node that nobody listens for is gone, unless it is just connecting again: then its answers
+   * are still to come.
+   */
   async #doubt(nodeID: string): Promise<void> {
     if (this.#doubted.has(nodeID)) return;
     this.#doubted.add(nodeID);

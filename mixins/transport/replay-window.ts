@@ -1,9 +1,15 @@
-/** Packets may overtake each other by so many: those of two connections to one node do, when the first is replaced. */
+/**
+ * Packets may overtake each other by so many: those of two connections to one node do, when the
+ * first is replaced.
+ */
 export const REPLAY_WINDOW = 4_096;
 
 const BITS = 32;
 
-/** Takes each counter once, in nearly any order (RFC 4303, 3.4.3); those further back than the window are refused. */
+/**
+ * Takes each counter once, in nearly any order (RFC 4303, 3.4.3); those further back than the
+ * window are refused.
+ */
 export class ReplayWindow {
   #newest = 0n;
   readonly #seen = new Uint32Array(REPLAY_WINDOW / BITS);

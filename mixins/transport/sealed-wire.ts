@@ -1,15 +1,20 @@
 /**
- * The wire between the nodes of one installation: carries what they send each other sealed (packet-seal.ts), and gives on only what they sealed.
+ * The wire between the nodes of one installation: carries what they send each other sealed
+ * (packet-seal.ts), and gives on only what they sealed.
  *
- * Promises: whoever reads the wire learns which nodes speak when, what type of packet, and how long it is; whoever writes to it can keep packets away, and nothing else. What
- * was sent by no holder of the installation's secret, or as another type, or to another process, or was taken before, is dropped, in discovery as later. A packet of an
- * earlier life of either process is never taken: what is for one node is sealed for the session of its process, which it tells when it starts, and what is for all is
- * taken only of a process that has sealed something for this one, from there on.
+ * Promises: whoever reads the wire learns which nodes speak when, what type of packet, and how long
+ * it is; whoever writes to it can keep packets away, and nothing else. What was sent by no holder
+ * of the installation's secret, or as another type, or to another process, or was taken before, is
+ * dropped, in discovery as later. A packet of an earlier life of either process is never taken:
+ * what is for one node is sealed for the session of its process, which it tells when it starts, and
+ * what is for all is taken only of a process that has sealed something for this one, from there on.
  *
- * How two processes meet: one hears of the other by what that says to all, and proves itself to it, which only a holder of the key can who has heard of that session since it
- * began; the other does the same in return. Until then what is said to all is passed over; a node that is met is told again (`onMember`).
- * How it fails: a packet for a node that is no member, or does not answer, rejects after `memberWaitMaxMs` with NobodyListens; packets under way to a process that ended
- * are lost, as without seals. A member can speak for any other: the key is one for all.
+ * How two processes meet: one hears of the other by what that says to all, and proves itself to it,
+ * which only a holder of the key can who has heard of that session since it began; the other does
+ * the same in return. Until then what is said to all is passed over; a node that is met is told
+ * again (`onMember`). How it fails: a packet for a node that is no member, or does not answer,
+ * rejects after `memberWaitMaxMs` with NobodyListens; packets under way to a process that ended are
+ * lost, as without seals. A member can speak for any other: the key is one for all.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -21,14 +26,20 @@ import { type Content, headerOf, sealPacket, TransportKey } from './packet-seal.
 import { Peer } from './peer.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
-/** Types of packets that say where a node listens, so that another can prove itself to it; they decide nothing else, and are given on unproven. */
+/**
+ * Types of packets that say where a node listens, so that another can prove itself to it; they
+ * decide nothing else, and are given on unproven.
+ */
 export const HELLO = 'GOSSIP_HELLO';
 export const BEACON = 'BEACON';
 /** Moleculer's type of packets that are addressed to one node; proofs travel as such. */
 const ADDRESSED = 'RES';
 /** What says to all that it is there is answered no more often than that. */
 const PROVED_AGAIN_MS = 1_000;
-/** Processes that are heard of and have proven nothing: somebody plays old packets, or many start at once. */
+/**
+ * Processes that are heard of and have proven nothing: somebody plays old packets, or many start at
+ * once.
+ */
 const UNPROVEN_MAX = 1_024;
 
 export interface SealedWireOptions {
@@ -63,7 +74,10 @@ export class SealedWire {
   readonly #session = randomBytes(16);
   readonly #allKey: Buffer;
   #saidToAll = 0n;
-  /** All that have proven themselves, by session: what they sent must not be taken again, so none is forgotten. */
+  /**
+   * All that have proven themselves, by session: what they sent must not be taken again, so none is
+   * forgotten.
+   */
   readonly #proven = new Map<string, Peer>();
   readonly #unproven = new Map<string, Peer>();
   /** The newest process of each node. */

@@ -11,7 +11,9 @@ export class Semaphore {
     this.#free = max;
   }
 
-  /** Gives a function that ends the turn, to be called once; null when there was no turn in time. */
+  /**
+   * Gives a function that ends the turn, to be called once; null when there was no turn in time.
+   */
   take(waitMaxMs: number): Promise<(() => void) | null> {
     if (this.#free > 0) {
       this.#free--;

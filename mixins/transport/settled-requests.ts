@@ -5,8 +5,9 @@ type Reject = (error: Error) => void;
 /**
  * Settles a call to another node that nobody waits for any more.
  *
- * After a time-out Moleculer forgets the request and leaves its promise pending: the context, with the call's parameters, would stay among
- * those that a graceful stop waits for, and every stop would take its whole time-out.
+ * After a time-out Moleculer forgets the request and leaves its promise pending: the context, with
+ * the call's parameters, would stay among those that a graceful stop waits for, and every stop
+ * would take its whole time-out.
  */
 export class SettledRequests {
   readonly #rejects = new WeakMap<object, Reject>();

@@ -1,12 +1,17 @@
 /**
  * Moleculer's TCP transporter for the nodes of one machine.
  *
- * Promises: it takes only what members of its cluster sealed (sealed-wire.ts), also where it finds them (Moleculer's runs whatever action anybody asks for); it listens on
- * the loopback address only (Moleculer's listens on all), it finds the other nodes without being told of them, messages of any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
- * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip, which takes seconds: calls still come when a node that stops closes its sockets).
- * A node takes another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops, and so has lost them all, can have the
- * others lose each other for seconds. A node that starts again is seen within seconds: in Moleculer's gossip its number of changes begins at 1, and whoever
- * knows of more takes its news for old; and one that is gone comes back, without its services and at its old port, when another speaks of its load.
+ * Promises: it takes only what members of its cluster sealed (sealed-wire.ts), also where it finds
+ * them (Moleculer's runs whatever action anybody asks for); it listens on the loopback address only
+ * (Moleculer's listens on all), it finds the other nodes without being told of them, messages of
+ * any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
+ * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip,
+ * which takes seconds: calls still come when a node that stops closes its sockets). A node takes
+ * another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops,
+ * and so has lost them all, can have the others lose each other for seconds. A node that starts
+ * again is seen within seconds: in Moleculer's gossip its number of changes begins at 1, and
+ * whoever knows of more takes its news for old; and one that is gone comes back, without its
+ * services and at its old port, when another speaks of its load.
  */
 
 import { once } from 'node:events';
@@ -25,7 +30,10 @@ export interface TcpTransporterOptions {
   keys: Keyring;
   log: Logger;
   metrics: TransportMetrics;
-  /** Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched for. */
+  /**
+   * Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched
+   * for.
+   */
   urls?: string;
   limits?: TransportLimits;
 }
@@ -101,7 +109,10 @@ export class TcpTransporter extends Transporters.TCP {
     await once(server, 'listening');
   }
 
-  /** The wall clock makes this process's changes newer than those of every process before it under the same name, unless it was set back. */
+  /**
+   * The wall clock makes this process's changes newer than those of every process before it under
+   * the same name, unless it was set back.
+   */
   override async connect(): Promise<void> {
     this.registry.nodes.localNode!.seq = Date.now();
     await super.connect();
@@ -158,7 +169,10 @@ export class TcpTransporter extends Transporters.TCP {
     this.#tell(this.nodes.toArray().flatMap(({ id, local, available }) => (local || !available ? [] : [id])));
   }
 
-  /** What gossip would bring in time; one that it does not reach has it from there. Nobody waits for it: `disconnect` does, for a while. */
+  /**
+   * What gossip would bring in time; one that it does not reach has it from there. Nobody waits for
+   * it: `disconnect` does, for a while.
+   */
   #tell(nodes: string[]): void {
     const online = { [this.nodeID]: [this.registry.getLocalNodeInfo()] };
     for (const target of nodes) super.prepublish({ type: GOSSIP, target, payload: { online } }).catch(() => undefined);
@@ -178,8 +192,8 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   /**
-   * Without what others take to be gone; that they take this node to be gone it has to hear, to tell them otherwise. Without the load of nodes that this one
-   * takes to be gone.
+   * Without what others take to be gone; that they take this node to be gone it has to hear, to
+   * tell them otherwise. Without the load of nodes that this one takes to be gone.
    */
   override deserialize(type: string, data: Buffer): Packet {
     const packet = super.deserialize(type, data) as unknown as Packet;

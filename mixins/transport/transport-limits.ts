@@ -2,9 +2,15 @@ const MIB = 1024 * 1024;
 
 /** Bounds of what travels between nodes; none of them is a client's to choose. */
 export const TRANSPORT_LIMITS = Object.freeze({
-  /** What goes over the wire at once, its frame included: small enough for heartbeats to get between. */
+  /**
+   * What goes over the wire at once, its frame included: small enough for heartbeats to get
+   * between.
+   */
   packetMaxBytes: 512 * 1024,
-  /** Over TCP: no more than a socket gives at once, since Moleculer's reader copies what it has of a packet each time some more arrives. */
+  /**
+   * Over TCP: no more than a socket gives at once, since Moleculer's reader copies what it has of a
+   * packet each time some more arrives.
+   */
   tcpPacketMaxBytes: 60 * 1024,
   messageMaxBytes: 256 * MIB,
   /** Bytes of one message that its receiver has not yet acknowledged. */

@@ -15,7 +15,10 @@ export type DropReason =
   | 'not for this process'
   | 'replayed';
 
-/** What goes between this node and the others, by direction; no label names a node or anything of a tenant. */
+/**
+ * What goes between this node and the others, by direction; no label names a node or anything of a
+ * tenant.
+ */
 export class TransportMetrics {
   readonly #messages: Counter<'direction'>;
   readonly #bytes: Counter<'direction'>;

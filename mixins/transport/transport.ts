@@ -12,7 +12,10 @@ import { TransportMetrics } from './transport-metrics.ts';
 export interface TransportSettings {
   /** What members seal their packets with. */
   transportKeys: Keyring;
-  /** Nodes known beforehand (TCP only), `host:port/nodeID` separated by commas; without it they are searched for on this machine. */
+  /**
+   * Nodes known beforehand (TCP only), `host:port/nodeID` separated by commas; without it they are
+   * searched for on this machine.
+   */
   tcpUrls?: string;
   limits?: TransportLimits;
 }

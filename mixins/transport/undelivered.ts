@@ -5,7 +5,10 @@ import { LinkLost } from './redis-link.ts';
 
 export type Packet = Parameters<Transporters.Base['prepublish']>[0];
 
-/** What a packet's sender is told when it was not, or not surely, delivered: an error that Moleculer's callers know, of the kind that may be tried again. */
+/**
+ * What a packet's sender is told when it was not, or not surely, delivered: an error that
+ * Moleculer's callers know, of the kind that may be tried again.
+ */
 export function undelivered(packet: Packet, cause: unknown): Error {
   const { type, target, payload } = packet;
   const error =
@@ -34,7 +37,10 @@ function isRefused(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED';
 }
 
-/** The packet that goes in place of an answer that could not be sent, so that its caller does not wait in vain. */
+/**
+ * The packet that goes in place of an answer that could not be sent, so that its caller does not
+ * wait in vain.
+ */
 export function failedAnswer(packet: Packet, regenerator: Errors.Regenerator, cause: unknown): Packet {
   const { id, meta } = packet.payload;
   const error = regenerator.extractPlainError(cause as Error, packet.payload);

@@ -1,9 +1,10 @@
 /**
  * One process of a cluster on this machine, which is started again when it ends by itself.
  *
- * Promises: what it writes to stderr comes out line by line behind its name; an end that nobody asked for is said, and the pause before the next start doubles from
- * one second to thirty while it goes on ending soon. It is in a session of its own, so that Ctrl-C reaches only whoever started it, and it ends with that process, however
- * that ends (lib/process/parent-watch.ts).
+ * Promises: what it writes to stderr comes out line by line behind its name; an end that nobody
+ * asked for is said, and the pause before the next start doubles from one second to thirty while it
+ * goes on ending soon. It is in a session of its own, so that Ctrl-C reaches only whoever started
+ * it, and it ends with that process, however that ends (lib/process/parent-watch.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -51,7 +52,10 @@ export class Member {
     return this.#stdout;
   }
 
-  /** Resolves when it says that it runs; rejects when it ends instead, and is then not started again. */
+  /**
+   * Resolves when it says that it runs; rejects when it ends instead, and is then not started
+   * again.
+   */
   async start(): Promise<void> {
     const child = this.#spawn();
     await this.#running(child);

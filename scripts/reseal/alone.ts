@@ -7,14 +7,18 @@ const LOOK_EVERY_MS = 500;
 
 type Living = Pick<StoreToReseal, 'leases' | 'anchors'>;
 
-/** Thrown while a node lives: what it writes would be sealed under what it knows, and what it holds in memory is not looked at. */
+/**
+ * Thrown while a node lives: what it writes would be sealed under what it knows, and what it holds
+ * in memory is not looked at.
+ */
 export class NotAlone extends Error {
   override name = 'NotAlone';
 }
 
 /**
- * Resolves when no node is at work on the store, as far as the store shows: a process of this machine is asked for; of any other a beat must have stood still for as
- * long as nodes wait before they call each other dead, on this process' own clock. Throws NotAlone.
+ * Resolves when no node is at work on the store, as far as the store shows: a process of this
+ * machine is asked for; of any other a beat must have stood still for as long as nodes wait before
+ * they call each other dead, on this process' own clock. Throws NotAlone.
  */
 export async function assertAlone(
   store: Living,

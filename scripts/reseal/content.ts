@@ -16,7 +16,10 @@ interface ShardContent {
   recorded: ShardHead;
   /** At the cut that was asked for; null where the stored bytes begin after it, or end before. */
   atCut: ShardHead | null;
-  /** What stands against the stored bytes, as a sentence; null where they give what the log recorded last. */
+  /**
+   * What stands against the stored bytes, as a sentence; null where they give what the log recorded
+   * last.
+   */
   contradiction: string | null;
 }
 

@@ -1,8 +1,11 @@
 /**
- * Holds a collection against its account on the ledger, which nobody writes without the ledger's keypair: what of it is what was written, now that no seal says so.
+ * Holds a collection against its account on the ledger, which nobody writes without the ledger's
+ * keypair: what of it is what was written, now that no seal says so.
  *
- * Its row of anchors is sealed with a key from that keypair, and says at which seqs of its shards the root on the ledger was. So the stored bytes, every leaf hashed
- * again, are brought to those seqs and must give that root; what the log holds after them is vouched for by nothing. Whatever cannot be explained contradicts.
+ * Its row of anchors is sealed with a key from that keypair, and says at which seqs of its shards
+ * the root on the ledger was. So the stored bytes, every leaf hashed again, are brought to those
+ * seqs and must give that root; what the log holds after them is vouched for by nothing. Whatever
+ * cannot be explained contradicts.
  */
 import type { Logger } from 'pino';
 import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collection-root.ts';
@@ -38,7 +41,10 @@ export function witnessOf(ledger: LedgerClient, anchors: AnchorStore, sealKey: U
   return { ledger, anchors: sealed(anchors, sealKey, () => Date.now(), QUIET) };
 }
 
-/** A collection without a witness: only whether its bytes are what its own log says. `why` it has none. Throws StoreError. */
+/**
+ * A collection without a witness: only whether its bytes are what its own log says. `why` it has
+ * none. Throws StoreError.
+ */
 export async function heldAgainstItself(store: Stored, collection: CollectionRow, why: string): Promise<Held> {
   const { contradiction } = await contentOf(store, collection, null);
   return contradiction === null ? notHeld(why) : contradicts(contradiction);
@@ -71,7 +77,10 @@ export async function held(store: Stored, collection: CollectionRow, witness: Wi
   return confirmed ? heldUpTo(confirmed, content) : withoutRoot(account, content);
 }
 
-/** What is on the ledger, as the row has it: the root that was confirmed last, or the one that was on its way when the service ended. */
+/**
+ * What is on the ledger, as the row has it: the root that was confirmed last, or the one that was
+ * on its way when the service ended.
+ */
 function confirmedBy(account: AccountState, { confirmed, inFlight }: AnchorRow): Confirmed | null {
   const cut: Cut | null = inFlight?.cut ?? null;
   if (cut === null || account.status !== 'found' || account.fields === null) return confirmed;

@@ -35,7 +35,10 @@ export interface Judged {
   reason: string | null;
 }
 
-/** What a store holds whose secret is lost: what may be believed of it, and what the ledger says of each collection. */
+/**
+ * What a store holds whose secret is lost: what may be believed of it, and what the ledger says of
+ * each collection.
+ */
 export class LostSecret {
   readonly #options: LostSecretOptions;
   readonly #accounts = new Map<string, AccountRow>();
@@ -53,7 +56,10 @@ export class LostSecret {
     return lost;
   }
 
-  /** Accounts, live collections and their logs; API keys where that was asked for. A row that says that a collection was dropped has its data removed: never. */
+  /**
+   * Accounts, live collections and their logs; API keys where that was asked for. A row that says
+   * that a collection was dropped has its data removed: never.
+   */
   get belief(): Belief {
     const { keepKeys } = this.#options;
     return {
@@ -85,7 +91,8 @@ export class LostSecret {
           ? await heldAgainstItself(store, collection, witness)
           : await held(store, collection, witness);
       const found: Held = damage === null ? content : { state: 'contradicts', why: damage };
-      // What bears the seal of a secret that is known needs no other witness. Nothing goes by the plan of what contradicts: somebody may have changed that, too.
+      // What bears the seal of a secret that is known needs no other witness. Nothing goes by the
+      // plan of what contradicts: somebody may have changed that, too.
       const isUnvouched = found.state !== 'held' && isUnsealed && (await this.#isAnchored(collection));
       const reason = found.state === 'contradicts' || isUnvouched ? reasonOf(found) : null;
       yield { collection, found, reason };

@@ -3,7 +3,10 @@ import { SCOPES } from '../../lib/store/keys.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { ApiKeys } from '../../services/keys/api-keys.ts';
 
-/** Makes a key of an account with every scope, whatever its plan says of keys, and gives its secret. Throws StoreError. */
+/**
+ * Makes a key of an account with every scope, whatever its plan says of keys, and gives its secret.
+ * Throws StoreError.
+ */
 export async function newKey({ catalog, keys }: Pick<Store, 'catalog' | 'keys'>, accountId: string): Promise<string> {
   if ((await catalog.getAccount(accountId)) === null) throw new Error(`There is no account ${accountId}.`);
   const wanted = { name: 'made by the operator', scopes: [...SCOPES], expiresAt: null };

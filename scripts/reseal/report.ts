@@ -18,7 +18,10 @@ const PLURALS = {
   log: 'log entries and heads',
 };
 
-/** Counts findings, and says what each of them says to an operator: nothing of a record, and no secret. */
+/**
+ * Counts findings, and says what each of them says to an operator: nothing of a record, and no
+ * secret.
+ */
 export class Report {
   readonly #counts = new Map<string, Count>();
   readonly #applied: boolean;

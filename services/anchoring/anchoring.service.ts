@@ -34,8 +34,9 @@ const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl
 const NO_STATS = { pending: 0, oldestPendingSeconds: 0, confirmed: 0, failures: 0, halted: 0 };
 
 /**
- * Brings roots onto the ledger. `embedded` is the embedded ledger, null when the configuration names RPC URLs or turns the ledger off.
- * `started` throws ConfigError when there is no keypair to sign with.
+ * Brings roots onto the ledger. `embedded` is the embedded ledger, null when the configuration
+ * names RPC URLs or turns the ledger off. `started` throws ConfigError when there is no keypair to
+ * sign with.
  */
 export default function anchoringService(
   { config, store, clock, log }: Runtime,
@@ -172,7 +173,8 @@ export default function anchoringService(
         return withSeals;
       };
       if (!enabled) {
-        // Without the keypair nothing can be written into a row that would be believed later: logs stay as long as they get.
+        // Without the keypair nothing can be written into a row that would be believed later: logs
+        // stay as long as they get.
         if (!existsSync(keypairFile)) return;
         seals();
         lapsing = new Lapsing({ store: { ...store, anchors }, headsAt, log });
@@ -180,7 +182,8 @@ export default function anchoringService(
         return;
       }
       nodeId = this.broker.nodeID;
-      // A named file that is not there is a mistake: another authority could not write the accounts of the one that was meant.
+      // A named file that is not there is a mistake: another authority could not write the accounts
+      // of the one that was meant.
       const mayCreate =
         config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
       const authority = await openAuthority(keypairFile, mayCreate, log);

@@ -1,10 +1,12 @@
 /**
- * Anchoring of all collections, on one of any number of instances: what is wanted is written down on whichever is asked, the one in charge brings it onto the
- * ledger, and whoever waits learns of it from the row.
+ * Anchoring of all collections, on one of any number of instances: what is wanted is written down
+ * on whichever is asked, the one in charge brings it onto the ledger, and whoever waits learns of
+ * it from the row.
  *
- * Promises: everything that is due stands in the store. An instance looks there every second for what it is in charge of, so that whatever is told or lost, and
- * whoever dies, somebody goes on; being told only makes it sooner.
- * How it fails: while the store cannot be reached nothing is anchored, and it is looked for again every second.
+ * Promises: everything that is due stands in the store. An instance looks there every second for
+ * what it is in charge of, so that whatever is told or lost, and whoever dies, somebody goes on;
+ * being told only makes it sooner. How it fails: while the store cannot be reached nothing is
+ * anchored, and it is looked for again every second.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -125,19 +127,28 @@ export class Anchoring {
     };
   }
 
-  /** Resolves when everything that this instance is in charge of has been looked at once; tries until it could. */
+  /**
+   * Resolves when everything that this instance is in charge of has been looked at once; tries
+   * until it could.
+   */
   async start(): Promise<void> {
     if (this.#options.isShared) await this.#members.look(this.#counts).catch(() => undefined);
     this.#looking = this.#lookOn();
     await this.#takeUp.start();
   }
 
-  /** Wants what the log of an account's collections holds, where its plan has anchoring: the plan may just have changed. Throws StoreError. */
+  /**
+   * Wants what the log of an account's collections holds, where its plan has anchoring: the plan
+   * may just have changed. Throws StoreError.
+   */
   takeUpAccount(accountId: string): Promise<void> {
     return this.#takeUp.account(accountId);
   }
 
-  /** Ends without waiting for the ledger; the next start, or another instance, goes on where this one stops. */
+  /**
+   * Ends without waiting for the ledger; the next start, or another instance, goes on where this
+   * one stops.
+   */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#receipts.release();
@@ -145,7 +156,10 @@ export class Anchoring {
     if (this.#options.isShared) await this.#members.leave();
   }
 
-  /** The confirmed root that contains `cut`, or null when there is none after `waitMs`; the cut stays wanted. Throws StoreError. */
+  /**
+   * The confirmed root that contains `cut`, or null when there is none after `waitMs`; the cut
+   * stays wanted. Throws StoreError.
+   */
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#options.clock.monotonicMs();
     const row = await this.#want(collectionId, cut);
@@ -163,20 +177,29 @@ export class Anchoring {
     this.#decided(collectionId);
   }
 
-  /** What the ledger shows of a collection now, for `resume`. Throws LedgerUnreachableError, the ledger's own errors, or StoreError. */
+  /**
+   * What the ledger shows of a collection now, for `resume`. Throws LedgerUnreachableError, the
+   * ledger's own errors, or StoreError.
+   */
   async shown(collectionId: string): Promise<string> {
     const { ledger, store } = this.#options;
     const believed = await store.anchors.get(collectionId);
     return shownBy((await ledger.survey(collectionId, believed)).account);
   }
 
-  /** What the shards hold now is right, although the ledger shows `shown`: it is anchored next. Throws StoreError. */
+  /**
+   * What the shards hold now is right, although the ledger shows `shown`: it is anchored next.
+   * Throws StoreError.
+   */
   async resume(collectionId: string, shown: string): Promise<void> {
     await this.#decisions.resume(collectionId, shown);
     this.#decided(collectionId);
   }
 
-  /** Has the collection's account closed and its row forgotten, in the background, until it is done. Throws StoreError. */
+  /**
+   * Has the collection's account closed and its row forgotten, in the background, until it is done.
+   * Throws StoreError.
+   */
   async close(collectionId: string): Promise<void> {
     await this.#decisions.close(collectionId);
     this.#decided(collectionId);

@@ -19,7 +19,10 @@ export interface DecisionsOptions {
   want(collectionId: string, cut: Cut): Promise<unknown>;
 }
 
-/** What somebody else than the outbox decides about a collection. It stands in the row before any of these resolves, so that every instance goes by it. All throw StoreError. */
+/**
+ * What somebody else than the outbox decides about a collection. It stands in the row before any of
+ * these resolves, so that every instance goes by it. All throw StoreError.
+ */
 export class Decisions {
   readonly #options: DecisionsOptions;
 
@@ -45,7 +48,8 @@ export class Decisions {
     const owner = await collection(collectionId);
     const wanted = owner && (await loggedCut(owner));
     const wantedAt = new Date(clock.wallMs()).toISOString();
-    // The epoch rises even where nothing is halted: an outbox may just have read a contradiction that is cleared now.
+    // The epoch rises even where nothing is halted: an outbox may just have read a contradiction
+    // that is cleared now.
     await this.#change(collectionId, (row) =>
       row.halted || wasContradicted
         ? { halted: null, confirmed: null, lapsed: null, trusted: shown, wanted: wanted ?? row.wanted, wantedAt }

@@ -4,8 +4,9 @@ import type { Catalog } from '../../lib/store/catalog.ts';
 export const NOT_DELETED = 'The collection is not in the catalog any more, and nobody has asked for its deletion.';
 
 /**
- * Whether a collection that is not in the catalog was deleted: the service says so of it, in the list of the dropped or in its row, or nothing of it can be on the
- * ledger. A row that somebody took out of the catalog says nothing, and no account is closed for it. Throws StoreError.
+ * Whether a collection that is not in the catalog was deleted: the service says so of it, in the
+ * list of the dropped or in its row, or nothing of it can be on the ledger. A row that somebody
+ * took out of the catalog says nothing, and no account is closed for it. Throws StoreError.
  */
 export async function wasDeleted(
   { collectionId }: AnchorRow,

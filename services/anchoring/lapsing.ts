@@ -13,8 +13,9 @@ export interface LapsingOptions {
 }
 
 /**
- * Has every row lapse while the ledger is off, in the background: each collection's shards are asked first. What cannot be asked for now is asked later; a collection
- * that contradicts what was confirmed keeps its row.
+ * Has every row lapse while the ledger is off, in the background: each collection's shards are
+ * asked first. What cannot be asked for now is asked later; a collection that contradicts what was
+ * confirmed keeps its row.
  */
 export class Lapsing {
   readonly #options: LapsingOptions;

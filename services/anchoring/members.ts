@@ -1,17 +1,21 @@
 /**
  * The instances of the service that live, and which of them is in charge of a collection.
  *
- * Promises: instances that see the same ones alive agree (rendezvous hashing); an instance that stops writing beats is given up once its beat has stood still for
- * `DEAD_AFTER_MS` on the observer's own monotonic clock. Two may both believe that they are in charge while their views differ: that costs calls, never safety,
- * which rests on the rows alone (outbox.ts).
- * How it fails: an instance that cannot reach the store judges nobody and goes on with what it saw last.
+ * Promises: instances that see the same ones alive agree (rendezvous hashing); an instance that
+ * stops writing beats is given up once its beat has stood still for `DEAD_AFTER_MS` on the
+ * observer's own monotonic clock. Two may both believe that they are in charge while their views
+ * differ: that costs calls, never safety, which rests on the rows alone (outbox.ts). How it fails:
+ * an instance that cannot reach the store judges nobody and goes on with what it saw last.
  */
 import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
 
-/** With a beat and a look every second the collections of a dead instance are taken up within the 6 s that leases have. */
+/**
+ * With a beat and a look every second the collections of a dead instance are taken up within the 6
+ * s that leases have.
+ */
 const DEAD_AFTER_MS = 4_000;
 
 type InstanceStore = Pick<AnchorStore, 'beat' | 'instances' | 'endInstance'>;
@@ -35,7 +39,10 @@ export class Members {
     return this.#placement.preferred(collectionId) === this.#instance;
   }
 
-  /** Tells the others that this instance lives, and looks which of them do; whether that changed. Throws StoreError. */
+  /**
+   * Tells the others that this instance lives, and looks which of them do; whether that changed.
+   * Throws StoreError.
+   */
   async look(counts: Counts): Promise<boolean> {
     this.#beat += 1;
     await this.#store.beat({ instance: this.#instance, beat: this.#beat, ...counts });

@@ -1,25 +1,32 @@
 /**
- * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a time.
+ * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a
+ * time.
  *
- * Promises, with any number of instances that all believe they are in charge of the collection, each of which may pause anywhere for any time
- * - The row holds at most one transaction, and only what it holds is sent. Its bytes are durable before they are first sent, and the same bytes are sent until the
- *   ledger has them or can no longer take them; only the ledger's finalized block height and its signature's status at a node that has seen that block decide that,
- *   never a clock of ours. Until then nobody takes it out of the row. So no two transactions of a collection are ever in flight.
- * - The fence is the row's `epoch`: every change that decides about the next transaction is a compare-and-set that raises it, on a row in which it has not been
- *   raised since this turn read it (`changeRow`). An instance that wakes up with a signed transaction finds it raised, throws the transaction away unsent and reads
- *   the row again. What it may still do with what it read is to send those bytes once more: the ledger takes the same bytes once, or never after their blockhash
- *   has expired, so that they cannot come after a newer transaction. Findings about the ledger pass the same fence, so that an account that another instance moved on
- *   in between never looks like a contradiction.
- * - Roots on chain only move forward: what is signed contains all that was ever wanted, and what is wanted never shrinks but by an operator's decision.
- * - Before this instance signs after anybody else's change, the account is reconciled with the row (reconciliation.ts).
- * - Nothing is signed while the store keeps a contradiction of the collection: shards write those down before they take a write, so that a cut which contains
- *   changed bytes is never wanted before its contradiction can be read. Nor where a shard says that it was something else at the cut: it remembers what it found.
+ * Promises, with any number of instances that all believe they are in charge of the collection,
+ * each of which may pause anywhere for any time:
+ * - The row holds at most one transaction, and an instance sends only what the row holds. Its bytes
+ *   are durable before they are first sent, and the same bytes are sent until the ledger has them
+ *   or can no longer take them. Only the ledger's finalized block height and the signature's status
+ *   at a node that has seen that block decide that, never a clock of ours. So no two transactions
+ *   of a collection are ever in flight.
+ * - The row's `epoch` is the fence: every change that decides about the next transaction raises it
+ *   by compare-and-set (`changeRow`). An instance that wakes up with a signed transaction finds it
+ *   raised, throws the transaction away and reads the row again. It may still send the row's old
+ *   bytes once more: the ledger takes them once, or never after their blockhash has expired.
+ *   Findings about the ledger pass the same fence.
+ * - Roots on chain only move forward: what is signed contains all that was ever wanted, and only an
+ *   operator's decision makes what is wanted less.
+ * - An instance reconciles the account with the row before it signs after anybody else's change
+ *   (reconciliation.ts).
+ * - It signs nothing while the store keeps a contradiction of the collection, which shards write
+ *   down before they take a write; nor where a shard remembers to have been something else.
  *
- * Why not a lease in the row: it would have to be fenced by the same compare-and-set, since a lease cannot stop one who sleeps; then it adds nothing to safety, and a
- * renewal for every collection. Who works on a collection is only a matter of economy (members.ts), and all that a successor needs stands in the row.
+ * Why no lease in the row: the same compare-and-set would have to fence it, since a lease cannot
+ * stop one who sleeps. Who works on a collection is a matter of economy (members.ts); all that a
+ * successor needs stands in the row.
  *
- * `turn` does what can be done without waiting and says when to come back. It throws when the ledger or the store is out of reach; it may be called again at any
- * time after that.
+ * `turn` does what can be done without waiting and says when to come back. It throws when the
+ * ledger or the store is out of reach, and may be called again at any time after that.
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../lib/backoff.ts';
@@ -65,7 +72,7 @@ export interface OutboxContext {
   contradictions: ContradictionStore;
   onConfirmed(): void;
   onFailure(): void;
-  /** There may be an answer in the row for those who wait; `isNews` when it was put there just now. */
+  /** The row may answer those who wait; `isNews`: since just now. */
   onAnswer(row: AnchorRow, isNews: boolean): void;
   /** The row is gone. */
   onClosed(collectionId: string): void;
@@ -88,23 +95,25 @@ const DONE: Turn = { next: 'done' };
 const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
 const POLL = { minMs: 50, maxMs: 1_000 };
 const RESEND_MS = 2_000;
-/** Heights of one ledger never differ by so much between its nodes: this one is behind the ledger that the transaction was signed for. */
+/** Nodes of one ledger never differ by so much: this one is behind the transaction. */
 const BEHIND_BLOCKS = 10_000n;
 const LAG_POLL_MS = 500;
 /**
- * What is signed is signed with a blockhash at most so many slots past the account that it was decided by, and the ledger takes it in the 150 blocks after that. So
- * nothing that lands was decided by an account of long ago, whichever endpoint showed that. Two minutes: endpoints of one ledger are seconds apart.
+ * What is signed is signed with a blockhash at most so many slots past the account that it was
+ * decided by, and the ledger takes it in the 150 blocks after that. So nothing that lands was
+ * decided by an account of long ago, whichever endpoint showed that. Two minutes: endpoints of one
+ * ledger are seconds apart.
  */
 const VIEW_MAX_SLOTS = 300n;
 
 export class Outbox {
   readonly collectionId: string;
   readonly #context: OutboxContext;
-  /** The epoch at which row and account were found to belong together; none of another's changes came after it. */
+  /** The epoch at which row and account belonged together; only our changes came since. */
   #soundEpoch: number | null = null;
-  /** The slot of the ledger at which that was found; null: a transaction of ours has landed since. */
+  /** The ledger's slot of that; null: a transaction of ours has landed since. */
   #soundSlot: bigint | null = null;
-  /** What the account counts once a decision over it is carried out that was found then; null: none is. */
+  /** What the account counts once a decision found then is carried out; null: none. */
   #decisions: number | null = null;
   /** The transaction that is followed. */
   #sent: Sent = { signature: '', atMs: null, polls: 0 };
@@ -142,7 +151,7 @@ export class Outbox {
     if (this.#soundEpoch === row.epoch) return this.#anchor(row, collection);
     this.#soundEpoch = null;
     const turn = await this.#reconcile(row, collection);
-    // Now, while what the ledger showed is fresh; after a look for contradictions that the shards have written down meanwhile.
+    // Now, while what the ledger showed is fresh, and past what shards wrote down meanwhile.
     return mayGoOn && this.#soundEpoch !== null ? this.#turn(false) : turn;
   }
 
@@ -194,7 +203,7 @@ export class Outbox {
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
     const { ledger, clock, loggedCut } = this.#context;
-    // Until something was wanted, records followed the log as they liked: the first root contains all that they may have reached.
+    // Records followed the log as they liked so far: the first root contains all they may have.
     const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
     const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
@@ -214,7 +223,10 @@ export class Outbox {
     );
   }
 
-  /** Why what is to be signed is not what the shards were, as a sentence for the operator; null where it is. Asked each time: the store may be made to forget a contradiction. */
+  /**
+   * Why what is to be signed is not what the shards were, as a sentence for the operator; null
+   * where it is. Asked each time: the store may be made to forget a contradiction.
+   */
   async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
     const heads = await this.#context.headsAt(collection, cut);
     const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, cut[index]!));
@@ -261,7 +273,8 @@ export class Outbox {
     if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
     const refusal = await this.#send(wire);
     const { slot, height, missing } = await ledger.finalizedBlock();
-    // After it, and of a node that has come to it: one that follows the ledger no more is not asked, and past the last valid height unknown means dead.
+    // After it, and of a node that has come to it: one that follows the ledger no more is not
+    // asked, and past the last valid height unknown means dead.
     const found = await ledger.status(signature, slot);
     if (found.status === 'processed') return this.#poll();
     if (found.status === 'confirmed') return this.#land(row, inFlight);
@@ -369,7 +382,7 @@ export class Outbox {
     return nowMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
   }
 
-  /** The row as stored; null when another's change came first, and then nothing is left of what this outbox knew. */
+  /** The row as stored; null when another's change came first: then all is read anew. */
   async #change(
     row: AnchorRow,
     change: Partial<AnchorRow> | ((newest: AnchorRow) => Partial<AnchorRow>),

@@ -1,8 +1,9 @@
 /**
  * Writes that wait until a confirmed root contains them, whichever instance confirms it.
  *
- * Promises: a waiter is answered when this instance confirms, soon after it is told of a change, or at the next look at the row; whatever is told or lost, each
- * row waited for is looked at in its turn, and there are at most ten readings a second of at most 100 rows each, however many wait.
+ * Promises: a waiter is answered when this instance confirms, soon after it is told of a change, or
+ * at the next look at the row; whatever is told or lost, each row waited for is looked at in its
+ * turn, and there are at most ten readings a second of at most 100 rows each, however many wait.
  * How it fails: with null at the end of the wait. A store that cannot be read is asked again.
  */
 
@@ -37,7 +38,10 @@ export class Receipts {
     this.#clock = clock;
   }
 
-  /** The confirmed root that contains `cut`, or null after `waitMs` or when there will be none for now. */
+  /**
+   * The confirmed root that contains `cut`, or null after `waitMs` or when there will be none for
+   * now.
+   */
   wait(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     return new Promise((resolve) => {
       const waiter: Waiter = {
@@ -65,7 +69,9 @@ export class Receipts {
     this.#schedule(GAP_MIN_MS);
   }
 
-  /** Answers those whom the row answers: confirmed roots, or that nothing will be confirmed for now. */
+  /**
+   * Answers those whom the row answers: confirmed roots, or that nothing will be confirmed for now.
+   */
   settle(row: AnchorRow): void {
     for (const waiter of [...(this.#waiting.get(row.collectionId) ?? [])]) {
       if (row.halted || row.closing) waiter.settle(null);

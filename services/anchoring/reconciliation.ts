@@ -1,8 +1,10 @@
 /**
- * Holds what this store believes about a collection's account against the account itself, before this instance signs after anybody else's change: a
- * restart, a restored backup or a tampered file must never get its root signed over an older and true one ("laundered").
+ * Holds what this store believes about a collection's account against the account itself, before
+ * this instance signs after anybody else's change: a restart, a restored backup or a tampered file
+ * must never get its root signed over an older and true one ("laundered").
  *
- * Fails to the safe side: whatever cannot be explained halts the collection until an operator decides.
+ * Fails to the safe side: whatever cannot be explained halts the collection until an operator
+ * decides.
  */
 import {
   type AnchoredRoot,
@@ -18,7 +20,10 @@ import type { AccountState } from './ledger/answers.ts';
 export type Finding =
   /** Nothing contradicts what the store believes. */
   | { outcome: 'sound' }
-  /** The ledger has a root that the store did not know to be confirmed, and it is that of `cut`: it is anchored once more, which the account counts as a decision. */
+  /**
+   * The ledger has a root that the store did not know to be confirmed, and it is that of `cut`: it
+   * is anchored once more, which the account counts as a decision.
+   */
   | { outcome: 'adopt'; cut: Cut }
   /** `mayBeLag`: a node of the ledger that is behind would show the same. */
   | { outcome: 'halt'; reason: string; mayBeLag: boolean }
@@ -27,11 +32,17 @@ export type Finding =
 
 export interface Belief {
   confirmed: Confirmed | null;
-  /** Roots of which one was confirmed last, before roots were no longer anchored; null: they were anchored all along. */
+  /**
+   * Roots of which one was confirmed last, before roots were no longer anchored; null: they were
+   * anchored all along.
+   */
   lapsed: AnchoredRoot[] | null;
   /** What the log holds now. */
   logged: Cut;
-  /** The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only when there is a confirmed cut. */
+  /**
+   * The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only
+   * when there is a confirmed cut.
+   */
   headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
 }
 
@@ -81,7 +92,10 @@ function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding
   return { outcome: 'sound' };
 }
 
-/** Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be newer than what the ledger holds, or the same. */
+/**
+ * Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be
+ * newer than what the ledger holds, or the same.
+ */
 function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
   const stored = collectionRoot(logged);
   if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };

@@ -1,14 +1,18 @@
 /**
  * The outbox' rows, such that only a holder of the ledger's keypair can have written them.
  *
- * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an operator takes what is stored for right. Whoever can write to the
- * store, and cannot sign, must not be able to decide any of that; so each row carries an HMAC-SHA-256 over all of it, by a key that follows from the keypair's secret.
+ * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an
+ * operator takes what is stored for right. Whoever can write to the store, and cannot sign, must
+ * not be able to decide any of that; so each row carries an HMAC-SHA-256 over all of it, by a key
+ * that follows from the keypair's secret.
  *
- * Promises: a row that was changed, or was written under another keypair, reads as one that is halted and in which nothing was confirmed, is in flight or wanted.
- * That is how it reads and not what is stored: under the right keypair it is again what it was. An operator's decision writes it anew.
- * What it does not do: a row that was put back to what it was once is sound. The ledger is further on then, which reconciliation finds: each decision that was carried out is
- * counted there.
- * Shards read the rows without the keypair, to know how far records may go (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
+ * Promises: a row that was changed, or was written under another keypair, reads as one that is
+ * halted and in which nothing was confirmed, is in flight or wanted. That is how it reads and not
+ * what is stored: under the right keypair it is again what it was. An operator's decision writes it
+ * anew. What it does not do: a row that was put back to what it was once is sound. The ledger is
+ * further on then, which reconciliation finds: each decision that was carried out is counted there.
+ * Shards read the rows without the keypair, to know how far records may go
+ * (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -35,7 +39,10 @@ export interface SealedAnchors extends AnchorStore {
   readonly unsound: ReadonlySet<string>;
 }
 
-/** The store of the rows with `key` held against each that is read, and put on each that is written. An operator is told of a row that is not sound. */
+/**
+ * The store of the rows with `key` held against each that is read, and put on each that is written.
+ * An operator is told of a row that is not sound.
+ */
 export function sealed(
   anchors: AnchorStore,
   key: Uint8Array,

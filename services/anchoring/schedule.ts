@@ -24,8 +24,9 @@ interface Entry {
 }
 
 /**
- * Gives outboxes their turns: first come, first served, a bounded number at once, each collection one at a time. An outbox that waits
- * for the ledger holds no place. One whose turn threw comes again after a growing pause, for ever, or as soon as another's succeeds.
+ * Gives outboxes their turns: first come, first served, a bounded number at once, each collection
+ * one at a time. An outbox that waits for the ledger holds no place. One whose turn threw comes
+ * again after a growing pause, for ever, or as soon as another's succeeds.
  */
 export class Schedule {
   readonly #entries = new Map<string, Entry>();
@@ -95,7 +96,8 @@ export class Schedule {
       this.#failing = true;
       this.#events.onFailure();
       const pauseMs = backoffMs(entry.failures, PAUSE);
-      // The first, second, fourth ... failure: a ledger that is down for a day must not fill the log.
+      // The first, second, fourth ... failure: a ledger that is down for a day must not fill the
+      // log.
       if ((entry.failures & (entry.failures + 1)) === 0) {
         const { collectionId } = entry.outbox;
         this.#log.warn(
@@ -126,7 +128,10 @@ export class Schedule {
     this.#events.onDone(outbox);
   }
 
-  /** After a failure of the ledger all those that pause come back with the first success, once: what fails again has a reason of its own. */
+  /**
+   * After a failure of the ledger all those that pause come back with the first success, once: what
+   * fails again has a reason of its own.
+   */
   #recovered(): void {
     if (!this.#failing) return;
     this.#failing = false;

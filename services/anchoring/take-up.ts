@@ -29,9 +29,10 @@ export interface TakeUpOptions {
 }
 
 /**
- * Finds what should be anchored and was never asked for: roots that the log holds past the confirmed one, accounts of deleted collections; and what is anchored no
- * more (lapse.ts). What wants an anchor is told once, and whoever was to tell may have died: so it is looked for at the start, when instances come or go, and from
- * time to time.
+ * Finds what should be anchored and was never asked for: roots that the log holds past the
+ * confirmed one, accounts of deleted collections; and what is anchored no more (lapse.ts). What
+ * wants an anchor is told once, and whoever was to tell may have died: so it is looked for at the
+ * start, when instances come or go, and from time to time.
  */
 export class TakeUp {
   readonly #options: TakeUpOptions;

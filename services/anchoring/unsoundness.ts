@@ -1,6 +1,9 @@
 import { type Cut, isUnsound } from '../../lib/shard/shard-head.ts';
 
-/** Why a cut that the log gave cannot be anchored, as a sentence for the operator; null where the service wrote all of its heads. */
+/**
+ * Why a cut that the log gave cannot be anchored, as a sentence for the operator; null where the
+ * service wrote all of its heads.
+ */
 export function unsoundness(cut: Cut): string | null {
   const shard = cut.findIndex(isUnsound);
   return shard < 0

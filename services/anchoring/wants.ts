@@ -1,10 +1,12 @@
 /**
  * Writes down what is to be anchored, on whatever instance it is asked for.
  *
- * Promises: when `want` resolves with a row that is neither halted nor closing, the cut is in the row's `wanted` (or confirmed), durably; what is wanted only
- * grows. Calls for one collection that come while the row is being written share the next writing, so that an instance never has more than one change of a row
- * under way here, however many writes there are.
- * How it fails: with what the store throws; the cut is kept in memory and tried again by `again`, and after a crash the log tells.
+ * Promises: when `want` resolves with a row that is neither halted nor closing, the cut is in the
+ * row's `wanted` (or confirmed), durably; what is wanted only grows. Calls for one collection that
+ * come while the row is being written share the next writing, so that an instance never has more
+ * than one change of a row under way here, however many writes there are. How it fails: with what
+ * the store throws; the cut is kept in memory and tried again by `again`, and after a crash the log
+ * tells.
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -2,7 +2,8 @@ import fastestValidator, { type ValidationRule } from 'fastest-validator';
 import { ProvecError } from '../../lib/errors.ts';
 import { ROWS_MAX } from './paging.ts';
 
-// Its types take it for an ES module, whose default export CommonJS would put under that name; it exports the class itself.
+// Its types take it for an ES module, whose default export CommonJS would put under that name; it
+// exports the class itself.
 const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;
 
 const validator = new FastestValidator({
@@ -30,8 +31,9 @@ export const SLICE = {
 } as const;
 
 /**
- * A check of an action's parameters that throws INVALID_ARGUMENT with a sentence for the operator. Moleculer's own check keeps the reasons out of its error's message,
- * and nothing but the message goes from one node to another.
+ * A check of an action's parameters that throws INVALID_ARGUMENT with a sentence for the operator.
+ * Moleculer's own check keeps the reasons out of its error's message, and nothing but the message
+ * goes from one node to another.
  */
 export function checkOf(schema: Record<string, ValidationRule>): (params: unknown) => void {
   const check = validator.compile({ $$strict: true, ...schema });

@@ -37,7 +37,10 @@ function knownTo(broker: ServiceBroker): KnownNode[] {
   }));
 }
 
-/** Takes as long as reading tables, saving and opening shards, or reading a whole collection takes; its parts are bounded. */
+/**
+ * Takes as long as reading tables, saving and opening shards, or reading a whole collection takes;
+ * its parts are bounded.
+ */
 function checkedAction<A extends keyof ClusterActions>(
   schema: Record<keyof Params<A>, ValidationRule>,
   handler: (params: Params<A>) => Result<A>,
@@ -49,7 +52,10 @@ function checkedAction<A extends keyof ClusterActions>(
   });
 }
 
-/** What operators see of the cluster and have it do; any number of instances, none of which keeps anything. */
+/**
+ * What operators see of the cluster and have it do; any number of instances, none of which keeps
+ * anything.
+ */
 export default function clusterService({ config, store, clock }: Runtime): ServiceSchema {
   const references = new References(store.catalog);
   let broker: ServiceBroker;

@@ -9,8 +9,8 @@ const ASKED_AT_ONCE = 64;
 const NAMED_MAX = 5;
 
 /**
- * Finds what operators name: accounts by id or name, collections by id, as `<account>/<name>` or by a name that only one account has,
- * shards as `<collection>.<index>`.
+ * Finds what operators name: accounts by id or name, collections by id, as `<account>/<name>` or by
+ * a name that only one account has, shards as `<collection>.<index>`.
  */
 export class References {
   readonly #catalog: Catalog;
@@ -53,7 +53,10 @@ export class References {
     return onlyOne(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
   }
 
-  /** Throws INVALID_ARGUMENT where the collection has no shard of that index, and what `collection` throws. */
+  /**
+   * Throws INVALID_ARGUMENT where the collection has no shard of that index, and what `collection`
+   * throws.
+   */
   async shard(reference: string): Promise<{ row: CollectionRow; index: number }> {
     const [, collection, digits] = /^(.+)\.(\d{1,3})$/s.exec(reference) ?? [];
     if (collection === undefined || digits === undefined)
@@ -66,7 +69,10 @@ export class References {
   }
 }
 
-/** What was found, if it is one; `several` says of more than one account what is to be done about it. Throws INVALID_ARGUMENT, and `absent`. */
+/**
+ * What was found, if it is one; `several` says of more than one account what is to be done about
+ * it. Throws INVALID_ARGUMENT, and `absent`.
+ */
 function onlyOne<T>(
   found: readonly T[],
   absent: Parameters<typeof notFound>[0],

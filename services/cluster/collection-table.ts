@@ -51,7 +51,10 @@ export async function collectionTable(
   return { rows: described, next, unreachable: [...unreachable].map(([node, error]) => ({ node, error })) };
 }
 
-/** Anchors of all collections, or of those of one standing: the ones that an operator may have to do something about. */
+/**
+ * Anchors of all collections, or of those of one standing: the ones that an operator may have to do
+ * something about.
+ */
 export async function anchorTable(
   store: Pick<Store, 'catalog' | 'anchors'>,
   clock: Pick<Clock, 'wallMs'>,

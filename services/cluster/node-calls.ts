@@ -10,7 +10,10 @@ export type Asked<T> = { answer: T; error: null } | { answer: null; error: strin
 
 type Question = 'shards.stats' | 'shards.held';
 
-/** Asks nodes each for their own numbers, a few at a time: one that does not answer costs its row and seconds, never the table. */
+/**
+ * Asks nodes each for their own numbers, a few at a time: one that does not answer costs its row
+ * and seconds, never the table.
+ */
 export async function askNodes<Q extends Question>(
   caller: Caller,
   question: Q,

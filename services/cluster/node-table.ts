@@ -25,7 +25,10 @@ export interface NodeTableParts {
   isAlone: boolean;
 }
 
-/** Every node of the cluster, shard nodes first; those with a lease are listed whether or not they can be reached. */
+/**
+ * Every node of the cluster, shard nodes first; those with a lease are listed whether or not they
+ * can be reached.
+ */
 export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeTableParts): Promise<ClusterNodes> {
   const rows = new Map((await leases.list()).map((lease) => [lease.node, lease]));
   const nodes = new Map(known().map((one) => [one.node, one]));

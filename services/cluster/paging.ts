@@ -3,7 +3,10 @@ import type { Slice } from '../../lib/actions/cluster.ts';
 export const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
-/** Takes the rows of one slice of a sequence that is walked from its beginning, in groups such as a collection's shards. */
+/**
+ * Takes the rows of one slice of a sequence that is walked from its beginning, in groups such as a
+ * collection's shards.
+ */
 export class Window {
   readonly #first: number;
   readonly #limit: number;

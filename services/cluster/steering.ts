@@ -1,8 +1,9 @@
 /**
  * What an operator has nodes do.
  *
- * Promises: every step is one that the nodes also do by themselves, so that an order which is wrong, given twice, or overtaken by another changes where shards are and
- * nothing else. It is checked before anything is done whether the node can take what it is given.
+ * Promises: every step is one that the nodes also do by themselves, so that an order which is
+ * wrong, given twice, or overtaken by another changes where shards are and nothing else. It is
+ * checked before anything is done whether the node can take what it is given.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ClusterActions } from '../../lib/actions/cluster.ts';
@@ -79,7 +80,8 @@ export class Steering {
   async resume(reference: string): Result<'cluster.resume'> {
     const { caller, store, references } = this.#parts;
     const { id } = await references.collection(reference);
-    // Asked of those who hold the keypair: a row that they did not write is halted, whatever it says.
+    // Asked of those who hold the keypair: a row that they did not write is halted, whatever it
+    // says.
     const [anchor, contradictions] = await Promise.all([
       call(caller, 'anchoring.state', { collectionId: id }),
       store.contradictions.list(id),

@@ -1,9 +1,10 @@
 /**
  * The collections of every account by name, with the rows lately used in memory.
  *
- * Promises: a name resolves to the row that bears it now, never to a deleted namesake; `use` keeps a collection's data from being
- * dropped while an operation on it runs, and no operation begins on a dropped one.
- * Rows are kept in memory only where this process alone creates and drops them; else each is read when it is needed.
+ * Promises: a name resolves to the row that bears it now, never to a deleted namesake; `use` keeps
+ * a collection's data from being dropped while an operation on it runs, and no operation begins on
+ * a dropped one. Rows are kept in memory only where this process alone creates and drops them; else
+ * each is read when it is needed.
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -18,7 +19,10 @@ import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 
-/** Outcome of a creation: the row; the plan's number of collections is reached; or the account is gone, and the row is dropped. */
+/**
+ * Outcome of a creation: the row; the plan's number of collections is reached; or the account is
+ * gone, and the row is dropped.
+ */
 export type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
 
 export class CollectionCatalog {
@@ -27,7 +31,9 @@ export class CollectionCatalog {
   #clock: Clock;
   #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
   readonly #found = new CoalescedReads<CollectionRow | null>();
-  /** Counts changes and drops: a row looked up before one and answered after it may be out of date. */
+  /**
+   * Counts changes and drops: a row looked up before one and answered after it may be out of date.
+   */
   #changes = 0;
   #users = new Map<string, number>();
   #idle = new Map<string, () => void>();
@@ -42,7 +48,10 @@ export class CollectionCatalog {
     this.#clock = clock;
   }
 
-  /** Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. Of an account that is gone the collection is dropped again. */
+  /**
+   * Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. Of an account
+   * that is gone the collection is dropped again.
+   */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
     const options = requestsOf(this.#limits).createCollection.decode(request);
     const createdAt = new Date(this.#clock.wallMs()).toISOString();
@@ -77,7 +86,10 @@ export class CollectionCatalog {
     }
   }
 
-  /** Runs an operation on a collection, whose data stay until it has ended. Throws COLLECTION_NOT_FOUND. */
+  /**
+   * Runs an operation on a collection, whose data stay until it has ended. Throws
+   * COLLECTION_NOT_FOUND.
+   */
   async use<T>(accountId: string, name: string, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
     const row = await this.#current(accountId, name);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
@@ -102,7 +114,10 @@ export class CollectionCatalog {
     }
   }
 
-  /** Turns deletion protection on or off. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND when it was dropped meanwhile. */
+  /**
+   * Turns deletion protection on or off. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND when it
+   * was dropped meanwhile.
+   */
   async protect(row: CollectionRow, deletionProtection: unknown): Promise<CollectionRow> {
     if (typeof deletionProtection !== 'boolean') {
       throw invalidArgument('deletionProtection', 'true or false', deletionProtection);
@@ -113,7 +128,10 @@ export class CollectionCatalog {
     return changed;
   }
 
-  /** Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND, and FORBIDDEN when it is protected from deletion. */
+  /**
+   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND, and
+   * FORBIDDEN when it is protected from deletion.
+   */
   async dropUnprotected(accountId: string, name: string): Promise<CollectionRow> {
     for (let first: CollectionRow | null = null; ; ) {
       const row = await this.resolve(accountId, name);
@@ -129,7 +147,10 @@ export class CollectionCatalog {
     }
   }
 
-  /** Frees the name. False when the collection was gone already, or is protected and `evenProtected` is false. */
+  /**
+   * Frees the name. False when the collection was gone already, or is protected and `evenProtected`
+   * is false.
+   */
   async drop(row: CollectionRow, evenProtected: boolean): Promise<boolean> {
     const dropped = await this.#catalog.dropCollection(row.id, evenProtected);
     this.#forget(row);

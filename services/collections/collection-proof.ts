@@ -1,9 +1,10 @@
 /**
  * Proofs that a record is in a collection, or is not.
  *
- * The path through the record's own shard is always that of its newest commit. The other shards enter as hashes only, and may be of any
- * cut that has this shard at the same commit: the anchored one where it does, so that the proof leads to the root on the ledger, else
- * the newest. Fails with UNAVAILABLE when writes overtake it again and again.
+ * The path through the record's own shard is always that of its newest commit. The other shards
+ * enter as hashes only, and may be of any cut that has this shard at the same commit: the anchored
+ * one where it does, so that the proof leads to the root on the ledger, else the newest. Fails with
+ * UNAVAILABLE when writes overtake it again and again.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
@@ -18,7 +19,9 @@ import { shardIndexOf } from './shard-routing.ts';
 
 const ATTEMPTS_MAX = 8;
 
-/** The proof of presence or absence of `id`; `isAnchored`: the collection's roots go to the ledger. */
+/**
+ * The proof of presence or absence of `id`; `isAnchored`: the collection's roots go to the ledger.
+ */
 export async function proveRecord(
   caller: Caller,
   row: CollectionRow,
@@ -63,7 +66,10 @@ function newestCut(caller: Caller, row: CollectionRow, own: ShardHead, index: nu
   );
 }
 
-/** The proof of the shard in which the path ends: mostly the record's own, else the one whose only record stands in its way; null where that one has moved on. */
+/**
+ * The proof of the shard in which the path ends: mostly the record's own, else the one whose only
+ * record stands in its way; null where that one has moved on.
+ */
 async function endOfPath(
   caller: Caller,
   row: CollectionRow,

@@ -11,8 +11,9 @@ import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reade
 import { shardIndexOf, splitIds } from './shard-routing.ts';
 
 /**
- * The nearest records of all shards, best first. Counts as one query of the plan; one that fails is given back through `background`,
- * which outlives the request. `awayMaxMs`: as for ShardReader. Throws as `readQuery` does, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ * The nearest records of all shards, best first. Counts as one query of the plan; one that fails is
+ * given back through `background`, which outlives the request. `awayMaxMs`: as for ShardReader.
+ * Throws as `readQuery` does, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
  */
 export async function queryCollection(
   caller: Caller,

@@ -1,11 +1,14 @@
 /**
  * Writes to a collection: quota, fan-out to the shards, the root after the write, its anchor.
  *
- * Promises: all or nothing per shard; an answer means that every part is durable and in `merkleRoot`; once the parts are committed
- * nothing turns the answer into an error, whatever becomes of the anchor, unless the store does not tell the root after them for as long as the answer may wait. A write that was begun runs on when its caller's time is over:
- * the room it holds under the plan is given back when its outcome is known, and what it committed late is anchored like anything else.
- * How it fails: when one of several shards refuses, the error is returned after all of them have ended, and the parts of the others
- * stand. Sending the same request again completes it.
+ * Promises: all or nothing per shard; an answer means that every part is durable and in
+ * `merkleRoot`; once the parts are committed nothing turns the answer into an error, whatever
+ * becomes of the anchor, unless the store does not tell the root after them for as long as the
+ * answer may wait. A write that was begun runs on when its caller's time is over: the room it holds
+ * under the plan is given back when its outcome is known, and what it committed late is anchored
+ * like anything else. How it fails: when one of several shards refuses, the error is returned after
+ * all of them have ended, and the parts of the others stand. Sending the same request again
+ * completes it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -150,7 +153,10 @@ export class CollectionWriter {
     };
   }
 
-  /** Asked in the same round trip as the writes; null when an owner did not answer, which must not fail a write that was committed. */
+  /**
+   * Asked in the same round trip as the writes; null when an owner did not answer, which must not
+   * fail a write that was committed.
+   */
   #headsOfOthers(caller: Caller, row: CollectionRow, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = Array.from({ length: row.shards }, (_, index) => index).filter((index) => !parts.has(index));
     const heads = others.map((index) =>
@@ -161,7 +167,10 @@ export class CollectionWriter {
     return Promise.all(heads).catch(() => null);
   }
 
-  /** As `#cut`, for as long as the answer may wait: what is committed is no error because the store is away for a moment. Throws UNAVAILABLE. */
+  /**
+   * As `#cut`, for as long as the answer may wait: what is committed is no error because the store
+   * is away for a moment. Throws UNAVAILABLE.
+   */
   async #cutInTime(caller: Caller, row: CollectionRow, committed: Committed<unknown>, time: WriteTime): Promise<Cut> {
     for (let failures = 0; ; failures++) {
       try {
@@ -204,7 +213,10 @@ export class CollectionWriter {
     }
   }
 
-  /** After a failure some parts may be committed all the same: they are anchored like any other write. What is not handed over here is taken up by anchoring itself, minutes later. */
+  /**
+   * After a failure some parts may be committed all the same: they are anchored like any other
+   * write. What is not handed over here is taken up by anchoring itself, minutes later.
+   */
   async #anchorWhatStands(caller: Caller, row: CollectionRow): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {

@@ -7,8 +7,9 @@ import { collectionViews } from './collection-view.ts';
 const POSITION = /^after (\S{1,40}) (\S{1,64})$/;
 
 /**
- * One page of `rows`, an account's collections, newest first; without `limit` all that are left. A collection that was
- * deleted since its page was read is still a place to go on from. Throws INVALID_ARGUMENT for a bad cursor.
+ * One page of `rows`, an account's collections, newest first; without `limit` all that are left. A
+ * collection that was deleted since its page was read is still a place to go on from. Throws
+ * INVALID_ARGUMENT for a bad cursor.
  */
 export async function collectionsPage(
   log: ShardLog,
@@ -23,7 +24,9 @@ export async function collectionsPage(
   return { collections, nextCursor: writeCursor(`after ${last.createdAt} ${last.id}`) };
 }
 
-/** Of those made in the same millisecond as one that is gone, some may come twice; none is left out. */
+/**
+ * Of those made in the same millisecond as one that is gone, some may come twice; none is left out.
+ */
 function placeAfter(rows: CollectionRow[], [createdAt, id]: string[]): number {
   const last = rows.findIndex((row) => row.id === id);
   if (last >= 0) return last + 1;

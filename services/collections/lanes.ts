@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Lets a few things run at a time; a place is given on in the next turn of the event loop, so that one turn takes in no more than that. */
+/**
+ * Lets a few things run at a time; a place is given on in the next turn of the event loop, so that
+ * one turn takes in no more than that.
+ */
 export class Lanes {
   #free: number;
   readonly #waiting: (() => void)[] = [];

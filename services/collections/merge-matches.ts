@@ -22,7 +22,10 @@ interface Cursor {
 
 const head = (cursor: Cursor): ShardMatch => cursor.matches[cursor.next];
 
-/** The first `topK` of lists that are each in rank order (k-way merge over a binary heap). Asks a list for more only when it needs to know. */
+/**
+ * The first `topK` of lists that are each in rank order (k-way merge over a binary heap). Asks a
+ * list for more only when it needs to know.
+ */
 export async function mergeMatches(lists: MatchList[], topK: number): Promise<ShardMatch[]> {
   const heap: Cursor[] = [];
   for (const list of lists) {

@@ -4,7 +4,10 @@ import type { Limits } from '../../lib/limits.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 
-/** A checked query: what to look for, and either its vector or the id of the record whose vector it is. */
+/**
+ * A checked query: what to look for, and either its vector or the id of the record whose vector it
+ * is.
+ */
 export interface CheckedQuery {
   options: Omit<QueryOptions, 'vector'>;
   like: { vector: Float32Array } | { id: string };

@@ -1,8 +1,10 @@
 /**
  * Clears what deleted collections leave behind: shards, stored data, the account on the ledger.
  *
- * Promises: the name is free before anything else happens; every step is idempotent and the catalog remembers the collection until the
- * last one is done, so that what a crash interrupts is taken up by any process, at its start or within minutes; a step that fails is tried again until it succeeds.
+ * Promises: the name is free before anything else happens; every step is idempotent and the catalog
+ * remembers the collection until the last one is done, so that what a crash interrupts is taken up
+ * by any process, at its start or within minutes; a step that fails is tried again until it
+ * succeeds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -31,7 +33,10 @@ export class Removal {
     this.#idle = idle;
   }
 
-  /** Takes up what earlier processes did not finish, now and, since others may end as well, every few minutes. */
+  /**
+   * Takes up what earlier processes did not finish, now and, since others may end as well, every
+   * few minutes.
+   */
   async resume(): Promise<void> {
     this.#takeUp(await this.#catalog.listDropped());
     void this.#watch();
@@ -60,7 +65,10 @@ export class Removal {
     return (await Promise.all(dropped.map((row) => this.clear(row)))).every((isCleared) => isCleared);
   }
 
-  /** Resolves after the first try, with whether nothing is left; further tries go on in the background. Never rejects. */
+  /**
+   * Resolves after the first try, with whether nothing is left; further tries go on in the
+   * background. Never rejects.
+   */
   clear(row: CollectionRow): Promise<boolean> {
     const running = this.#running.get(row.id);
     if (running) return running.firstTry;

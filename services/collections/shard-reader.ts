@@ -1,12 +1,15 @@
 /**
- * Reads records from shards page by page, since what comes in one piece is taken in within one turn of the event loop.
+ * Reads records from shards page by page, since what comes in one piece is taken in within one turn
+ * of the event loop.
  *
- * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however long answers are and however many
- * are on their way, a turn takes in no more than a few pages; of many shards' values and metadata hardly more cross than are told;
- * and what all answers together hold of memory is bounded while they are gathered.
- * `awayMaxMs` of a read: how long a shard may be away, or opening, before the caller is told with SHARD_UNAVAILABLE, so that it need not wait with what it holds meanwhile.
- * How it fails: a shard that was closed or moved has forgotten what was read of it, and all begins anew; after a few times that is
- * UNAVAILABLE. An answer that may be partial begins anew without the shard that was lost on the way.
+ * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however
+ * long answers are and however many are on their way, a turn takes in no more than a few pages; of
+ * many shards' values and metadata hardly more cross than are told; and what all answers together
+ * hold of memory is bounded while they are gathered. `awayMaxMs` of a read: how long a shard may be
+ * away, or opening, before the caller is told with SHARD_UNAVAILABLE, so that it need not wait with
+ * what it holds meanwhile. How it fails: a shard that was closed or moved has forgotten what was
+ * read of it, and all begins anew; after a few times that is UNAVAILABLE. An answer that may be
+ * partial begins anew without the shard that was lost on the way.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
@@ -139,7 +142,10 @@ export class ShardReader {
     });
   }
 
-  /** Runs `read` until the shards keep what it reads, and holds memory for what it says that it has gathered. Throws UNAVAILABLE when there is no more. */
+  /**
+   * Runs `read` until the shards keep what it reads, and holds memory for what it says that it has
+   * gathered. Throws UNAVAILABLE when there is no more.
+   */
   #gather<T>(account: string, read: (gathered: (items: Gathered) => void) => Promise<T>): Promise<T> {
     return whileForgotten(async () => {
       const hold = this.#budget.take(account, 0);
@@ -158,7 +164,10 @@ export class ShardReader {
     });
   }
 
-  /** Null where nobody answered for the shard in time; what the shard itself says is wrong with the request is thrown. */
+  /**
+   * Null where nobody answered for the shard in time; what the shard itself says is wrong with the
+   * request is thrown.
+   */
   async #unlessUnreachable<T>(answer: Promise<T>): Promise<T | null> {
     try {
       return await answer;

@@ -1,7 +1,10 @@
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 
-/** The shard an id belongs to, of `of` shards (a power of two up to 256): the top log2(of) bits of its keyHash. */
+/**
+ * The shard an id belongs to, of `of` shards (a power of two up to 256): the top log2(of) bits of
+ * its keyHash.
+ */
 export function shardIndexOf(id: string, of: number): number {
   return of === 1 ? 0 : (keyHashOf(id)[0] * of) >> 8;
 }

@@ -1,30 +1,40 @@
 /**
  * Room under a plan's limits for a write.
  *
- * Promises: nothing is written without room for all of it, and the room is held for as long as any of it may still be committed.
- * How it fails: when the outcome never becomes known (the shard's node is gone, the store did not say), nothing is given back and nothing is renewed any more: the
- * reservation runs out by itself, after the time in which a shard could still have written it.
+ * Promise: nothing is written without room for all of it, and the room is held until no more of it
+ * can be committed. How it fails: when the outcome never becomes known (the shard's node is gone,
+ * the store did not say), it neither gives the room back nor renews it. The reservation runs out by
+ * itself, after the time in which a shard could still have written it.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-/** A write as the plan's limits see it; `countNew` counts the ids that no record has yet, and is asked only near a limit. */
+/**
+ * A write as the plan's limits see it; `countNew` counts the ids that no record has yet, and is
+ * asked only near a limit.
+ */
 export interface MeteredWrite {
   accountId: string;
   records: number;
   countNew(): Promise<number>;
 }
 
-/** What becomes of room, or a ticket for it, that is held. Calls of a caller that outlives the request; what fails is for them to report. */
+/**
+ * What becomes of room, or a ticket for it, that is held. Calls of a caller that outlives the
+ * request; what fails is for them to report.
+ */
 export interface HeldRoom {
   /** Shows that its holder lives. */
   renew(id: string): void;
   settle(id: string): void;
 }
 
-/** Runs `write`, which must end when its outcome is known and not before, with room reserved for it. Throws PLAN_LIMIT_REACHED, before anything is written. */
+/**
+ * Runs `write`, which must end when its outcome is known and not before, with room reserved for it.
+ * Throws PLAN_LIMIT_REACHED, before anything is written.
+ */
 export async function withinQuota<T>(
   caller: Caller,
   room: HeldRoom,

@@ -11,14 +11,17 @@ export function writeTimeoutMs(anchorWaitMs: number): number {
 }
 
 /**
- * The time that the caller of a write waits, and what is left of it: first for the commit, then for the anchor. The write itself runs on
- * when it is over, so that its outcome becomes known to whoever holds something for it.
+ * The time that the caller of a write waits, and what is left of it: first for the commit, then for
+ * the anchor. The write itself runs on when it is over, so that its outcome becomes known to
+ * whoever holds something for it.
  */
 export class WriteTime {
   readonly #clock: Clock;
   readonly #commitUntilMs: number;
   readonly #answerUntilMs: number;
-  /** How long a shard may be away before the caller is told; undefined: as long as there is time. */
+  /**
+   * How long a shard may be away before the caller is told; undefined: as long as there is time.
+   */
   readonly awayMaxMs: number | undefined;
   #isCommitted = false;
 

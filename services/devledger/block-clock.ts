@@ -1,15 +1,20 @@
 /**
- * Slots and blockhashes of the embedded ledger. Slot and block height are one number. A block is made for every transaction, and when
- * somebody asks and at least `BLOCK_MS` have passed since the last one: time passes for those who wait for it, and a ledger that is
- * idle or stopped lets no transaction expire.
+ * Slots and blockhashes of the embedded ledger. Slot and block height are one number. A block is
+ * made for every transaction, and when somebody asks and at least `BLOCK_MS` have passed since the
+ * last one: time passes for those who wait for it, and a ledger that is idle or stopped lets no
+ * transaction expire.
  *
- * Blockhashes are a function of genesis and height, so those handed out before a restart stay known after it.
+ * Blockhashes are a function of genesis and height, so those handed out before a restart stay known
+ * after it.
  */
 import { createHash } from 'node:crypto';
 import { getBase58Decoder } from '@solana/web3.js';
 
 const BLOCK_MS = 400;
-/** Heights that are written down ahead, so that not every block costs an fsync: what a restart may skip. */
+/**
+ * Heights that are written down ahead, so that not every block costs an fsync: what a restart may
+ * skip.
+ */
 const RESERVED_BLOCKS = 16;
 /** For how many blocks a blockhash can be used, as on Solana. */
 export const BLOCKHASH_BLOCKS = 150;
@@ -24,7 +29,10 @@ export class BlockClock {
   #reserved: number;
   #lastBlockMs = performance.now();
 
-  /** `height` is the highest that was ever shown; `reserve` must make a height durable before it returns. */
+  /**
+   * `height` is the highest that was ever shown; `reserve` must make a height durable before it
+   * returns.
+   */
   constructor(genesisHash: string, height: number, reserve: (height: number) => void) {
     this.#genesisHash = genesisHash;
     this.#height = height;

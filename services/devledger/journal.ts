@@ -1,12 +1,14 @@
 /**
- * The embedded ledger's memory on disk: one file of lines that is only ever appended to or replaced whole.
+ * The embedded ledger's memory on disk: one file of lines that is only ever appended to or replaced
+ * whole.
  *
  * Promises
  * - `append` returns after fsync: what it was given survives SIGKILL and power loss.
  * - A line that was cut off by a crash (nobody was told of it) is dropped at the next start.
  * - `replace` is atomic: a crash leaves the old file or the new one, never a mixture.
  *
- * Fails by throwing `JournalDamagedError` when a line before the last does not match its checksum; the file is then left alone.
+ * Fails by throwing `JournalDamagedError` when a line before the last does not match its checksum;
+ * the file is then left alone.
  */
 import {
   closeSync,
@@ -29,7 +31,10 @@ export type JournalLine =
   /** Heights up to this one may have been shown to somebody. */
   | { kind: 'blocks'; height: number }
   | { kind: 'account'; account: AccountState }
-  /** `accounts` are the states after it of all accounts it could write; empty once they stand in lines of their own. */
+  /**
+   * `accounts` are the states after it of all accounts it could write; empty once they stand in
+   * lines of their own.
+   */
   | { kind: 'transaction'; transaction: TransactionRecord; accounts: AccountState[] };
 
 export class JournalDamagedError extends Error {

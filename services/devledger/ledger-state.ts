@@ -1,7 +1,10 @@
 /** A transaction's error in the form Solana's JSON-RPC gives it. */
 export type TransactionError = string | { [kind: string]: unknown };
 
-/** An account as it stands; `lamports` is decimal and '0' for an account that is gone, `data` base64. */
+/**
+ * An account as it stands; `lamports` is decimal and '0' for an account that is gone, `data`
+ * base64.
+ */
 export interface AccountState {
   address: string;
   lamports: string;

@@ -1,10 +1,13 @@
 /**
- * A Solana ledger in one process: LiteSVM runs the programs; blocks, signatures, history and durability, which it lacks, are here.
+ * A Solana ledger in one process: LiteSVM runs the programs; blocks, signatures, history and
+ * durability, which it lacks, are here.
  *
  * Promises
- * - Calls are synchronous and one at a time: a transaction is executed, written to the journal and durable before anybody hears of it.
+ * - Calls are synchronous and one at a time: a transaction is executed, written to the journal and
+ *   durable before anybody hears of it.
  * - A start restores accounts byte by byte from the journal; nothing is executed again.
- * - A fault of the journal (disk full) throws `LedgerStoppedError`: the memory is then ahead of the disk and the process must end.
+ * - A fault of the journal (disk full) throws `LedgerStoppedError`: the memory is then ahead of the
+ *   disk and the process must end.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import {
@@ -43,7 +46,10 @@ const SUPPLY = 9_000_000_000_000_000n;
 export const AIRDROP_MAX_LAMPORTS = 1_000_000_000_000_000;
 /** The journal is written anew when it holds this much more than after the last time. */
 export const REPLACE_AFTER_BYTES = 32 * 1024 * 1024;
-/** Heights start near the wall clock's, so that a ledger made later stands higher than any made before. */
+/**
+ * Heights start near the wall clock's, so that a ledger made later stands higher than any made
+ * before.
+ */
 const HEIGHT_EPOCH_MS = Date.UTC(2024, 0, 1);
 const MS_PER_HEIGHT = 400;
 const LAMPORTS_PER_SIGNATURE = 5_000;
@@ -159,7 +165,10 @@ export class Ledger {
     return { err, logs: result.meta().logs(), unitsConsumed: Number(result.meta().computeUnitsConsumed()) };
   }
 
-  /** Takes a transaction as a validator's RPC does and gives its signature. Throws RpcError; then nothing has happened. */
+  /**
+   * Takes a transaction as a validator's RPC does and gives its signature. Throws RpcError; then
+   * nothing has happened.
+   */
   send(bytes: Buffer, skipPreflight: boolean): string {
     const wire = readTransaction(bytes);
     if (!signaturesHold(wire)) {

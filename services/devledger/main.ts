@@ -1,6 +1,7 @@
 /**
- * The embedded ledger's process: `node main.ts <folder> <preferred port>`, forked with an IPC channel. It tells its parent the port, or
- * why it cannot start, and ends when the channel closes, however its parent ended.
+ * The embedded ledger's process: `node main.ts <folder> <preferred port>`, forked with an IPC
+ * channel. It tells its parent the port, or why it cannot start, and ends when the channel closes,
+ * however its parent ended.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +19,10 @@ function tellAndExit(message: string): void {
   else process.exit(1);
 }
 
-/** Waits for a predecessor whose parent was killed and that is about to end: two processes must not write one journal. */
+/**
+ * Waits for a predecessor whose parent was killed and that is about to end: two processes must not
+ * write one journal.
+ */
 async function takeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'process.json');
@@ -66,7 +70,8 @@ async function run(folder: string, preferredPort: number): Promise<void> {
 }
 
 process.on('disconnect', () => process.exit(0));
-// The parent decides when to stop, and needs the ledger until then: Ctrl-C in a terminal, and most supervisors, signal the whole group.
+// The parent decides when to stop, and needs the ledger until then: Ctrl-C in a terminal, and most
+// supervisors, signal the whole group.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 if (!process.connected) process.exit(1);
 run(process.argv[2] ?? '', Number(process.argv[3] ?? 0)).catch((error: unknown) => {

@@ -14,7 +14,10 @@ const COMPLAINT_MAX_CHARS = 2_000;
 const HEALTHY_AFTER_MS = 30_000;
 
 export interface DevLedger {
-  /** `http://127.0.0.1:<port>`; may change when the process had to be restarted and its port was taken. */
+  /**
+   * `http://127.0.0.1:<port>`; may change when the process had to be restarted and its port was
+   * taken.
+   */
   readonly url: string;
   /** Of the process that runs now. */
   readonly pid: number;
@@ -33,8 +36,9 @@ interface Running {
 }
 
 /**
- * Starts the embedded ledger as a process of its own that ends with this one, keeps its state in `<dataDir>/ledger`, and starts it anew
- * with growing pauses when it dies. Rejects with a one-line error when it cannot be started at all.
+ * Starts the embedded ledger as a process of its own that ends with this one, keeps its state in
+ * `<dataDir>/ledger`, and starts it anew with growing pauses when it dies. Rejects with a one-line
+ * error when it cannot be started at all.
  */
 export async function startDevLedger({ dataDir, log }: { dataDir: string; log: Logger }): Promise<DevLedger> {
   const folder = join(dataDir, 'ledger');

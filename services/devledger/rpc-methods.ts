@@ -26,7 +26,8 @@ function optionsAt(ledger: Ledger, params: RpcParams, index: number): RpcOptions
 }
 
 function accountAnswer(account: AccountState | null, options: RpcOptions) {
-  // A validator answers jsonParsed with base64 where it has no parser for the owner program, and so does this one.
+  // A validator answers jsonParsed with base64 where it has no parser for the owner program, and so
+  // does this one.
   const encoding = options.oneOf('encoding', ACCOUNT_ENCODINGS, 'base64');
   const slice = options.nested('dataSlice');
   const offset = slice.integer('offset', 0, ACCOUNT_MAX_BYTES, 0);

@@ -4,7 +4,9 @@ import { invalidParams, RPC_ERROR, RpcError } from './rpc-error.ts';
 const COMMITMENTS = ['processed', 'confirmed', 'finalized'];
 const base58 = getBase58Encoder();
 
-/** The parameters of one call: positional, each read and checked once. Every reader throws RpcError. */
+/**
+ * The parameters of one call: positional, each read and checked once. Every reader throws RpcError.
+ */
 export class RpcParams {
   readonly #values: readonly unknown[];
 
@@ -57,7 +59,10 @@ export class RpcParams {
   }
 }
 
-/** The trailing configuration object of a call; fields that it does not know are ignored, as validators do. */
+/**
+ * The trailing configuration object of a call; fields that it does not know are ignored, as
+ * validators do.
+ */
 export class RpcOptions {
   readonly #fields: Map<string, unknown>;
 

@@ -15,7 +15,10 @@ const CORS = {
   'access-control-max-age': '86400',
 };
 
-/** JSON-RPC 2.0 over HTTP on the loopback interface. `onFatal` is told when the ledger can no longer keep its promises. */
+/**
+ * JSON-RPC 2.0 over HTTP on the loopback interface. `onFatal` is told when the ledger can no longer
+ * keep its promises.
+ */
 export class RpcServer {
   readonly #ledger: Ledger;
   readonly #onFatal: (error: Error) => void;
@@ -29,7 +32,10 @@ export class RpcServer {
     });
   }
 
-  /** Listens on 127.0.0.1 and gives the port; on `preferredPort` when it is free, else on one the system chooses. */
+  /**
+   * Listens on 127.0.0.1 and gives the port; on `preferredPort` when it is free, else on one the
+   * system chooses.
+   */
   async listen(preferredPort: number): Promise<number> {
     try {
       return await this.#listenOn(preferredPort);

@@ -4,7 +4,10 @@ import { readTransaction } from './wire-transaction.ts';
 
 const base58 = getBase58Decoder();
 
-/** A transaction as `getTransaction` answers it. With `jsonParsed`, instructions have the form of programs without a parser. */
+/**
+ * A transaction as `getTransaction` answers it. With `jsonParsed`, instructions have the form of
+ * programs without a parser.
+ */
 export function transactionAnswer(record: TransactionRecord, encoding: 'json' | 'jsonParsed' | 'base58' | 'base64') {
   const bytes = Buffer.from(record.wire, 'base64');
   const answer = {

@@ -1,7 +1,10 @@
 import type { FailedTransactionMetadata } from 'litesvm';
 import type { TransactionError } from './ledger-state.ts';
 
-/** Names in the order of LiteSVM's numbers, which is the order of Solana's enum without its variants that carry fields. */
+/**
+ * Names in the order of LiteSVM's numbers, which is the order of Solana's enum without its variants
+ * that carry fields.
+ */
 const TRANSACTION_ERRORS = [
   'AccountInUse',
   'AccountLoadedTwice',

@@ -22,7 +22,10 @@ export class TransactionHistory {
     return this.#bySignature.get(signature) ?? null;
   }
 
-  /** Newest first: those between `before` and `until`, both left out; from the newest when `before` is null. */
+  /**
+   * Newest first: those between `before` and `until`, both left out; from the newest when `before`
+   * is null.
+   */
   ofAddress(address: string, limit: number, before: string | null, until: string | null): TransactionRecord[] {
     const newestFirst = (this.#byAddress.get(address) ?? []).toReversed();
     const from = before === null ? 0 : newestFirst.indexOf(before) + 1;

@@ -1,6 +1,7 @@
 /**
- * Strict reading of transaction bytes. LiteSVM aborts the process on bytes that it cannot decode, so nothing reaches it that was not
- * decoded here, encoded again to the same bytes, and checked by the rules of Solana's own sanitizer.
+ * Strict reading of transaction bytes. LiteSVM aborts the process on bytes that it cannot decode,
+ * so nothing reaches it that was not decoded here, encoded again to the same bytes, and checked by
+ * the rules of Solana's own sanitizer.
  */
 import { createPublicKey, verify } from 'node:crypto';
 import {

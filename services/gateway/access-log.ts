@@ -9,8 +9,9 @@ const CLIENT_CLOSED = 499;
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
- * One line and one observation per finished request: method, route pattern, status, time, request id, account. Never a path, query string,
- * body or header. At `debug`; answers of 500 and above at `warn`, of probes those of 500 alone.
+ * One line and one observation per finished request: method, route pattern, status, time, request
+ * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above at
+ * `warn`, of probes those of 500 alone.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, nowMs: () => number): void {
   metrics.requestStarted();

@@ -1,9 +1,11 @@
 /**
- * What happens between routing and the action, in this order: authentication, rate limit, scope, path parameter, collection, query string,
- * bytes of the body, the request's turn among all others, the body's content, memory for the answer. The first check that fails decides
- * the answer, so that nobody learns what they may not know (whether a collection exists), nor sends a body for nothing; and nothing is
- * done for a request that is refused because there are too many but to find out whose it is. Whose key it is may change while it waits:
- * `recheck` comes last, each time before its action is called.
+ * What happens between routing and the action, in this order: authentication, rate limit, scope,
+ * path parameter, collection, query string, bytes of the body, the request's turn among all others,
+ * the body's content, memory for the answer. The first check that fails decides the answer, so that
+ * nobody learns what they may not know (whether a collection exists), nor sends a body for nothing;
+ * and nothing is done for a request that is refused because there are too many but to find out
+ * whose it is. Whose key it is may change while it waits: `recheck` comes last, each time before
+ * its action is called.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
@@ -44,7 +46,10 @@ export interface AdmissionParts {
   monotonicMs(): number;
   /** Of the calendar. */
   nowMs(): number;
-  /** Told how long a body took from when its turn had come until it was checked, waiting for a thread included. */
+  /**
+   * Told how long a body took from when its turn had come until it was checked, waiting for a
+   * thread included.
+   */
   onParsed(seconds: number): void;
 }
 
@@ -65,8 +70,9 @@ export class Admission {
   }
 
   /**
-   * Runs every check of a route, and gives the request its seat. `target` is the decoded path parameter. Throws the ProvecError for the
-   * client, or ClientGoneError; the caller then ends the exchange.
+   * Runs every check of a route, and gives the request its seat. `target` is the decoded path
+   * parameter. Throws the ProvecError for the client, or ClientGoneError; the caller then ends the
+   * exchange.
    */
   async admit(caller: Caller, exchange: Exchange, route: Route, target: string): Promise<Admitted> {
     const { answers, limits, monotonicMs, queues } = this.#parts;
@@ -88,7 +94,8 @@ export class Admission {
     exchange.deadlineMs = monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
     exchange.enter = () => queues.enter(chosen.queue, visitor);
     exchange.seat = await exchange.enter();
-    // Fields where there should be no body are refused, too: they say that something else was meant.
+    // Fields where there should be no body are refused, too: they say that something else was
+    // meant.
     const kind = route.body ?? (bytes.byteLength > 0 ? 'none' : null);
     const body = kind === null ? null : await this.#decode(exchange, kind, bytes, shape, visitor);
     const input = { accountId, target, query, body, limits };
@@ -130,7 +137,10 @@ export class Admission {
     return identity.accountId;
   }
 
-  /** Asks once more where a key may have been revoked since it was looked at. Throws as `admit` does. */
+  /**
+   * Asks once more where a key may have been revoked since it was looked at. Throws as `admit`
+   * does.
+   */
   async recheck(caller: Caller, exchange: Exchange, { access }: Route): Promise<void> {
     const askedMsAgo = this.#parts.monotonicMs() - exchange.identifiedMs;
     if (access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
@@ -157,7 +167,8 @@ export class Admission {
     const startedMs = performance.now();
     try {
       const body: unknown = await bodies.decode(kind, bytes, { limits, shape, nowMs: nowMs() }, visitor);
-      // What is handed on is there until the action has ended. Small numbers are shorter as text, by half at most.
+      // What is handed on is there until the action has ended. Small numbers are shorter as text,
+      // by half at most.
       exchange.body?.resize(
         kind === 'upsert' ? Math.min(receivedBytes, batchBytes((body as Bodies['upsert']).records)) : receivedBytes,
       );

@@ -6,7 +6,9 @@ import type { Scope } from '../../lib/store/keys.ts';
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
-/** Who sent the request. Throws UNAUTHENTICATED, or whatever kept the keys service from answering. */
+/**
+ * Who sent the request. Throws UNAUTHENTICATED, or whatever kept the keys service from answering.
+ */
 export async function authenticate(caller: Caller, authorization: string | undefined): Promise<Identity> {
   const secret = BEARER.exec(authorization ?? '')?.[1];
   if (secret === undefined) throw unauthenticated();

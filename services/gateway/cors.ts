@@ -4,7 +4,10 @@ const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
-/** Lets browsers of the configured origins read answers; without origins no such header is ever sent. */
+/**
+ * Lets browsers of the configured origins read answers; without origins no such header is ever
+ * sent.
+ */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
 

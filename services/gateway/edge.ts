@@ -34,7 +34,10 @@ export interface EdgeParts {
   router(req: IncomingMessage, res: ServerResponse): void;
 }
 
-/** The first and the last to touch a request: request id, CORS, what is not routed; and every answer. */
+/**
+ * The first and the last to touch a request: request id, CORS, what is not routed; and every
+ * answer.
+ */
 export class Edge {
   readonly #parts: EdgeParts;
   readonly #cors: Cors;
@@ -107,7 +110,10 @@ export class Edge {
     this.fail(req, methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(exchange.method, methods));
   }
 
-  /** Answers with what a route's action gave. Throws UNAVAILABLE when that takes more memory than there is for answers. */
+  /**
+   * Answers with what a route's action gave. Throws UNAVAILABLE when that takes more memory than
+   * there is for answers.
+   */
   succeed(req: IncomingMessage, route: Route, result: unknown): void {
     const exchange = this.of(req);
     exchange.hold?.resize(route.heldBytes(result));

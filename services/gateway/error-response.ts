@@ -17,7 +17,10 @@ export interface ErrorBody {
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** What Moleculer and its web gateway throw when an action cannot be reached or did not answer in time. */
+/**
+ * What Moleculer and its web gateway throw when an action cannot be reached or did not answer in
+ * time.
+ */
 const OUT_OF_REACH = new Set([
   'ServiceNotFoundError',
   'ServiceNotAvailableError',
@@ -32,7 +35,9 @@ const OUT_OF_REACH = new Set([
 
 const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
 
-/** The error a client is given, and whether the cause is a fault of ours that belongs in the log. */
+/**
+ * The error a client is given, and whether the cause is a fault of ours that belongs in the log.
+ */
 export interface Failure {
   error: ProvecError;
   isFault: boolean;
@@ -44,7 +49,10 @@ const unavailable = (cause: unknown) =>
     cause,
   });
 
-/** Maps anything thrown to an error of the table. Nothing of a foreign error's text reaches the client. */
+/**
+ * Maps anything thrown to an error of the table. Nothing of a foreign error's text reaches the
+ * client.
+ */
 export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {

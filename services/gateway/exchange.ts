@@ -33,7 +33,9 @@ export class Exchange {
   seat: Seat | null = null;
   /** Waits for a place; null until it is known among which requests. */
   enter: (() => Promise<Seat>) | null = null;
-  /** When the request has waited long enough, on the gateway's clock; known once it has come whole. */
+  /**
+   * When the request has waited long enough, on the gateway's clock; known once it has come whole.
+   */
   deadlineMs = 0;
   /** The memory that the answer may take, from before it is fetched until it is sent. */
   hold: MemoryHold | null = null;
@@ -58,7 +60,9 @@ export class Exchange {
     return this.identity?.accountId ?? '';
   }
 
-  /** Calls `leave` once when the client is gone, also when it is by now; what it returns ends that. */
+  /**
+   * Calls `leave` once when the client is gone, also when it is by now; what it returns ends that.
+   */
   whenGone(leave: () => void): () => void {
     if (this.res.closed) {
       const leaving = setImmediate(leave);

@@ -68,7 +68,10 @@ const BODIES: MemoryBounds = {
   smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
   smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
 };
-/** The HTTP edge: moleculer-web routes into actions, everything before and after is `Edge` and `Admission`. */
+/**
+ * The HTTP edge: moleculer-web routes into actions, everything before and after is `Edge` and
+ * `Admission`.
+ */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const metrics = options.metrics ?? new Metrics();
@@ -147,7 +150,10 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   };
   const server = new HttpServer(timeouts, (req, res, awaitsContinue) => edge.handle(req, res, awaitsContinue));
 
-  /** For a query that was counted and then could not be answered, in the month in which it came: given back in the next, it would make room for one too many. */
+  /**
+   * For a query that was counted and then could not be answered, in the month in which it came:
+   * given back in the next, it would make room for one too many.
+   */
   function giveBackQuery({ accountId, startedMs }: Exchange): void {
     const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
     call(caller, 'metering.giveBackQuery', { accountId, month }).catch(() => {});
@@ -224,7 +230,10 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       listAliases: false,
       addRoute: false,
       removeRoute: false,
-      /** Begins to listen, and tells where: not when the service starts, since what it calls may not have started yet. */
+      /**
+       * Begins to listen, and tells where: not when the service starts, since what it calls may not
+       * have started yet.
+       */
       listen: { visibility: 'protected', handler: () => server.listen(config.port, config.host) },
     },
     methods: {

@@ -1,6 +1,7 @@
 /**
- * The node:http server around the edge: time-outs against slow senders, answers to what is not HTTP, and an end that lets requests in
- * flight finish. Every connection that cannot be used further is closed.
+ * The node:http server around the edge: time-outs against slow senders, answers to what is not
+ * HTTP, and an end that lets requests in flight finish. Every connection that cannot be used
+ * further is closed.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
@@ -53,7 +54,8 @@ export class HttpServer {
     // Above a number Node 24.0 drops what its parser obeys. Their size is bounded.
     this.#server.maxHeadersCount = 0;
     this.#server.maxConnections = CONNECTIONS_MAX;
-    // Not in Node's documentation: a connection whose client sends no more stays until it has its answers.
+    // Not in Node's documentation: a connection whose client sends no more stays until it has its
+    // answers.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on('connection', (socket: Socket) => socket.on('end', () => this.#probe(socket)));
     this.#server.on('checkContinue', accept(true));
@@ -76,7 +78,10 @@ export class HttpServer {
     return { port: address.port, host: address.address };
   }
 
-  /** Accepts nothing more, lets requests in flight end (at most `maxMs`), then closes every connection. */
+  /**
+   * Accepts nothing more, lets requests in flight end (at most `maxMs`), then closes every
+   * connection.
+   */
   async close(maxMs: number): Promise<void> {
     this.#draining = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -93,7 +98,10 @@ export class HttpServer {
     await closed;
   }
 
-  /** Ends the connection once the requests on it that came whole, or whose answer has begun, have theirs; false when there are none. */
+  /**
+   * Ends the connection once the requests on it that came whole, or whose answer has begun, have
+   * theirs; false when there are none.
+   */
   #endsAfterAnswers(socket: Socket): boolean {
     let last: ServerResponse | null = null;
     for (const res of this.#inFlight)
@@ -105,8 +113,9 @@ export class HttpServer {
   }
 
   /**
-   * Whether a client that sends no more still reads cannot be told but by sending: an interim answer, which HTTP/1.1 has clients pass
-   * over, resets the connection of one that is gone, and the next one meets that.
+   * Whether a client that sends no more still reads cannot be told but by sending: an interim
+   * answer, which HTTP/1.1 has clients pass over, resets the connection of one that is gone, and
+   * the next one meets that.
    */
   #probe(socket: Socket): void {
     const probe = (): void => {
@@ -127,7 +136,10 @@ export class HttpServer {
     if (!this.#endsAfterAnswers(socket)) end(socket, NO_PROXY, requestIdOf(req));
   }
 
-  /** Answers a connection whose bytes are not a request, unless the answer could be taken for that of an earlier request, which is carried out. */
+  /**
+   * Answers a connection whose bytes are not a request, unless the answer could be taken for that
+   * of an earlier request, which is carried out.
+   */
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (!socket.writable || error.code === 'ECONNRESET') socket.destroy();
     else if (!this.#endsAfterAnswers(socket)) end(socket, refusalOf(error), randomUUID());

@@ -16,7 +16,10 @@ export function describeParameter(text: string): string {
   return /^[\x21-\x7e]{1,32}$/.test(text) ? text : describe(text);
 }
 
-/** The parameters of a query string, of which only `known` ones may occur, each once. Throws INVALID_ARGUMENT. */
+/**
+ * The parameters of a query string, of which only `known` ones may occur, each once. Throws
+ * INVALID_ARGUMENT.
+ */
 export function parseQueryString(search: string, known: readonly string[]): Map<string, string> {
   const parameters = new Map<string, string>();
   for (const part of search.split('&')) {

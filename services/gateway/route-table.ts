@@ -1,6 +1,9 @@
 import { BASE_PATH, type Route } from './routes.ts';
 
-/** U+FFFD, percent-encoded: stands for a segment that cannot be decoded, which can be the name of nothing. */
+/**
+ * U+FFFD, percent-encoded: stands for a segment that cannot be decoded, which can be the name of
+ * nothing.
+ */
 const UNDECODABLE = '%EF%BF%BD';
 
 /** A request path in which every segment can be percent-decoded. */
@@ -19,7 +22,10 @@ export function decodablePath(path: string): string {
     .join('/');
 }
 
-/** Routes by path, for what a router does not say: which methods a path has, and which route an alias stands for. */
+/**
+ * Routes by path, for what a router does not say: which methods a path has, and which route an
+ * alias stands for.
+ */
 export class RouteTable {
   readonly routes: readonly Route[];
   readonly #segments: readonly string[][];
@@ -38,7 +44,9 @@ export class RouteTable {
     return route;
   }
 
-  /** Methods of a request path with HEAD and OPTIONS, for `Allow`; null when no route has that path. */
+  /**
+   * Methods of a request path with HEAD and OPTIONS, for `Allow`; null when no route has that path.
+   */
   methodsOf(path: string): string[] | null {
     const segments = (path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path).split('/');
     const methods = this.routes.filter((_, i) => matches(this.#segments[i]!, segments)).map((route) => route.method);

@@ -39,7 +39,10 @@ export interface Route {
   query: readonly string[];
   /** Where it waits for its turn. */
   queue: QueueName;
-  /** Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again once it is back. */
+  /**
+   * Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again
+   * once it is back.
+   */
   mayBeAway: boolean;
   /** Of the answer. */
   status: 200 | 201;
@@ -97,7 +100,9 @@ function route<N extends ActionName, K extends RequestName | null = null>(defini
 const same = (result: object): Answer => result;
 const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
 
-/** Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses. */
+/**
+ * Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses.
+ */
 function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number; cursor?: string } {
   const [limit, cursor] = [query.get('limit'), query.get('cursor')];
   const isCount = limit === undefined || (/^\d{1,9}$/.test(limit) && Number(limit) >= 1 && Number(limit) <= maxItems);
@@ -316,7 +321,10 @@ const OPERATOR_ROUTES = [
   }),
 ];
 
-/** Every route below `/api/v1`, those that are called most first; operator routes exist only where there is an operator. */
+/**
+ * Every route below `/api/v1`, those that are called most first; operator routes exist only where
+ * there is an operator.
+ */
 export function routesOf(withOperator: boolean): readonly Route[] {
   const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ACCOUNT_ROUTES];
   return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;

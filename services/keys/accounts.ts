@@ -10,12 +10,18 @@ import type { Store } from '../../lib/store/port.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 
-/** Id of the account of the first start: fixed, so that two processes that start at once mean the same row. */
+/**
+ * Id of the account of the first start: fixed, so that two processes that start at once mean the
+ * same row.
+ */
 export const FIRST_ACCOUNT_ID = '00000000-0000-4000-8000-000000000001';
 
 const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
 
-/** Requests that are still under way can make collections while those of an account are being dropped. */
+/**
+ * Requests that are still under way can make collections while those of an account are being
+ * dropped.
+ */
 const DROP_ROUNDS_MAX = 5;
 
 /** Accounts and their plans. */
@@ -60,7 +66,10 @@ export class Accounts {
     return viewOf(row);
   }
 
-  /** Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND, and UNAVAILABLE while collections keep coming. */
+  /**
+   * Removes the account's row, keys and usage, after `dropCollections`. Throws ACCOUNT_NOT_FOUND,
+   * and UNAVAILABLE while collections keep coming.
+   */
   async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
     if ((await this.#store.catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
     for (let round = 0; round < DROP_ROUNDS_MAX; round++) {
@@ -84,9 +93,10 @@ export class Accounts {
   }
 
   /**
-   * On a store without accounts makes the account `default` and its first key and returns the secret; else null. Of several processes
-   * that start at once one makes the key: the store takes one key for the account and no second. A start that was cut off between
-   * account and key is taken up by the next one.
+   * On a store without accounts makes the account `default` and its first key and returns the
+   * secret; else null. Of several processes that start at once one makes the key: the store takes
+   * one key for the account and no second. A start that was cut off between account and key is
+   * taken up by the next one.
    */
   async bootstrap(plan: PlanName, chosenSecret: string | null): Promise<string | null> {
     const accounts = await this.#store.catalog.listAccounts();

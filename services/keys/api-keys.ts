@@ -12,7 +12,10 @@ export interface NewKey {
   expiresAt: string | null;
 }
 
-/** The API keys of accounts: made, listed, revoked. A secret leaves here once, in the answer to its creation. */
+/**
+ * The API keys of accounts: made, listed, revoked. A secret leaves here once, in the answer to its
+ * creation.
+ */
 export class ApiKeys {
   readonly #store: KeyStore;
   readonly #clock: Clock;
@@ -27,7 +30,10 @@ export class ApiKeys {
     return (await this.#store.list(accountId)).map(viewOf);
   }
 
-  /** The new key with its secret (`secret`: one that an operator chose); null when the account already has `maxKeys`. */
+  /**
+   * The new key with its secret (`secret`: one that an operator chose); null when the account
+   * already has `maxKeys`.
+   */
   async create(
     accountId: string,
     { name, scopes, expiresAt }: NewKey,
@@ -49,7 +55,10 @@ export class ApiKeys {
     return outcome === 'limit' ? null : { ...viewOf(row), secret };
   }
 
-  /** Throws KEY_NOT_FOUND for a key that the account does not have, LAST_KEY for its last one with the manage scope. */
+  /**
+   * Throws KEY_NOT_FOUND for a key that the account does not have, LAST_KEY for its last one with
+   * the manage scope.
+   */
   async revoke(accountId: string, id: string): Promise<void> {
     const outcome = await this.#store.revoke(accountId, id, new Date(this.#clock.wallMs()).toISOString());
     if (outcome === 'absent') throw notFound('KEY_NOT_FOUND');

@@ -8,10 +8,12 @@ import { ReadCache } from './read-cache.ts';
 import { isPossibleSecret, secretHash } from './secret.ts';
 
 /**
- * Tells whose secret it is. Every failure is the same UNAUTHENTICATED: nothing says whether a key is unknown, revoked or expired.
- * A key is remembered by its hash for half a second from before it was read (see read-cache.ts), and forgotten at once by `clear`; absence is never remembered, so a
- * new key works at once. A key and its account are read together: a deleted account's keys open nothing from the same moment on, on other nodes once that half second is over.
- * Throws UNAVAILABLE or StoreError when the store does not say in time.
+ * Tells whose secret it is. Every failure is the same UNAUTHENTICATED: nothing says whether a key
+ * is unknown, revoked or expired. A key is remembered by its hash for half a second from before it
+ * was read (see read-cache.ts), and forgotten at once by `clear`; absence is never remembered, so a
+ * new key works at once. A key and its account are read together: a deleted account's keys open
+ * nothing from the same moment on, on other nodes once that half second is over. Throws UNAVAILABLE
+ * or StoreError when the store does not say in time.
  */
 export class Authenticator {
   readonly #store: Pick<Store, 'keys' | 'catalog'>;

@@ -6,8 +6,8 @@ import { ApiKeys } from './api-keys.ts';
 import { isPossibleSecret } from './secret.ts';
 
 /**
- * On a store without accounts makes the account `default`, of `plan`, and its first key, which is `secret` or a new one; gives the secret, else null.
- * Throws StoreError.
+ * On a store without accounts makes the account `default`, of `plan`, and its first key, which is
+ * `secret` or a new one; gives the secret, else null. Throws StoreError.
  */
 export function makeFirstKey(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
@@ -19,7 +19,10 @@ export function makeFirstKey(
   return accounts.bootstrap(plan, secret);
 }
 
-/** Undoes `makeFirstKey` where nobody was told the secret: the next start makes another one. Throws StoreError. */
+/**
+ * Undoes `makeFirstKey` where nobody was told the secret: the next start makes another one. Throws
+ * StoreError.
+ */
 export function forgetFirstKey({ store }: Pick<Runtime, 'store'>): Promise<unknown> {
   return store.catalog.deleteAccount(FIRST_ACCOUNT_ID);
 }

@@ -99,7 +99,8 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
           const dropCollections = () => call(ctx, 'collections.removeAll', { accountId: id });
           await accounts.delete(id, dropCollections);
           announce(ctx, { accountId: id, what: 'account' });
-          // A request that was let in before the keys were gone may have made another collection meanwhile.
+          // A request that was let in before the keys were gone may have made another collection
+          // meanwhile.
           await dropCollections();
           return { deleted: true };
         },

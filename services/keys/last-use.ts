@@ -3,7 +3,10 @@ import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
 
-/** Notes in the background when a key was last used, at most once a minute per key; a note that fails is dropped. */
+/**
+ * Notes in the background when a key was last used, at most once a minute per key; a note that
+ * fails is dropped.
+ */
 export class LastUse {
   readonly #store: KeyStore;
   readonly #clock: Clock;

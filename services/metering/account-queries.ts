@@ -80,7 +80,10 @@ export function usesOf({ block, closing }: AccountQueries): BlockUse[] {
   return [...(block === null ? [] : [block]), ...closing.values()].map(({ id, used }) => ({ id, used }));
 }
 
-/** How many queries of the blocks that are `open` are not used, and of how many nobody knows. `before`: those open before the `uses` were asked for. */
+/**
+ * How many queries of the blocks that are `open` are not used, and of how many nobody knows.
+ * `before`: those open before the `uses` were asked for.
+ */
 export function inUse(
   open: QueryBlock[],
   before: QueryBlock[],

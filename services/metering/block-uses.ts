@@ -13,8 +13,9 @@ export interface BlockUsesOptions {
 }
 
 /**
- * What this process has used of its blocks, for whoever comes after it, and what those before it left. Where no journal can be written (a read-only disk) blocks are
- * used all the same, and those of a crash count as used.
+ * What this process has used of its blocks, for whoever comes after it, and what those before it
+ * left. Where no journal can be written (a read-only disk) blocks are used all the same, and those
+ * of a crash count as used.
  */
 export class BlockUses {
   readonly #options: BlockUsesOptions;
@@ -102,7 +103,10 @@ export class BlockUses {
     this.#former = [];
   }
 
-  /** A journal that cannot be written is removed: a block that nobody journals counts as used after a crash, never as unused. */
+  /**
+   * A journal that cannot be written is removed: a block that nobody journals counts as used after
+   * a crash, never as unused.
+   */
   #attempt(journal: UseJournal, write: (journal: UseJournal) => void): void {
     try {
       write(journal);

@@ -5,7 +5,10 @@ import { Sightings } from './sightings.ts';
 /** A ticket's time runs from the beginning of its count, whether its holder lives or not. */
 const countOf = (id: string): string => `${id} count`;
 
-/** What an instance has seen of one account's holds and of those who wait, by its own monotonic clock. Times are those of a reading: of its beginning. */
+/**
+ * What an instance has seen of one account's holds and of those who wait, by its own monotonic
+ * clock. Times are those of a reading: of its beginning.
+ */
 export class HoldSightings {
   readonly #nowMs: () => number;
   readonly #sightings: Sightings;
@@ -17,7 +20,10 @@ export class HoldSightings {
     this.#sightings = new Sightings(nowMs);
   }
 
-  /** A reading that began then has ended, well or not: while the store answers nobody, no holder is heard of. */
+  /**
+   * A reading that began then has ended, well or not: while the store answers nobody, no holder is
+   * heard of.
+   */
   read(askedAtMs: number): void {
     const nowMs = this.#nowMs();
     if (nowMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = nowMs;
@@ -39,7 +45,10 @@ export class HoldSightings {
       : INTERNAL_LIMITS.writeTicketMaxMs - this.#sightings.unchangedMs(countOf(id), askedAtMs);
   }
 
-  /** Whether nothing is heard of the holder any more: it died, or does not know what became of its write. */
+  /**
+   * Whether nothing is heard of the holder any more: it died, or does not know what became of its
+   * write.
+   */
   isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
     return quietMs >= INTERNAL_LIMITS.writeHoldOrphanedAfterMs;

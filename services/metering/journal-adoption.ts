@@ -20,9 +20,11 @@ export interface AdoptionOptions {
 }
 
 /**
- * Gives back what dead processes did not use of their blocks, by the journals that they left in this folder. A process is dead when its id is known to be gone, or
- * when its beat has stood still on our own clock for longer than it may use its blocks. Journals of an earlier start of the machine are removed unread: their
- * last writes may never have reached the disk, and a block that is given back must be certain to be unused.
+ * Gives back what dead processes did not use of their blocks, by the journals that they left in
+ * this folder. A process is dead when its id is known to be gone, or when its beat has stood still
+ * on our own clock for longer than it may use its blocks. Journals of an earlier start of the
+ * machine are removed unread: their last writes may never have reached the disk, and a block that
+ * is given back must be certain to be unused.
  */
 export class JournalAdoption {
   readonly #options: AdoptionOptions;
@@ -34,7 +36,10 @@ export class JournalAdoption {
     this.#sightings = new Sightings(() => options.clock.monotonicMs());
   }
 
-  /** Looks at every journal but `own`. Throws StoreError; what could not be given back is tried again the next time. */
+  /**
+   * Looks at every journal but `own`. Throws StoreError; what could not be given back is tried
+   * again the next time.
+   */
   adopt(own: string | null): Promise<void> {
     this.#running ??= this.#adopt(own).finally(() => {
       this.#running = null;

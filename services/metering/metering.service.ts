@@ -34,7 +34,10 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const nodes = services.filter(({ name }) => name === 'metering').map(({ nodeID }) => nodeID as string);
     return nodes.filter((node) => node !== broker.nodeID);
   };
-  /** What those of the nodes answer that do; what it means that one does not is for the caller to say. */
+  /**
+   * What those of the nodes answer that do; what it means that one does not is for the caller to
+   * say.
+   */
   const askPeers = async <N extends 'metering.yieldQueries' | 'metering.queriesUsed'>(
     action: N,
     accountId: string,

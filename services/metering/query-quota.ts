@@ -56,13 +56,19 @@ export interface QueryQuotaOptions {
   pricingUrl: string;
   readonly node: string;
   uses: BlockUses;
-  /** Has those of the nodes that can be reached give back what they hold of the account; never rejects. */
+  /**
+   * Has those of the nodes that can be reached give back what they hold of the account; never
+   * rejects.
+   */
   recall(accountId: string, nodes: readonly string[]): Promise<void>;
   /** What all others have used of their blocks, as far as they can be reached; never rejects. */
   usesElsewhere(accountId: string): Promise<BlockUse[]>;
 }
 
-/** Turns that served and refused nobody: others were faster each time, or the account is being deleted. */
+/**
+ * Turns that served and refused nobody: others were faster each time, or the account is being
+ * deleted.
+ */
 const FRUITLESS_MAX = 16;
 const UNKNOWN = 'It is not known yet whether the plan has queries left: try again.';
 
@@ -77,7 +83,10 @@ export class QueryQuota {
     this.#options = options;
   }
 
-  /** Counts one query and says in which month. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE while it is not known whether anything is left. */
+  /**
+   * Counts one query and says in which month. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE while it is
+   * not known whether anything is left.
+   */
   async take(accountId: string, allowance: Allowance): Promise<{ month: string }> {
     if (this.#closed) throw unavailable('The service is stopping.');
     const account = this.#account(accountId);
@@ -109,8 +118,9 @@ export class QueryQuota {
   }
 
   /**
-   * The account's usage this month: at least what was answered before, at most what had begun in the end, here and wherever the others can be reached. `uncertain`: of
-   * `queries`, how many may not have been used.
+   * The account's usage this month: at least what was answered before, at most what had begun in
+   * the end, here and wherever the others can be reached. `uncertain`: of `queries`, how many may
+   * not have been used.
    */
   async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
     const { usage } = this.#options;
@@ -122,7 +132,8 @@ export class QueryQuota {
     if (inUse(before.blocks, before.blocks, [...uses, ...usesOf(account)]).uncertain > 0)
       await this.#options.uses.adopt();
     return this.#inTurn(account, async () => {
-      // Whether a block or a batch of which the answer was lost is in the store's number, nobody knows before.
+      // Whether a block or a batch of which the answer was lost is in the store's number, nobody
+      // knows before.
       await this.#closeBlocks(accountId, account);
       await account.returned.settle();
       const stored = await usage.read(accountId, month);
@@ -173,7 +184,10 @@ export class QueryQuota {
     rethrowFirst(written);
   }
 
-  /** Begins a new journal, and gives back all blocks of the old one: somebody may have found it abandoned. */
+  /**
+   * Begins a new journal, and gives back all blocks of the old one: somebody may have found it
+   * abandoned.
+   */
   renewUses(): void {
     for (const account of this.#accounts.values()) dissolve(account);
     this.#options.uses.renew();
@@ -218,7 +232,10 @@ export class QueryQuota {
     return result;
   }
 
-  /** Uses one query of the block; a block granted under another limit is not drawn from: the plan has changed. */
+  /**
+   * Uses one query of the block; a block granted under another limit is not drawn from: the plan
+   * has changed.
+   */
   #draw(account: AccountQueries, month: string, limit: number | null): boolean {
     const { block } = account;
     const { uses } = this.#options;
@@ -227,7 +244,8 @@ export class QueryQuota {
     if (uses.isCurrent) {
       block.used++;
       uses.note(block.id, block.used);
-      // Asked after the use was noted too: a process may be paused anywhere, and what was noted too late nobody saw.
+      // Asked after the use was noted too: a process may be paused anywhere, and what was noted too
+      // late nobody saw.
       if (uses.isCurrent) return true;
     }
     dissolve(account);
@@ -305,7 +323,8 @@ export class QueryQuota {
     const open = stored.blocks.filter(
       ({ id }) => account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs,
     );
-    // One that came meanwhile asks the store itself, and so do all when something of ours is still to go back.
+    // One that came meanwhile asks the store itself, and so do all when something of ours is still
+    // to go back.
     if (open.length > 0 || account.returned.in(month) > 0) return open;
     this.#refuse(account.waiting.splice(0, asking), stored.queries, account);
     return [];

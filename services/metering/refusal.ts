@@ -22,8 +22,8 @@ export interface Refused {
 }
 
 /**
- * Makes the PLAN_LIMIT_REACHED of a refused request. Monthly limits say in the sentence when they start again, and not in `retryAfterSeconds`:
- * clients that obey it would sleep for weeks.
+ * Makes the PLAN_LIMIT_REACHED of a refused request. Monthly limits say in the sentence when they
+ * start again, and not in `retryAfterSeconds`: clients that obey it would sleep for weeks.
  */
 export function planLimitReached(
   { limit, used, requested }: Refused,
@@ -43,13 +43,18 @@ export function planLimitReached(
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
-/** The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting. */
+/**
+ * The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting.
+ */
 export function tooBusy(): ProvecError {
   const message = 'Other writes of this account are still under way and the plan leaves little room: try again.';
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
 }
 
-/** The UNAVAILABLE of a write that does not fit beside those whose outcome nobody knows, whose room comes back in `forMs`. */
+/**
+ * The UNAVAILABLE of a write that does not fit beside those whose outcome nobody knows, whose room
+ * comes back in `forMs`.
+ */
 export function roomUncertain(forMs: number): ProvecError {
   const message =
     'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +

@@ -4,8 +4,8 @@ interface Sighting {
 }
 
 /**
- * For how long counters in the store have stood still, on this instance's own monotonic clock: the only way to tell that their holders are gone without comparing
- * clocks.
+ * For how long counters in the store have stood still, on this instance's own monotonic clock: the
+ * only way to tell that their holders are gone without comparing clocks.
  */
 export class Sightings {
   readonly #nowMs: () => number;
@@ -30,7 +30,10 @@ export class Sightings {
     return this.#known.size;
   }
 
-  /** Milliseconds for which a counter was seen unchanged until a reading that began at `askedAtMs`; 0 for one that was not seen. */
+  /**
+   * Milliseconds for which a counter was seen unchanged until a reading that began at `askedAtMs`;
+   * 0 for one that was not seen.
+   */
   unchangedMs(key: string, askedAtMs: number): number {
     const sighting = this.#known.get(key);
     return sighting === undefined ? 0 : Math.max(0, askedAtMs - sighting.sinceMs);

@@ -1,12 +1,16 @@
 /**
- * How many queries of each open block this process has used, in a file that outlives the process, so that what it did not use can be given back after a crash.
+ * How many queries of each open block this process has used, in a file that outlives the process,
+ * so that what it did not use can be given back after a crash.
  *
- * Promises: a use is in the file before the query is answered. The file is written without fsync: the system keeps it when the process is killed, which is the
- * crash that happens; when the machine itself goes down its blocks count as used. Whoever adopts the file of a dead process (see journal-adoption.ts) waits
- * until its beat has stood still for longer than `isCurrent` can be true here: a process that was paused past its lease uses nothing of its blocks any more.
+ * Promises: a use is in the file before the query is answered. The file is written without fsync:
+ * the system keeps it when the process is killed, which is the crash that happens; when the machine
+ * itself goes down its blocks count as used. Whoever adopts the file of a dead process (see
+ * journal-adoption.ts) waits until its beat has stood still for longer than `isCurrent` can be true
+ * here: a process that was paused past its lease uses nothing of its blocks any more.
  *
- * Form: a header of 512 bytes (length, JSON of who writes, and the beat in its last 8 bytes), then slots of 256 bytes, one per block: queries used (8 bytes), length
- * and JSON of which block; length 0 is a free slot.
+ * Form: a header of 512 bytes (length, JSON of who writes, and the beat in its last 8 bytes), then
+ * slots of 256 bytes, one per block: queries used (8 bytes), length and JSON of which block; length
+ * 0 is a free slot.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
@@ -130,7 +134,10 @@ export interface JournalReading {
   blocks: (JournalBlock & { used: number })[];
 }
 
-/** What a journal's bytes say; null when they are not those of one, as of one that was just being made. */
+/**
+ * What a journal's bytes say; null when they are not those of one, as of one that was just being
+ * made.
+ */
 export function readJournal(bytes: Buffer): JournalReading | null {
   const owner = bytes.length < HEADER_BYTES ? null : (textAt(bytes, 0) as JournalOwner | null);
   if (owner === null) return null;

@@ -18,17 +18,26 @@ export type Decision =
   | { outcome: 'reserved' }
   | { outcome: 'count' }
   | { outcome: 'refused'; limit: 'writes'; used: number }
-  /** It does not fit beside orphaned holds, of which the last that is in its way runs out after so long. */
+  /**
+   * It does not fit beside orphaned holds, of which the last that is in its way runs out after so
+   * long.
+   */
   | { outcome: 'uncertain'; forMs: number };
 
-/** What is held, and how many milliseconds are left to each hold that is orphaned: nothing is heard of its holder. */
+/**
+ * What is held, and how many milliseconds are left to each hold that is orphaned: nothing is heard
+ * of its holder.
+ */
 export interface Held {
   holds: WriteHold[];
   alone: string | null;
   orphaned: ReadonlyMap<string, number>;
 }
 
-/** Decides requests in their order, as far as they can be; the holds that come of it are added to `holds`, a ticket as `alone`. */
+/**
+ * Decides requests in their order, as far as they can be; the holds that come of it are added to
+ * `holds`, a ticket as `alone`.
+ */
 export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
   for (const hold of held.holds) {
@@ -88,7 +97,10 @@ function stagesOf({ holds, orphaned }: Held, { writes, vectors }: UsageRow): Sta
   return [...stages, { ...used, holds: left.length, inMs: null }].reverse();
 }
 
-/** For how long a request has no room even if the living give back all that they hold; null when it may have some. */
+/**
+ * For how long a request has no room even if the living give back all that they hold; null when it
+ * may have some.
+ */
 function uncertainForMs({ alone, orphaned }: Held, stages: Stage[], request: Need, holdsMax: number): number | null {
   if (alone !== null) return orphaned.get(alone) ?? null;
   return (stages.find((stage) => stage.holds < holdsMax && fits(stage, request)) ?? stages.at(-1)!).inMs;

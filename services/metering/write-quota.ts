@@ -1,26 +1,36 @@
 /**
  * Room for writes under a plan's limits, exact under concurrency, with any number of instances.
  *
- * Promise: committed writes and stored vectors never pass a limit, and a write is refused only when it does not fit beside what is
- * committed. Committed usage is the store's (each log entry once); what is under way stands as *holds* in one row per account, changed by
- * compare-and-set only, from `reserve` to `settle`. Every decision reads the row first and the usage after it, and is good only if the row is
- * still the same when it is written: so no instance, however long it was paused or cut off, can give room away on an old view, and no
- * instance is in charge of anything: the death of one takes nothing with it. A write that is committed but not yet settled counts twice,
- * so a sum that is too high only makes a request wait until the account's writes under way have ended; then the store's numbers decide.
+ * Promise: committed writes and stored vectors never pass a limit, and a write is refused only when
+ * it does not fit beside what is committed. Committed usage is the store's (each log entry once);
+ * what is under way stands as *holds* in one row per account, changed by compare-and-set only, from
+ * `reserve` to `settle`. Every decision reads the row first and the usage after it, and is good
+ * only if the row is still the same when it is written: so no instance, however long it was paused
+ * or cut off, can give room away on an old view, and no instance is in charge of anything: the
+ * death of one takes nothing with it. A write that is committed but not yet settled counts twice,
+ * so a sum that is too high only makes a request wait until the account's writes under way have
+ * ended; then the store's numbers decide.
  *
- * Vectors: a request asks with an upper bound (all its records are new). If only that does not fit, it gets a *ticket*: nobody else
- * of the account gets room while it counts which ids are new, and until its write has ended. Deletes need no room and go on meanwhile,
- * so the count is judged against the stored number of before the count: whatever a delete takes away after that, baseline + count
- * bounds the outcome from above. If it fits only the number of now, the count may include ids that a delete has just removed: it is asked for again.
+ * Vectors: a request asks with an upper bound (all its records are new). If only that does not fit,
+ * it gets a *ticket*: nobody else of the account gets room while it counts which ids are new, and
+ * until its write has ended. Deletes need no room and go on meanwhile, so the count is judged
+ * against the stored number of before the count: whatever a delete takes away after that, baseline
+ * + count bounds the outcome from above. If it fits only the number of now, the count may include
+ * ids that a delete has just removed: it is asked for again.
  *
- * Order: requests of one instance are decided as they came. Instances whose requests have to wait stand in line in the row and take turns, so
- * that small requests elsewhere do not keep a large one waiting for ever; one that does not move for five seconds loses its place.
+ * Order: requests of one instance are decided as they came. Instances whose requests have to wait
+ * stand in line in the row and take turns, so that small requests elsewhere do not keep a large one
+ * waiting for ever; one that does not move for five seconds loses its place.
  *
- * Failure: holds of callers that died run out. Any instance that has seen one unchanged for its whole lifetime on its own clock ends it:
- * a ticket after one minute (it is worth nothing then, so a late count never decides), a reservation two minutes after its last renewal: by then no shard takes
- * the write any more, since it refuses what has waited longer than its caller did. Until then requests that do not fit beside it are told to
- * try again (UNAVAILABLE), not that the plan is used up: at once, with the time that is left, when nothing was heard of the holder for five seconds. Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
- * before it is written. A process that is alone on its store knows that holds which it did not make are of before its start, and ends them at once.
+ * Failure: holds of callers that died run out. Any instance that has seen one unchanged for its
+ * whole lifetime on its own clock ends it: a ticket after one minute (it is worth nothing then, so
+ * a late count never decides), a reservation two minutes after its last renewal: by then no shard
+ * takes the write any more, since it refuses what has waited longer than its caller did. Until then
+ * requests that do not fit beside it are told to try again (UNAVAILABLE), not that the plan is used
+ * up: at once, with the time that is left, when nothing was heard of the holder for five seconds.
+ * Settling late does nothing. After an unknown outcome the row is read again: a hold has its id
+ * before it is written. A process that is alone on its store knows that holds which it did not make
+ * are of before its start, and ends them at once.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -69,7 +79,10 @@ export class WriteQuota {
     this.#options = options;
   }
 
-  /** Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE: after waiting too long for others, or at once where only orphaned holds are in its way. */
+  /**
+   * Room for a write; `need.vectors` is an upper bound. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE:
+   * after waiting too long for others, or at once where only orphaned holds are in its way.
+   */
   reserve(accountId: string, need: WriteNeed, allowance: Allowance): Promise<WriteAnswer> {
     const account = this.#account(accountId);
     if (account.waiting.length >= INTERNAL_LIMITS.writeQuotaQueueMaxRequests) return Promise.reject(tooBusy());
@@ -80,7 +93,7 @@ export class WriteQuota {
     });
   }
 
-  /** The same for the holder of a ticket, with the exact `need.vectors` counted under it. The reservation's id is the ticket. */
+  /** `reserve` for the holder of a ticket, which has counted `need.vectors` exactly. */
   async reserveCounted(accountId: string, need: WriteNeed, ticket: string, allowance: Allowance): Promise<WriteAnswer> {
     const account = this.#account(accountId);
     const { usage } = this.#options;
@@ -134,14 +147,17 @@ export class WriteQuota {
     return replaced;
   }
 
-  /** Keeps a reservation for another `writeReservationMaxMs`, and shows that the holder of a ticket lives. Nothing happens when it has ended. */
+  /**
+   * Keeps a reservation for another `writeReservationMaxMs`, and shows that the holder of a ticket
+   * lives. Nothing happens when it has ended.
+   */
   renew(accountId: string, id: string): void {
     const account = this.#account(accountId);
     account.renewing.add(id);
     this.#wake(accountId, account);
   }
 
-  /** Ends a reservation or gives up a ticket. Idempotent. When the store fails it is tried again until it is done. */
+  /** Ends a reservation or gives up a ticket. Idempotent; tried until the store does it. */
   settle(accountId: string, id: string): Promise<void> {
     const account = this.#account(accountId);
     const ended = account.ending.get(id) ?? Promise.withResolvers<void>();
@@ -211,7 +227,7 @@ export class WriteQuota {
     }
   }
 
-  /** One reading, what can be decided by it, and one writing. 'conflict' when another instance was faster. */
+  /** One reading, what it decides, one writing. 'conflict': another instance was faster. */
   async #turn(accountId: string, account: AccountWrites): Promise<'done' | 'conflict'> {
     const ending = new Map(account.ending);
     const renewing = [...account.renewing];
@@ -300,7 +316,8 @@ export class WriteQuota {
     const hasMoved = next.line[0]?.instance !== row.line[0]?.instance;
     if ((hasMadeRoom || hasMoved) && next.line.some(({ instance }) => instance !== this.#instance))
       this.#options.onRoom(accountId);
-    // What was decided changes what the next in line find; a turn that decided nothing waits for something to happen.
+    // What was decided changes what the next in line find; a turn that decided nothing waits for
+    // something to happen.
     if (account.waiting.length > 0 && (decided.length > 0 || (stored === null && hasMoved))) account.again = true;
   }
 
@@ -315,7 +332,10 @@ export class WriteQuota {
     }
   }
 
-  /** The row, and what it is without the holds that have ended or run out; `orphaned` says how long those have left of whose holders nothing is heard. */
+  /**
+   * The row, and what it is without the holds that have ended or run out; `orphaned` says how long
+   * those have left of whose holders nothing is heard.
+   */
   async #read(
     account: AccountWrites,
     accountId: string,

@@ -9,7 +9,10 @@ export interface RowJudgement {
   renewed: ReadonlySet<string>;
 }
 
-/** The revision after `row`: without what is over, with what is renewed. `changed`: whether it differs from `row`. */
+/**
+ * The revision after `row`: without what is over, with what is renewed. `changed`: whether it
+ * differs from `row`.
+ */
 export function nextRow(
   row: WriteHolds,
   { isOver, isGone, renewed }: RowJudgement,
@@ -29,8 +32,9 @@ export function nextRow(
 }
 
 /**
- * Gives an instance its place in line: who has requests left stands in it, who had a turn goes to its end, and a place that is kept is shown to be alive when its beat
- * is due. Returns whether that changed the line.
+ * Gives an instance its place in line: who has requests left stands in it, who had a turn goes to
+ * its end, and a place that is kept is shown to be alive when its beat is due. Returns whether that
+ * changed the line.
  */
 export function lineUp(
   line: WaitingInstance[],

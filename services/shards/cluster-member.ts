@@ -1,6 +1,7 @@
 /**
- * What makes a shard node one of several on the same store: the right to hold shards, giving them away and taking them over, copies of what others hold, and moving shards
- * to where they belong. `ShardNode` has one when it is not alone.
+ * What makes a shard node one of several on the same store: the right to hold shards, giving them
+ * away and taking them over, copies of what others hold, and moving shards to where they belong.
+ * `ShardNode` has one when it is not alone.
  */
 import type { Logger } from 'pino';
 import type { ReplicaState, ShardSpec } from '../../lib/actions/shards.ts';
@@ -26,7 +27,10 @@ import type { ShardActor } from './writing/shard-actor.ts';
 
 /** For giving shards away, when an operator asks for it. */
 const DRAIN_MAX_MS = 20_000;
-/** Of the time for leaving, what is kept for releasing what could not be given away: so much, or half of it where that is less. */
+/**
+ * Of the time for leaving, what is kept for releasing what could not be given away: so much, or
+ * half of it where that is less.
+ */
 const RELEASE_MS = 5_000;
 const TIDY_EVERY_MS = 10_000;
 
@@ -50,7 +54,9 @@ export interface Peers {
   follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
   /** A node was found dead. */
   onDead(node: string): void;
-  /** This node takes no more shards from now on: callers need not ask it for one that nobody holds. */
+  /**
+   * This node takes no more shards from now on: callers need not ask it for one that nobody holds.
+   */
   onDraining(): void;
 }
 
@@ -189,7 +195,10 @@ export class ClusterMember {
     this.#rebalancer.start();
   }
 
-  /** Gives every shard away, as far as there is time; the node takes none from then on, and goes on serving what is left. Never rejects. */
+  /**
+   * Gives every shard away, as far as there is time; the node takes none from then on, and goes on
+   * serving what is left. Never rejects.
+   */
   async drain(forMs = DRAIN_MAX_MS): Promise<void> {
     this.#isLeaving = true;
     this.#rebalancer.stop();
@@ -197,7 +206,9 @@ export class ClusterMember {
     await this.#drain.giveAll(AbortSignal.timeout(forMs), forMs);
   }
 
-  /** Gives every shard away, and releases what is left when most of the time is over. Never rejects. */
+  /**
+   * Gives every shard away, and releases what is left when most of the time is over. Never rejects.
+   */
   async leave(forMs: number): Promise<void> {
     const { clock } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
@@ -230,7 +241,10 @@ export class ClusterMember {
     this.#rebalancer.stop();
   }
 
-  /** Gives a shard that is held here to another node. Throws INVALID_ARGUMENT where that one takes none. */
+  /**
+   * Gives a shard that is held here to another node. Throws INVALID_ARGUMENT where that one takes
+   * none.
+   */
   async move(key: ShardKey, to: string): Promise<void> {
     if (!this.#membership.takers().includes(to)) await this.#membership.refresh();
     if (!this.#membership.takers().includes(to))
@@ -256,7 +270,10 @@ export class ClusterMember {
     return this.#followers.of(key);
   }
 
-  /** Keeps a copy of a shard that another node holds, at `seq`. Throws ShardMoved while this node leaves. */
+  /**
+   * Keeps a copy of a shard that another node holds, at `seq`. Throws ShardMoved while this node
+   * leaves.
+   */
   follow(shard: ShardSpec, seq: number): ReplicaState {
     if (this.#isLeaving) throw new ShardMoved(null);
     // The one that asks may have lost it to this node a moment ago.

@@ -1,11 +1,14 @@
 /**
  * Gives away all that a node holds when it leaves.
  *
- * Promises: shards that open within a moment go first to last in as many lanes as the others open shards at once, the others, which are saved and copied first, in two of
- * their own; each goes on serving until its turn comes. What is not handed over when the time for that is over is released: the write that runs ends, those that wait are
- * sent elsewhere, the shard leaves memory, and then anybody may claim it. Nothing is cut off, and no request fails.
- * How it fails: a node that does not answer is given no more shards while there is another, and what it did not take is left to the next one. While the store does not
- * answer, nothing can be handed over or released; `waiting` says what each shard waits for.
+ * Promises: shards that open within a moment go first to last in as many lanes as the others open
+ * shards at once, the others, which are saved and copied first, in two of their own; each goes on
+ * serving until its turn comes. What is not handed over when the time for that is over is released:
+ * the write that runs ends, those that wait are sent elsewhere, the shard leaves memory, and then
+ * anybody may claim it. Nothing is cut off, and no request fails. How it fails: a node that does
+ * not answer is given no more shards while there is another, and what it did not take is left to
+ * the next one. While the store does not answer, nothing can be handed over or released; `waiting`
+ * says what each shard waits for.
  */
 import type { Logger } from 'pino';
 import type { ShardSpec } from '../../lib/actions/shards.ts';
@@ -58,13 +61,19 @@ export class Drain {
     this.#options = options;
   }
 
-  /** Shards that are still here or were given to a node that has yet to open them, each with what it waits for; the first 20. */
+  /**
+   * Shards that are still here or were given to a node that has yet to open them, each with what it
+   * waits for; the first 20.
+   */
   waiting(): string[] {
     const keys = new Set([...this.#waiting.keys(), ...this.#options.residency.keys()]);
     return [...keys].slice(0, NAMED_MAX).map((key) => `${key} waits for ${this.#waiting.get(key) ?? 'its turn'}`);
   }
 
-  /** Gives away everything that is held here, until it is done or `signal` says, after about `forMs`, that there is no more time. Never rejects. */
+  /**
+   * Gives away everything that is held here, until it is done or `signal` says, after about
+   * `forMs`, that there is no more time. Never rejects.
+   */
   async giveAll(signal: AbortSignal, forMs: number): Promise<void> {
     const { membership, residency, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
@@ -92,7 +101,10 @@ export class Drain {
     await this.#releaseResting(signal);
   }
 
-  /** Lets go of all that is still here, for anybody to claim, until that is done or `signal` says that there is no more time. Never rejects. */
+  /**
+   * Lets go of all that is still here, for anybody to claim, until that is done or `signal` says
+   * that there is no more time. Never rejects.
+   */
   async releaseAll(signal: AbortSignal): Promise<void> {
     const { residency, membership, log } = this.#options;
     const open = new Map(residency.open().map((actor) => [actor.key, actor]));

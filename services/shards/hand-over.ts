@@ -1,13 +1,16 @@
 /**
  * Gives one shard to another node, in good order.
  *
- * Promises: a shard goes on serving while it is saved and while the node that is to have it opens a copy and brings it up to a moment ago; then it is let out of memory
- * with nothing in flight, left to that node, and the node is asked to open it, which is to read the last entries of the log. Callers that come meanwhile are sent there
- * and wait for that: no request fails because of a hand-over. A shard that opens within a moment is neither saved nor copied first. A shard that is held and not in
- * memory is left to the other node and nothing more: whoever wants it opens it there.
- * How it fails: a copy that is not there in time is not waited for; the other node opens the shard from its checkpoint then, and callers wait for that. When the other
- * node does not take the shard, whoever is asked next claims it, this node included; nothing is lost at any step, since nothing of a shard but time lies outside of
- * the store.
+ * Promises: a shard goes on serving while it is saved and while the node that is to have it opens a
+ * copy and brings it up to a moment ago; then it is let out of memory with nothing in flight, left
+ * to that node, and the node is asked to open it, which is to read the last entries of the log.
+ * Callers that come meanwhile are sent there and wait for that: no request fails because of a
+ * hand-over. A shard that opens within a moment is neither saved nor copied first. A shard that is
+ * held and not in memory is left to the other node and nothing more: whoever wants it opens it
+ * there. How it fails: a copy that is not there in time is not waited for; the other node opens the
+ * shard from its checkpoint then, and callers wait for that. When the other node does not take the
+ * shard, whoever is asked next claims it, this node included; nothing is lost at any step, since
+ * nothing of a shard but time lies outside of the store.
  */
 import type { Logger } from 'pino';
 import type { ReplicaState, ShardSpec } from '../../lib/actions/shards.ts';
@@ -69,14 +72,20 @@ export class HandOver {
     this.#options = options;
   }
 
-  /** Moves a shard that this node holds, after those that move already; resolves when the other node has it open. Throws what its opening there throws. */
+  /**
+   * Moves a shard that this node holds, after those that move already; resolves when the other node
+   * has it open. Throws what its opening there throws.
+   */
   move(key: ShardKey, to: string): Promise<void> {
     const moved = this.#last.then(() => this.#move(key, to));
     this.#last = moved.catch(() => undefined);
     return moved;
   }
 
-  /** Leaves a shard that rests here to another node, which does not open it before somebody asks for it. Throws StoreError. */
+  /**
+   * Leaves a shard that rests here to another node, which does not open it before somebody asks for
+   * it. Throws StoreError.
+   */
   async leaveResting(key: ShardKey, to: string): Promise<void> {
     await this.#options.membership.ownership.releaseResting(key, this.#heirAt(to));
   }
@@ -88,7 +97,10 @@ export class HandOver {
     return row && shardSpec(row, index);
   }
 
-  /** Gives a shard that this node holds to another one; resolves when that has it open, or somebody else took it. Throws what its opening there throws. */
+  /**
+   * Gives a shard that this node holds to another one; resolves when that has it open, or somebody
+   * else took it. Throws what its opening there throws.
+   */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
     const { residency, membership, adopt } = this.#options;
     const { ownership } = membership;
@@ -147,8 +159,9 @@ export class HandOver {
   }
 
   /**
-   * Has the other node follow the shard until its copy has what was committed when it was told before: what it lacks then was committed within a moment. False when
-   * that does not come about in time; throws when the node cannot be reached or does not follow.
+   * Has the other node follow the shard until its copy has what was committed when it was told
+   * before: what it lacks then was committed within a moment. False when that does not come about
+   * in time; throws when the node cannot be reached or does not follow.
    */
   async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
     const { residency, following, log } = this.#options;

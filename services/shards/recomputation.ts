@@ -1,12 +1,17 @@
 /**
- * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the log entries after the mark that the scan saw. The state is that
- * of the last entry laid over it; `extend` goes on from there, so that a cut which was anchored a little later can be compared exactly. Entries that are materialised
- * and still in the log are read as well: whether each is what was appended.
+ * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the
+ * log entries after the mark that the scan saw. The state is that of the last entry laid over it;
+ * `extend` goes on from there, so that a cut which was anchored a little later can be compared
+ * exactly. Entries that are materialised and still in the log are read as well: whether each is
+ * what was appended.
  *
- * A verification holds a session of each shard until its last shard is scanned and the ledger has answered, so a session lives until it is released; the idle limit is
- * for callers that went away. What is bounded is the number of scans at a time: the others wait, in order of arrival. A limit on sessions instead, with waiting, would
- * have verifications that hold some shards wait for each other for ever; too many of them are refused. So is one whose sessions would take more memory than is left,
- * for the same reason: what a session takes is counted against the node's limit from before the scan until it is released.
+ * A verification holds a session of each shard until its last shard is scanned and the ledger has
+ * answered, so a session lives until it is released; the idle limit is for callers that went away.
+ * What is bounded is the number of scans at a time: the others wait, in order of arrival. A limit
+ * on sessions instead, with waiting, would have verifications that hold some shards wait for each
+ * other for ever; too many of them are refused. So is one whose sessions would take more memory
+ * than is left, for the same reason: what a session takes is counted against the node's limit from
+ * before the scan until it is released.
  */
 import { randomUUID } from 'node:crypto';
 import type { AlteredEntry, Recomputed, ShardSpec } from '../../lib/actions/shards.ts';
@@ -23,8 +28,8 @@ import { type ShardWorker, WorkerLost } from './worker/pool.ts';
 const LAY_MAX_BYTES = 8 * 2 ** 20;
 const DIFFERENCES_MAX = 1_000;
 /**
- * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of 36 characters, and while its map grows
- * as much again as the map.
+ * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of
+ * 36 characters, and while its map grows as much again as the map.
  */
 const SESSION_BYTES = 4 * 1024;
 const RECORD_BYTES = 254;
@@ -69,7 +74,10 @@ export class Recomputation {
     this.#checkpointer = checkpointer;
   }
 
-  /** Throws ProvecError UNAVAILABLE or OUT_OF_CAPACITY, or StoreError 'damaged' where stored bytes do not decode. */
+  /**
+   * Throws ProvecError UNAVAILABLE or OUT_OF_CAPACITY, or StoreError 'damaged' where stored bytes
+   * do not decode.
+   */
   async begin(spec: ShardSpec): Promise<Recomputed> {
     await this.#takeTurn();
     try {

@@ -12,7 +12,10 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof ProvecError && error.code === 'UNAVAILABLE';
 }
 
-/** The shard is between two states, and nothing of the request was or will be done: whoever holds the shard next can answer it. */
+/**
+ * The shard is between two states, and nothing of the request was or will be done: whoever holds
+ * the shard next can answer it.
+ */
 export class ShardUnsettled extends ProvecError {
   constructor(message: string, cause?: unknown) {
     super('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });

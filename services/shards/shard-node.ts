@@ -72,7 +72,7 @@ export class ShardNode {
   #stopping = false;
   #stopped: Promise<void> | null = null;
 
-  /** `halt` is told when stored bytes of a collection contradict their recorded root; without `peers` this is the only process on the store. */
+  /** `halt` hears of contradictions; without `peers` no other process uses the store. */
   constructor(
     { config, store, clock, log }: Runtime,
     halt: (collectionId: string, reason: string) => void,
@@ -130,7 +130,7 @@ export class ShardNode {
     this.recomputation = new Recomputation(this.#residency, store, this.#checkpointer);
   }
 
-  /** Joins the other nodes, or opens again, in the background, what was open when the only one last ended. Throws StoreError. */
+  /** Joins the others, or reopens what the only node had open. Throws StoreError. */
   async start(): Promise<void> {
     if (this.#cluster) await this.#cluster.start();
     const keys = this.#openList?.previous() ?? [];
@@ -144,7 +144,7 @@ export class ShardNode {
     for (let lane = 0; lane < REOPEN_CONCURRENCY; lane++) void next();
   }
 
-  /** Gives away or saves what it holds. `forMs`: what there is of time for that; whatever still has to end then is waited for. */
+  /** Gives away or saves what it holds, for `forMs`; waits for what still has to end. */
   stop(forMs = STOP_MS): Promise<void> {
     this.#stopped ??= this.#stop(forMs);
     return this.#stopped;
@@ -170,7 +170,7 @@ export class ShardNode {
     await this.#residency.pool.kill();
   }
 
-  /** An operator has decided that what the shard holds is right: its root is recorded as it is, and its records stand for it from then on. */
+  /** An operator decided that what the shard holds is right: records its root as it is. */
   accept(shard: ShardSpec): Promise<void> {
     return this.#residency.use(shard, async (actor) => {
       await actor.affirm();
@@ -189,7 +189,10 @@ export class ShardNode {
     return this.#residency.pool.workers.map(({ placed }) => placed);
   }
 
-  /** `waitMs`: how long the write may wait for its turn, the opening of the shard included; `openMaxMs`: how long that opening may take. */
+  /**
+   * `waitMs`: how long the write may wait for its turn, the opening of the shard included;
+   * `openMaxMs`: how long that opening may take.
+   */
   upsert(
     shard: ShardSpec,
     batch: RecordBatch,
@@ -279,7 +282,8 @@ export class ShardNode {
           await this.#residency.use(shard, async () => undefined);
           return;
         } catch (error) {
-          // An opening that began before the shard was given to this node ends with its earlier holder's name.
+          // An opening that began before the shard was given to this node ends with its earlier
+          // holder's name.
           if (!(error instanceof ShardMoved) || attempt === ADOPT_ATTEMPTS_MAX) throw error;
         }
       }
@@ -338,7 +342,7 @@ export class ShardNode {
     this.#materialiser.anchored(collectionId);
   }
 
-  /** Closes the shards of a collection that is in the catalog no more, and has nothing under way for it. */
+  /** Closes the shards of a deleted collection; nothing of it is under way any more. */
   async forget(collectionId: string): Promise<void> {
     await this.#residency.drop(collectionId);
     await this.#cluster?.forget(collectionId);

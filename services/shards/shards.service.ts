@@ -36,7 +36,10 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
   };
 }
 
-/** Holds shards in worker threads and is the only writer of their logs. `isShared`: other nodes may be on the same store. */
+/**
+ * Holds shards in worker threads and is the only writer of their logs. `isShared`: other nodes may
+ * be on the same store.
+ */
 export default function shardsService(runtime: Runtime, isShared = false): ServiceSchema {
   let node: ShardNode;
   const shard = { type: 'object' } as const;
@@ -204,7 +207,10 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
     },
 
     methods: {
-      /** Gives away or saves every shard, within `forMs`; the service answers nothing any more but where its shards are. */
+      /**
+       * Gives away or saves every shard, within `forMs`; the service answers nothing any more but
+       * where its shards are.
+       */
       async leave(forMs: number): Promise<void> {
         await node?.stop(forMs);
       },

@@ -9,7 +9,10 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 const SCAN_TIMEOUT_MS = 3_600_000;
 const DIFFERENCES_MAX = 1_000;
 
-/** A collection's state as its stored bytes give it, all shards at the seqs of one cut, beside what the log recorded there. */
+/**
+ * A collection's state as its stored bytes give it, all shards at the seqs of one cut, beside what
+ * the log recorded there.
+ */
 export class CollectionScan {
   #caller: Caller;
   #shards: Recomputed[];
@@ -43,7 +46,9 @@ export class CollectionScan {
     return this.#shards.map(({ recorded }) => recorded);
   }
 
-  /** Whether the stored bytes give the roots and leaves that were recorded when they were written. */
+  /**
+   * Whether the stored bytes give the roots and leaves that were recorded when they were written.
+   */
   get intact(): boolean {
     return this.#shards.every(
       ({ head, recorded, differences }) => differences.length === 0 && isSameState(head, recorded),
@@ -55,7 +60,10 @@ export class CollectionScan {
     return this.#shards.find(({ altered }) => altered !== null)?.altered?.seq ?? null;
   }
 
-  /** What a shard found when it opened, whatever the store says of that by now; null where none found anything, or an operator has decided. */
+  /**
+   * What a shard found when it opened, whatever the store says of that by now; null where none
+   * found anything, or an operator has decided.
+   */
   get contradiction(): string | null {
     return this.#shards.find(({ contradiction }) => contradiction !== null)?.contradiction ?? null;
   }
@@ -68,12 +76,18 @@ export class CollectionScan {
     return [...named.values()].slice(0, DIFFERENCES_MAX);
   }
 
-  /** Whether some shard was scanned after a write that is not in `cut`: such a scan cannot be brought to that cut. */
+  /**
+   * Whether some shard was scanned after a write that is not in `cut`: such a scan cannot be
+   * brought to that cut.
+   */
   isPast(cut: Cut): boolean {
     return this.#shards.some(({ head }, index) => head.version > cut[index].version);
   }
 
-  /** Lays the log over the scan up to the seqs of `cut`; shards that are there already stay as they are. */
+  /**
+   * Lays the log over the scan up to the seqs of `cut`; shards that are there already stay as they
+   * are.
+   */
   async extend(cut: Cut): Promise<void> {
     this.#shards = await Promise.all(
       this.#shards.map((shard, index) => {

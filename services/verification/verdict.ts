@@ -1,9 +1,11 @@
 /**
  * Holds a collection's recomputed root against the one on the ledger.
  *
- * Promises: `match` only when the root recomputed from stored bytes equals the root in the collection's account on the ledger, at the
- * same cut, and the log recorded the same root. A contradiction that needs no ledger to see (stored bytes against the log, halted
- * anchoring) is `mismatch` whether or not the ledger answers; `unreachable` and `pending` are said only when nothing contradicts.
+ * Promises: `match` only when the root recomputed from stored bytes equals the root in the
+ * collection's account on the ledger, at the same cut, and the log recorded the same root. A
+ * contradiction that needs no ledger to see (stored bytes against the log, halted anchoring) is
+ * `mismatch` whether or not the ledger answers; `unreachable` and `pending` are said only when
+ * nothing contradicts.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
@@ -30,7 +32,10 @@ export const MATCH: Verdict = { state: 'match', reason: null };
 const mismatch = (reason: string): Verdict => ({ state: 'mismatch', reason });
 const pending = (reason: string): Verdict => ({ state: 'pending', reason });
 
-/** The cut behind the root on the ledger, where this service anchored it; null when it knows of none. */
+/**
+ * The cut behind the root on the ledger, where this service anchored it; null when it knows of
+ * none.
+ */
 export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null {
   if (onChain.status !== 'found' || row === null) return null;
   if (row.confirmed?.version === onChain.version) return row.confirmed.cut;
@@ -62,8 +67,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Sta
 }
 
 /**
- * The outcome for an anchored collection whose scan has been brought as near to the cut on the ledger as it goes. `cut` is the cut
- * behind the root on the ledger, null when none is known.
+ * The outcome for an anchored collection whose scan has been brought as near to the cut on the
+ * ledger as it goes. `cut` is the cut behind the root on the ledger, null when none is known.
  */
 export function judge(scan: CollectionScan, standing: Standing, onChain: OnChain, cut: Cut | null): Verdict {
   const { row } = standing;
@@ -86,7 +91,10 @@ export function judge(scan: CollectionScan, standing: Standing, onChain: OnChain
 const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>
   pending(`Version ${computed.version} waits for its anchor; the ledger holds version ${chain.version}.`);
 
-/** Whether the ledger holds what is to be replaced: the root of the time before roots were no longer anchored, or the one that an operator decided against. */
+/**
+ * Whether the ledger holds what is to be replaced: the root of the time before roots were no longer
+ * anchored, or the one that an operator decided against.
+ */
 function isPutUpWith(chain: AnchoredRoot, row: AnchorRow | null, computed: CollectionRoot): boolean {
   if (row === null || row.confirmed !== null) return false;
   if (row.trusted === anchorInWords(chain)) return true;

@@ -9,7 +9,10 @@ import { Verifier } from './verifier.ts';
 type Params<A extends keyof VerificationActions> = Context<VerificationActions[A]['params']>;
 type Result<A extends keyof VerificationActions> = Promise<Actions[A]['result']>;
 
-/** Recomputes roots from stored data and compares them with the ledger. `pause` is what it does between two looks at a ledger that moves on. */
+/**
+ * Recomputes roots from stored data and compares them with the ledger. `pause` is what it does
+ * between two looks at a ledger that moves on.
+ */
 export default function verificationService(
   { config, clock, store }: Runtime,
   pause: (ms: number) => Promise<unknown> = delay,

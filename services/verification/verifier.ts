@@ -1,10 +1,11 @@
 /**
  * Verifies collections against the ledger.
  *
- * A scan reads the stored bytes; the cut that the *log recorded* at the same seqs is wanted on the ledger (never the recomputed
- * roots: anchoring those would launder a tampered record); then both are compared at exactly the cut that the ledger holds.
- * Verifications that overlap share a scan: one joins while it reads, and every write acknowledged before it joined is covered, because
- * the shards' newest heads are laid over the scan after nobody can join any more.
+ * A scan reads the stored bytes; the cut that the *log recorded* at the same seqs is wanted on the
+ * ledger (never the recomputed roots: anchoring those would launder a tampered record); then both
+ * are compared at exactly the cut that the ledger holds. Verifications that overlap share a scan:
+ * one joins while it reads, and every write acknowledged before it joined is covered, because the
+ * shards' newest heads are laid over the scan after nobody can join any more.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -21,7 +22,10 @@ import { CollectionScan } from './collection-scan.ts';
 import { contradiction, cutOnChain, judge, type Standing, type Verdict } from './verdict.ts';
 
 const REREAD_MS = 200;
-/** The ledger moves on while it is read: how often the row and the account are read until they belong together, or a node that is behind has had its time. */
+/**
+ * The ledger moves on while it is read: how often the row and the account are read until they
+ * belong together, or a node that is behind has had its time.
+ */
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const SUBMIT_GRACE_MS = 2_000;
 

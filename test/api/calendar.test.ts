@@ -1,4 +1,7 @@
-/** What depends on the calendar: the months of usage, the limits of plans that count by them, and the times of keys. One service, whose clock stands still until it is moved. */
+/**
+ * What depends on the calendar: the months of usage, the limits of plans that count by them, and
+ * the times of keys. One service, whose clock stands still until it is moved.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
 import type { UsageReport } from '../../lib/actions/metering.ts';
@@ -140,7 +143,10 @@ describe('limits', () => {
   const query = () => tenant.api('POST', '/collections/limited/query', { vector: [1, 2] });
   const usage = async () => (await usageOf(tenant.api)).usage;
 
-  /** The whole 429, whose sentence says the limit, what is used, what was asked for, and where larger plans are; no client should sleep until the month ends. */
+  /**
+   * The whole 429, whose sentence says the limit, what is used, what was asked for, and where
+   * larger plans are; no client should sleep until the month ends.
+   */
   function expectLimit(answer: Answer<unknown>, sentence: string): void {
     expect(answer).toEqual(
       refusal(429, 'PLAN_LIMIT_REACHED', {

@@ -1,4 +1,6 @@
-/** One request for every code that a client can provoke from outside, and the whole answer to it. */
+/**
+ * One request for every code that a client can provoke from outside, and the whole answer to it.
+ */
 import { beforeAll, expect, test } from '@jest/globals';
 import { ERROR_TABLE } from '../../lib/errors.ts';
 import { METERED_PRICING_URL } from '../support/lending.ts';

@@ -1,4 +1,7 @@
-/** What a service shows of itself to those who run it, and how it fares with faults and with clients that hold it up: a service to be watched alone. */
+/**
+ * What a service shows of itself to those who run it, and how it fares with faults and with clients
+ * that hold it up: a service to be watched alone.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { StoreError } from '../../lib/store/port.ts';
 import { RawConnection } from '../support/raw-connection.ts';

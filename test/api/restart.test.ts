@@ -1,6 +1,7 @@
 /**
- * What was acknowledged is there after a stop and after SIGKILL, as it was. Seen in earlier systems: a collection is there after a restart, and empty; its metric is
- * forgotten; what was deleted is back; of two writers at once one has lost its records.
+ * What was acknowledged is there after a stop and after SIGKILL, as it was. Seen in earlier
+ * systems: a collection is there after a restart, and empty; its metric is forgotten; what was
+ * deleted is back; of two writers at once one has lost its records.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';

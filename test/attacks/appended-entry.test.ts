@@ -1,6 +1,7 @@
 /**
- * Somebody who can write to the store appends an entry to a shard's log with all that belongs to it (links, the head, the usage count), by the program itself and without
- * the secret: while the service is stopped, and while it runs.
+ * Somebody who can write to the store appends an entry to a shard's log with all that belongs to it
+ * (links, the head, the usage count), by the program itself and without the secret: while the
+ * service is stopped, and while it runs.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';

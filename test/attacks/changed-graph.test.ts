@@ -1,6 +1,6 @@
 /**
- * Somebody edits the index in a checkpoint, which native code reads that does not check it, together with the checksum in its manifest; and one that the process was reading
- * when it ended.
+ * Somebody edits the index in a checkpoint, which native code reads that does not check it,
+ * together with the checksum in its manifest; and one that the process was reading when it ended.
  */
 
 import { hash } from 'node:crypto';
@@ -30,7 +30,10 @@ async function newestSeq(): Promise<number> {
   return Math.max(...(await readdir(shardFolder())).filter((name) => /^\d+$/.test(name)).map(Number));
 }
 
-/** Fills the newest graph behind its header with what native code takes for lengths, and says its checksum in the manifest. */
+/**
+ * Fills the newest graph behind its header with what native code takes for lengths, and says its
+ * checksum in the manifest.
+ */
 async function editGraph(): Promise<void> {
   const folder = join(shardFolder(), String(await newestSeq()));
   const graph = await readFile(join(folder, GRAPH));
@@ -54,7 +57,10 @@ async function expectAllThere(): Promise<void> {
   expect(verified.body).toMatchObject({ state: 'not_anchored', vectorCount: RECORDS });
 }
 
-/** Ends the service in order, once its checkpoint will have all records in its graph: native code takes nearly anything for a graph of a few. */
+/**
+ * Ends the service in order, once its checkpoint will have all records in its graph: native code
+ * takes nearly anything for a graph of a few.
+ */
 async function stopIndexed(): Promise<void> {
   await until('all records are in the graph', async () => {
     const metrics = await (await fetch(`${service.url}/metrics`)).text();

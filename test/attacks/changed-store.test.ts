@@ -1,7 +1,9 @@
 /**
- * Somebody changes the store's files behind the service's back: while it runs, after it was killed, and after it was stopped. Whatever it is, verify says mismatch
- * from then on, through further writes and restarts, and names the record wherever anything is left that tells what was written. What the running service has in
- * memory is still what was written, and is all that it goes on to anchor; once a shard has been opened again nothing more is anchored.
+ * Somebody changes the store's files behind the service's back: while it runs, after it was killed,
+ * and after it was stopped. Whatever it is, verify says mismatch from then on, through further
+ * writes and restarts, and names the record wherever anything is left that tells what was written.
+ * What the running service has in memory is still what was written, and is all that it goes on to
+ * anchor; once a shard has been opened again nothing more is anchored.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
@@ -13,7 +15,10 @@ import { until } from '../support/until.ts';
 
 type Moment = 'while it runs' | 'after a kill' | 'after a stop';
 const MOMENTS: Moment[] = ['while it runs', 'after a kill', 'after a stop'];
-/** After a stop the log of so small a shard is empty, and nothing is left of a leaf but what stands beside its record. */
+/**
+ * After a stop the log of so small a shard is empty, and nothing is left of a leaf but what stands
+ * beside its record.
+ */
 const WITH_LOG: Moment[] = ['while it runs', 'after a kill'];
 
 const VICTIM = { id: 'victim', values: [0.25, 0.5, -0.75], metadata: { owed: 'ten thousand' } };

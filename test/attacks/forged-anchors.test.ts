@@ -1,6 +1,7 @@
 /**
- * Somebody changes a record with its leaf, and the root that the log recorded of it, and then what the store says of the collection's anchors: that nothing was
- * confirmed, that an operator takes what is stored for right, what is in flight. Or has the service forget that roots were anchored.
+ * Somebody changes a record with its leaf, and the root that the log recorded of it, and then what
+ * the store says of the collection's anchors: that nothing was confirmed, that an operator takes
+ * what is stored for right, what is in flight. Or has the service forget that roots were anchored.
  */
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -89,7 +90,10 @@ afterAll(async () => {
   await relay.close();
 });
 
-/** The victim's bytes and leaf, and the root that stands for the newest state; nothing is left in the log that tells of it. */
+/**
+ * The victim's bytes and leaf, and the root that stands for the newest state; nothing is left in
+ * the log that tells of it.
+ */
 function forge(rows: ChangedRows): void {
   const vector = float32Bytes(CHANGED.values);
   const { leaf } = leafOf(CHANGED);
@@ -100,7 +104,10 @@ function forge(rows: ChangedRows): void {
   expect(rows.log('UPDATE shards SET hash = :root WHERE number = :shard', { root })).toBe(1);
 }
 
-/** Resolves when the ledger was asked for a while: whatever the service was going to sign, it had the time for. */
+/**
+ * Resolves when the ledger was asked for a while: whatever the service was going to sign, it had
+ * the time for.
+ */
 async function asked(): Promise<void> {
   for (let count = 0; count < 3; count++) await verify('untouched');
 }

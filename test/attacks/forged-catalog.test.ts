@@ -1,6 +1,7 @@
 /**
- * Somebody who can write to the store edits who may do what, and what there is: API keys, plans, collections. Each is put back later as if nothing had been, which opened a way past
- * the ledger while the service believed such rows.
+ * Somebody who can write to the store edits who may do what, and what there is: API keys, plans,
+ * collections. Each is put back later as if nothing had been, which opened a way past the ledger
+ * while the service believed such rows.
  */
 
 import { join } from 'node:path';

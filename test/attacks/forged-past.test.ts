@@ -1,6 +1,7 @@
 /**
- * Somebody changes what was anchored while later writes wait for their anchor, and every root that was recorded since with it; edits a checkpoint together with its
- * checksums, also one that is newer than the last anchor; or puts an older copy of the whole store in its place.
+ * Somebody changes what was anchored while later writes wait for their anchor, and every root that
+ * was recorded since with it; edits a checkpoint together with its checksums, also one that is
+ * newer than the last anchor; or puts an older copy of the whole store in its place.
  */
 import { createHash } from 'node:crypto';
 import { cp, readdir, readFile, rm } from 'node:fs/promises';
@@ -73,7 +74,10 @@ afterAll(async () => {
   await relay.close();
 });
 
-/** The victim's bytes and leaf, and the roots of entry 3 and of the head, so that each fits all others. */
+/**
+ * The victim's bytes and leaf, and the roots of entry 3 and of the head, so that each fits all
+ * others.
+ */
 function forge(rows: ChangedRows): void {
   const { vector, leaf, root } = {
     vector: float32Bytes(CHANGED.values),
@@ -183,7 +187,10 @@ describe('a checkpoint edited with all its checksums', () => {
     return [join(shard, first!), ...others];
   }
 
-  /** Changes one record in the only checkpoint of a collection, and the roots and checksums that tell of it. */
+  /**
+   * Changes one record in the only checkpoint of a collection, and the roots and checksums that
+   * tell of it.
+   */
   async function edit(name: string): Promise<void> {
     const [folder] = await checkpointsOf(name);
     const file = join(folder, 'records.bin');

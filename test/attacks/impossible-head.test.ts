@@ -1,6 +1,7 @@
 /**
- * Somebody who can write to the store writes into the heads of shards what no head can say. One that cannot be read would hide all other collections of its account: it is one
- * collection's contradiction instead.
+ * Somebody who can write to the store writes into the heads of shards what no head can say. One
+ * that cannot be read would hide all other collections of its account: it is one collection's
+ * contradiction instead.
  */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

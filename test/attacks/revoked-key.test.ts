@@ -1,6 +1,7 @@
 /**
- * A thief knows that a stolen key is about to be revoked, and begins requests that end later: their headers are sent while the key is good, their bodies after it is not.
- * The service's clock stands still until it is moved.
+ * A thief knows that a stolen key is about to be revoked, and begins requests that end later: their
+ * headers are sent while the key is good, their bodies after it is not. The service's clock stands
+ * still until it is moved.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyView } from '../../lib/actions/keys.ts';
@@ -25,7 +26,9 @@ const create = async (request: object) => (await service.api<{ key: Issued }>('P
 const recordsOf = (ids: string[]) => ({ records: ids.map((id) => ({ id, values: [1, 2] })) });
 const upsert = (ids: string[]) => service.api('POST', '/collections/victim/upsert', recordsOf(ids));
 
-/** Sends the headers of a request, and waits until the service asks for its body: the key was good. */
+/**
+ * Sends the headers of a request, and waits until the service asks for its body: the key was good.
+ */
 async function begin(secret: string, path: string, body: string): Promise<RawConnection> {
   const raw = new RawConnection(Number(new URL(service.url).port));
   raw.write(

@@ -1,6 +1,7 @@
 /**
- * A user of the machine who may not read the installation's secret reaches the ports of a cluster over TCP: with Moleculer as it comes, with Provec's own transporter and a secret of his own,
- * and with bytes of any kind. Over Redis the same is shown by transport/redis-stranger.
+ * A user of the machine who may not read the installation's secret reaches the ports of a cluster
+ * over TCP: with Moleculer as it comes, with Provec's own transporter and a secret of his own, and
+ * with bytes of any kind. Over Redis the same is shown by transport/redis-stranger.
  */
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';

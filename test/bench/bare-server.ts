@@ -1,6 +1,7 @@
 /**
- * The least that a search over HTTP in Node can do: it reads a query, parses it, has a thread compare it with every row, and sends as much as an answer has.
- * Arguments: rows, dimensions, the answer.
+ * The least that a search over HTTP in Node can do: it reads a query, parses it, has a thread
+ * compare it with every row, and sends as much as an answer has. Arguments: rows, dimensions, the
+ * answer.
  */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

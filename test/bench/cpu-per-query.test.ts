@@ -15,7 +15,10 @@ const RECORDS = 100;
 const CONNECTIONS = 4;
 const ROUNDS = 7;
 const REQUESTS = 4_000;
-/** Medians of 2.9 to 3.1 were measured: half as much again fails. Beside a server without a thread they were 7.5 on one machine and 11 on another. */
+/**
+ * Medians of 2.9 to 3.1 were measured: half as much again fails. Beside a server without a thread
+ * they were 7.5 on one machine and 11 on another.
+ */
 const RATIO_MAX = 4.5;
 
 const BARE_SERVER = fileURLToPath(new URL('./bare-server.ts', import.meta.url));

@@ -21,8 +21,10 @@ interface Description {
 }
 
 /**
- * Holds what is there in the end against what clients were told: every acknowledged write there and every deleted record gone, each history linearizable with the final state
- * as its last reads, roots equal to a recomputation, usage exact, on-chain versions only growing. Returns a sentence for everything that is not so.
+ * Holds what is there in the end against what clients were told: every acknowledged write there and
+ * every deleted record gone, each history linearizable with the final state as its last reads,
+ * roots equal to a recomputation, usage exact, on-chain versions only growing. Returns a sentence
+ * for everything that is not so.
  */
 export async function audit(options: AuditOptions): Promise<string[]> {
   const { recorder, observer } = options;
@@ -73,7 +75,10 @@ async function historyFaults({ recorder }: AuditOptions, records: Map<string, It
   }
 }
 
-/** A write that was sent after another was answered has the higher version; a delete of what is not there may have the same. */
+/**
+ * A write that was sent after another was answered has the higher version; a delete of what is not
+ * there may have the same.
+ */
 function versionFaults({ requests }: Recorder, faults: string[]): void {
   const versioned = requests.filter(({ version }) => version !== null);
   const bySending = versioned.toSorted((a, b) => a.sent - b.sent);

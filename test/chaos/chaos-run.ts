@@ -37,7 +37,10 @@ export interface ChaosResult extends Outage {
 
 export const chaosSeed = seed % 1_000_000;
 
-/** Runs eight clients against a cluster while trouble is made, waits for calm, and audits all that they were told. */
+/**
+ * Runs eight clients against a cluster while trouble is made, waits for calm, and audits all that
+ * they were told.
+ */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { name, backing, replicas = 0, isOwn, isFlawless = false, trouble, ...clusterOptions } = options;
   const services = typeof backing === 'string' ? await startBacking(backing, isOwn) : backing;

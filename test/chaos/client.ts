@@ -24,7 +24,10 @@ export function vectorOf(value: string): number[] {
   return [client! + 1, step!, 1];
 }
 
-/** Writes, deletes, queries and fetches records of its own and some that all share, one request at a time, and notes what it is told of each record. */
+/**
+ * Writes, deletes, queries and fetches records of its own and some that all share, one request at a
+ * time, and notes what it is told of each record.
+ */
 export class ChaosClient {
   readonly #client: number;
   readonly #recorder: Recorder;

@@ -152,7 +152,10 @@ describe('histories of one record', () => {
   });
 });
 
-/** Operations of several clients on a register, each done at one instant between its sending and its answer. */
+/**
+ * Operations of several clients on a register, each done at one instant between its sending and its
+ * answer.
+ */
 function answersOfRegister(random: () => number, count: number, { unknown = 0.15, longest = 3 } = {}): Operation[] {
   interface Planned extends Operation {
     at: number;

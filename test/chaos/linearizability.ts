@@ -1,11 +1,15 @@
 /**
- * Whether the history of one record is linearizable: whether every operation can be given one instant between its sending and its answer at which it took effect, such that
- * each read gives what was written last. A write of unknown outcome may have taken effect at any instant after it was sent, or never.
+ * Whether the history of one record is linearizable: whether every operation can be given one
+ * instant between its sending and its answer at which it took effect, such that each read gives
+ * what was written last. A write of unknown outcome may have taken effect at any instant after it
+ * was sent, or never.
  *
- * Just-in-time linearization (Lowe, "Testing for linearizability", 2017): goes through the sendings and answers in order with all states that the record may be in; operations
- * are put in place only when an answer demands it. What has an unknown outcome is put in place only where an operation under way sees what it left; of several that would do
- * equally well only one is tried; and of states that differ in nothing but what was used up so only the least are kept. Their number stays small however many outcomes are
- * unknown.
+ * Just-in-time linearization (Lowe, "Testing for linearizability", 2017): goes through the sendings
+ * and answers in order with all states that the record may be in; operations are put in place only
+ * when an answer demands it. What has an unknown outcome is put in place only where an operation
+ * under way sees what it left; of several that would do equally well only one is tried; and of
+ * states that differ in nothing but what was used up so only the least are kept. Their number stays
+ * small however many outcomes are unknown.
  */
 import type { Operation } from './operation.ts';
 
@@ -15,7 +19,10 @@ interface Configuration {
   done: ReadonlySet<number>;
 }
 
-/** Null when the history is linearizable from a record that is not there; else the first operation whose answer no order explains. */
+/**
+ * Null when the history is linearizable from a record that is not there; else the first operation
+ * whose answer no order explains.
+ */
 export function firstUnexplained(operations: readonly Operation[]): Operation | null {
   const events = operations.flatMap((operation, at) => [
     { instant: operation.sent, at, isAnswer: false },
@@ -96,7 +103,8 @@ class Search {
     const needsNone =
       value !== null &&
       isAwaited(({ kind, existed, value: given }) => (kind === 'read' ? given === null : existed === false));
-    // Deletes are all alike; so are writes that nobody ever reads, and any other is better kept for its reader.
+    // Deletes are all alike; so are writes that nobody ever reads, and any other is better kept for
+    // its reader.
     const removal = needsNone ? unknown.find((at) => this.#operations[at]!.kind === 'delete') : undefined;
     if (removal !== undefined) steps.push(removal);
     const writes = unknown.filter((at) => this.#operations[at]!.kind === 'write');
@@ -124,7 +132,10 @@ class Search {
     return reads.length === 0 ? one : { value: one.value, done: new Set([...one.done, ...reads]) };
   }
 
-  /** Whether of two ways to one value the first leaves the same operations still to come, and has used up no unknown one that the second has not. */
+  /**
+   * Whether of two ways to one value the first leaves the same operations still to come, and has
+   * used up no unknown one that the second has not.
+   */
   #isNoWorse(first: ReadonlySet<number>, second: ReadonlySet<number>): boolean {
     for (const at of first) if (!second.has(at)) return false;
     for (const at of second) if (!first.has(at) && this.#operations[at]!.answered !== null) return false;

@@ -7,7 +7,9 @@ import { changesOf } from '../../services/shards/engine/entry.ts';
 const LOOK_EVERY_MS = 100;
 const READ_MAX_BYTES = 4 * 2 ** 20;
 
-/** Reads the logs of a collection's shards from outside, entry by entry, before they are trimmed. */
+/**
+ * Reads the logs of a collection's shards from outside, entry by entry, before they are trimmed.
+ */
 export class LogObserver {
   readonly #store: Store;
   readonly #seqs = new Map<ShardKey, number>();
@@ -15,10 +17,15 @@ export class LogObserver {
   readonly #entryIds = new Set<string>();
   /** Records that committed entries counted as written. */
   writes = 0;
-  /** Values that committed entries brought; of several for one record in one entry only the last shows. */
+  /**
+   * Values that committed entries brought; of several for one record in one entry only the last
+   * shows.
+   */
   readonly values = new Set<string>();
   readonly faults: string[] = [];
-  /** Entries that were trimmed before they were seen: two checkpoints may follow each other closely. */
+  /**
+   * Entries that were trimmed before they were seen: two checkpoints may follow each other closely.
+   */
   missed = 0;
 
   constructor(store: Store, collectionId: string, shards: number) {
@@ -51,7 +58,8 @@ export class LogObserver {
     const unseen = seq - this.#seqs.get(shard)! - 1;
     if (unseen <= 0) return;
     const firstSeq = await this.#store.log.firstSeq(shard);
-    // It may have been trimmed further by now; what is still there before `seq` was left out by the log.
+    // It may have been trimmed further by now; what is still there before `seq` was left out by the
+    // log.
     if (firstSeq !== null && firstSeq < seq) return;
     this.missed += unseen;
     this.#seqs.set(shard, seq - 1);

@@ -6,7 +6,9 @@ export interface Outage {
   shardAwayMs: number;
   /** The longest time in which some client got none. */
   clientAwayMs: number;
-  /** The longest time from the sending of a client's request that failed to the next that succeeded. */
+  /**
+   * The longest time from the sending of a client's request that failed to the next that succeeded.
+   */
   failingMs: number;
   requests: number;
   failures: RecordedRequest[];

@@ -2,7 +2,10 @@ import { parseJson } from '../../lib/json-text.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 import type { Operation } from './operation.ts';
 
-/** What became of a request: done; refused in words that say that nothing of it was done; or nobody knows. */
+/**
+ * What became of a request: done; refused in words that say that nothing of it was done; or nobody
+ * knows.
+ */
 export type Outcome = 'ok' | 'refused' | 'unknown';
 
 export interface RecordedRequest {

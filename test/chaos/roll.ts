@@ -1,12 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClusterProcess } from '../support/cluster-process.ts';
 
-/** Until the other nodes know of one that has started, as an orchestrator waits (`minReadySeconds`). */
+/**
+ * Until the other nodes know of one that has started, as an orchestrator waits (`minReadySeconds`).
+ */
 const SEEN_MS = 5_000;
-/** Until a load balancer sends no more to a gateway that it was told to forget (`preStop`): SIGTERM closes the port. */
+/**
+ * Until a load balancer sends no more to a gateway that it was told to forget (`preStop`): SIGTERM
+ * closes the port.
+ */
 const FORGOTTEN_MS = 1_000;
 
-/** Stops and starts every node once, one after the other, with `changed` in its environment. Throws where one does not end in order. */
+/**
+ * Stops and starts every node once, one after the other, with `changed` in its environment. Throws
+ * where one does not end in order.
+ */
 export async function roll(cluster: ClusterProcess, changed: Record<string, string> = {}): Promise<void> {
   for (const node of [...cluster.shardNodes, ...cluster.controls]) {
     await restart(node, changed);

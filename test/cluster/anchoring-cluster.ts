@@ -53,7 +53,10 @@ export class Instance {
   }
 }
 
-/** Instances of the anchoring service over one real store and one real ledger; every transaction passes a watch. */
+/**
+ * Instances of the anchoring service over one real store and one real ledger; every transaction
+ * passes a watch.
+ */
 export class AnchoringCluster {
   readonly instances: Instance[] = [];
   readonly store: Store;
@@ -150,7 +153,10 @@ export class AnchoringCluster {
     return (await rpc<{ value: unknown }>(this.watch.ledgerUrl, 'getAccountInfo', params)).value;
   }
 
-  /** Every account is answered with this one, as by a node of the ledger that is behind; null for what is there. */
+  /**
+   * Every account is answered with this one, as by a node of the ledger that is behind; null for
+   * what is there.
+   */
   answerAccountsWith(value: unknown): void {
     this.#relay.rewrite = (method, answer) => {
       if (value === null || method !== 'getAccountInfo') return answer;

@@ -9,7 +9,10 @@ import { AnchoringCluster, type Instance } from './anchoring-cluster.ts';
 import { INSTANTS, type Instant } from './gate.ts';
 
 const WAIT_MS = 20_000;
-/** From its pause on: its beat stands still for 4 s, as the others see it, and both look once a second. */
+/**
+ * From its pause on: its beat stands still for 4 s, as the others see it, and both look once a
+ * second.
+ */
 const TAKE_OVER_MAX_MS = 10_000;
 /** The first root takes two transactions, and an instance can stop in either. */
 const PAUSES = INSTANTS.flatMap((instant) => [0, 1].map((occurrence) => [instant, occurrence] as const)).filter(

@@ -28,13 +28,19 @@ export interface ControlNode {
   readonly store: Store;
   /** On this node, without a hop. */
   call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
-  /** From now on; what waited for an answer goes on waiting until `reach` changes again, and fails then. */
+  /**
+   * From now on; what waited for an answer goes on waiting until `reach` changes again, and fails
+   * then.
+   */
   reach: Reach;
   /** Parts of the store that `reach` says something of; null: all. */
   parts: readonly StorePart[] | null;
   /** Messages neither come nor go while true; connections stay open. */
   isCut: boolean;
-  /** Gone without a goodbye: nothing of it reaches store or nodes any more, and its memory is dropped. */
+  /**
+   * Gone without a goodbye: nothing of it reaches store or nodes any more, and its memory is
+   * dropped.
+   */
   kill(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -13,7 +13,10 @@ import { until } from '../support/until.ts';
 const IDS = Array.from({ length: 50 }, (_, at) => `r${at}`);
 /** So many that some begin with each of three nodes, whatever chance does. */
 const READS = 36;
-/** Two nodes that stand still cost a read 2 s each. After 6 s they count as gone, and no call waits for them any more. */
+/**
+ * Two nodes that stand still cost a read 2 s each. After 6 s they count as gone, and no call waits
+ * for them any more.
+ */
 const ANSWER_MAX_MS = 6_000;
 
 let cluster: ClusterProcess;

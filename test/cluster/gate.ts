@@ -1,7 +1,10 @@
 import type { AnchorRow, AnchorStore } from '../../lib/store/anchors.ts';
 import type { Store } from '../../lib/store/port.ts';
 
-/** An instant of an outbox, as its calls show it: before a call goes out, and after it took effect but before its answer comes. */
+/**
+ * An instant of an outbox, as its calls show it: before a call goes out, and after it took effect
+ * but before its answer comes.
+ */
 export type Instant = `${'before' | 'after'} ${'launch' | 'send' | 'settle'}`;
 export const INSTANTS: Instant[] = [
   'before launch',
@@ -12,7 +15,10 @@ export const INSTANTS: Instant[] = [
   'after settle',
 ];
 
-/** Holds back every call that one instance makes, as a pause of its process or a cut of its network does. */
+/**
+ * Holds back every call that one instance makes, as a pause of its process or a cut of its network
+ * does.
+ */
 export class Gate {
   /** Asked at each instant; once it says true the gate is shut. */
   trap: ((instant: Instant) => boolean) | null = null;

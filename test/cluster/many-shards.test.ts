@@ -101,7 +101,8 @@ test('two hundred collections of 1,000 shards on five nodes cost next to nothing
   const total = ({ calls }: Idle) => [...calls.values()].reduce((sum, count) => sum + count, 0);
   const callsMax = total(empty) * 1.5 + 2;
   let full = await idle(running);
-  // A machine that does other work as well makes everything dearer for a while, and what was written takes longer to be at rest.
+  // A machine that does other work as well makes everything dearer for a while, and what was
+  // written takes longer to be at rest.
   for (let look = 1; look < LOOKS && (Math.max(...full.cores) >= QUIET_SHARE || total(full) >= callsMax); look++)
     full = await idle(running);
   lines.push(`with 1,000 shards: ${told(full)}`);

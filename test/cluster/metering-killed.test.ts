@@ -28,7 +28,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a process that takes queries until it has taken `count`, kills it then; gives what it said. */
+/**
+ * Runs a process that takes queries until it has taken `count`, kills it then; gives what it said.
+ */
 async function takeUntilKilled(count: number, limit?: number): Promise<string[]> {
   const program = join(import.meta.dirname, 'query-taker.ts');
   const taker = spawn(process.execPath, [program, folder, accountId, ...(limit === undefined ? [] : [String(limit)])], {

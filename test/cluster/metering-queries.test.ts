@@ -42,7 +42,10 @@ async function takeMany(node: ControlNode, count: number): Promise<number> {
   return codes.filter((code) => code === 'taken').length;
 }
 
-/** Eight clients of each node send until they are refused. After a node was killed they are told at times to try again. */
+/**
+ * Eight clients of each node send until they are refused. After a node was killed they are told at
+ * times to try again.
+ */
 async function untilRefused(...at: ControlNode[]): Promise<number> {
   let taken = 0;
   const client = async (node: ControlNode): Promise<void> => {

@@ -2,7 +2,10 @@ import { TcpRelay } from '../support/tcp-relay.ts';
 
 const HEADER_BYTES = 16;
 const OP_MSG = 2013;
-/** Of an OP_MSG, the document of its first section begins with its length, then the first field: its type, its name, its value. */
+/**
+ * Of an OP_MSG, the document of its first section begins with its length, then the first field: its
+ * type, its name, its value.
+ */
 const DOCUMENT_AT = HEADER_BYTES + 4 + 1;
 const STRING = 2;
 

@@ -1,4 +1,7 @@
-/** Copies of shards under what real stores and real memory do to them: nodes in one process over one SQLite folder, one worker thread each. */
+/**
+ * Copies of shards under what real stores and real memory do to them: nodes in one process over one
+ * SQLite folder, one worker thread each.
+ */
 import { afterEach, expect, test } from '@jest/globals';
 import type { QueryOptions, ShardSpec } from '../../lib/actions/shards.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
@@ -58,7 +61,10 @@ function withReads(store: Store, reads: (read: () => Promise<LogEntry[]>) => Pro
   return { ...store, log };
 }
 
-/** A cluster of two nodes whose one shard the second follows; `reads` stands before what the follower reads of the log. */
+/**
+ * A cluster of two nodes whose one shard the second follows; `reads` stands before what the
+ * follower reads of the log.
+ */
 async function followed(dimensions: number, reads: (read: () => Promise<LogEntry[]>) => Promise<LogEntry[]>) {
   let follower = '';
   cluster = await shardCluster(['a', 'b'], { shards: 1, replicas: 1, dimensions }, (store, name) =>

@@ -39,7 +39,10 @@ const values = async (index: number): Promise<number[]> => {
 const everyIndex = () => cluster.specs.map(({ index }) => index);
 const writeAll = (value: number) => Promise.all(everyIndex().map((index) => write(index, value)));
 
-/** Writes and reads all shards until `done`; the value of a shard is that of the last write when a read begins. */
+/**
+ * Writes and reads all shards until `done`; the value of a shard is that of the last write when a
+ * read begins.
+ */
 async function useMeanwhile(done: Promise<unknown>): Promise<number> {
   let isOver = false;
   const over = done.finally(() => {

@@ -19,7 +19,10 @@ interface Item {
   metadata: { client: number; step: number };
 }
 
-/** One acknowledged write of one id, in the order of the instants at which requests were sent and answered. */
+/**
+ * One acknowledged write of one id, in the order of the instants at which requests were sent and
+ * answered.
+ */
 interface Write {
   sent: number;
   answered: number;

@@ -8,7 +8,10 @@ import { entry, newAccount, newCollection, put, readAll } from './store-rows.ts'
 const MONTH = '2026-11';
 
 export function dropContract(subject: StoreUnderTest): void {
-  /** Fills two shards of a collection: log, records, checkpoint, and `vectors` of the account's vectors. */
+  /**
+   * Fills two shards of a collection: log, records, checkpoint, and `vectors` of the account's
+   * vectors.
+   */
   async function fill(id: string, accountId: string, vectors: number): Promise<string> {
     const { log, records, checkpoints, contradictions } = subject.store;
     for (const index of [0, 1]) {

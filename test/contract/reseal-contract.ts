@@ -13,7 +13,10 @@ import { collect, entry, newAccount, newCollection, newKey } from './store-rows.
 /** A store on its own fresh data, that is opened under any secrets; whoever opens it closes it. */
 export interface StoreUnderSecrets {
   open(keys: StoreKeys): Promise<Store>;
-  /** `onStep` is awaited where a process could die in the middle of a write, if this adapter has such places. */
+  /**
+   * `onStep` is awaited where a process could die in the middle of a write, if this adapter has
+   * such places.
+   */
   toReseal(keys: StoreKeys, believes: boolean, onStep: () => Promise<void>): Promise<StoreToReseal>;
   forger(): Promise<Store>;
   changeBody(shard: string, seq: number, body: Uint8Array): Promise<void>;

@@ -13,22 +13,26 @@ import { entry, newBatch, newCollection } from './store-rows.ts';
 import { usageContract } from './usage-contract.ts';
 
 /**
- * A store on its own fresh data. `reopen` closes it and opens the same data again; `destroy` closes it and removes the data; `spoil` changes a byte of a file of a
- * stored checkpoint behind its back.
+ * A store on its own fresh data. `reopen` closes it and opens the same data again; `destroy` closes
+ * it and removes the data; `spoil` changes a byte of a file of a stored checkpoint behind its back.
  */
 export interface OpenedStore {
   store: Store;
   reopen(): Promise<Store>;
   destroy(): Promise<void>;
-  /** The same data as somebody has it who can write to it, and does not have the secret; the caller closes it. */
+  /**
+   * The same data as somebody has it who can write to it, and does not have the secret; the caller
+   * closes it.
+   */
   forger(): Promise<Store>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
 }
 
 /**
- * What the tests of one part work with. They share one store, opening one costs more than most of them, and use ids of their own in it; those that look at everything
- * there is ask for a `fresh` one.
+ * What the tests of one part work with. They share one store, opening one costs more than most of
+ * them, and use ids of their own in it; those that look at everything there is ask for a `fresh`
+ * one.
  */
 export interface StoreUnderTest {
   readonly store: Store;

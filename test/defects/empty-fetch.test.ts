@@ -1,4 +1,7 @@
-/** Seen in earlier systems: fetch answers 200 with nothing in it. After a restart: `api/restart.test.ts`. */
+/**
+ * Seen in earlier systems: fetch answers 200 with nothing in it. After a restart:
+ * `api/restart.test.ts`.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

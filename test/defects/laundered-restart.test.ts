@@ -1,4 +1,7 @@
-/** Seen in earlier systems: a record changed together with its stored hash becomes the truth at the next restart and write. */
+/**
+ * Seen in earlier systems: a record changed together with its stored hash becomes the truth at the
+ * next restart and write.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../lib/merkle/leaf.ts';

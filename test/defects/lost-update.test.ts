@@ -1,4 +1,7 @@
-/** Seen in earlier systems: two writers read, change and write back one state, and one of them loses its records. After a restart: `api/restart.test.ts`. */
+/**
+ * Seen in earlier systems: two writers read, change and write back one state, and one of them loses
+ * its records. After a restart: `api/restart.test.ts`.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { invariant } from '../support/invariant.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';

@@ -1,4 +1,7 @@
-/** Seen in V8 (nodejs/node#63785): a key written with an escape is taken for one that anybody sent before. */
+/**
+ * Seen in V8 (nodejs/node#63785): a key written with an escape is taken for one that anybody sent
+ * before.
+ */
 import { beforeAll, expect, test } from '@jest/globals';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 

@@ -1,4 +1,7 @@
-/** Seen in earlier systems: the index finds topK records, the filter is applied to those, and few are left. */
+/**
+ * Seen in earlier systems: the index finds topK records, the filter is applied to those, and few
+ * are left.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { call } from '../../lib/actions/call.ts';
 import { clusteredVectors, randomFrom } from '../support/random.ts';

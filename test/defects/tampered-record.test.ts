@@ -1,4 +1,6 @@
-/** Seen in earlier systems: a changed value or metadata passes verify, or passes it after a restart. */
+/**
+ * Seen in earlier systems: a changed value or metadata passes verify, or passes it after a restart.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';
@@ -8,7 +10,9 @@ import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, createTenant } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** Where the intruder gets at: the materialised records alone, or everything that holds the record. */
+/**
+ * Where the intruder gets at: the materialised records alone, or everything that holds the record.
+ */
 const REACHES = { records: /^records\.db(-wal)?$/, everything: /\.(db|db-wal|bin)$/ };
 
 interface Case {

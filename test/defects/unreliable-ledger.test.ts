@@ -1,6 +1,7 @@
 /**
- * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares what is stored with what is stored, and never asks the ledger; an anchor that
- * failed once is never tried again.
+ * A ledger that is down for a while, or lies. Seen in earlier systems: verify compares what is
+ * stored with what is stored, and never asks the ledger; an anchor that failed once is never tried
+ * again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';

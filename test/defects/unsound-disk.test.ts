@@ -1,6 +1,7 @@
 /**
- * A disk that somebody else writes to, or that is full. Seen in earlier systems: one record that cannot be decoded makes the whole collection answer 500. One service,
- * whose records are changed while it runs, then while it is stopped, and whose store cannot grow in the end.
+ * A disk that somebody else writes to, or that is full. Seen in earlier systems: one record that
+ * cannot be decoded makes the whole collection answer 500. One service, whose records are changed
+ * while it runs, then while it is stopped, and whose store cannot grow in the end.
  */
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -123,7 +124,9 @@ describe('a record changed while it was stopped', () => {
   });
 });
 
-/** SQLite refuses a page beyond `max_page_count` just as it does one that the disk has no room for. */
+/**
+ * SQLite refuses a page beyond `max_page_count` just as it does one that the disk has no room for.
+ */
 describe('a store that cannot grow', () => {
   const RECORDS_PER_WRITE = 500;
   const WRITES_MAX = 100;

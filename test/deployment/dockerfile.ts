@@ -25,7 +25,10 @@ export function instructions(): Instruction[] {
     });
 }
 
-/** Paths in the lock file of what an image's stage keeps of its packages without those for development alone. */
+/**
+ * Paths in the lock file of what an image's stage keeps of its packages without those for
+ * development alone.
+ */
 export function packagesOf(stage: string): string[] {
   const runs = instructions().filter((each) => each.stage === stage && each.name === 'RUN');
   const removed = runs.flatMap(({ rest }) => /rm -rf ([^&]+)/.exec(rest)?.[1]?.trim().split(' ') ?? []);

@@ -123,7 +123,10 @@ export function nodesOf(manifests: readonly Manifest[]): { workload: Workload; c
 
 const UNITS: Record<string, number> = { '': 1, m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
 
-/** A quantity of Kubernetes, such as `500m` or `2Gi`, as a number. Throws on units that these manifests do not use. */
+/**
+ * A quantity of Kubernetes, such as `500m` or `2Gi`, as a number. Throws on units that these
+ * manifests do not use.
+ */
 export function quantity(text: string | undefined): number {
   const [, digits, unit] = /^(\d+)(|m|Ki|Mi|Gi)$/.exec(text ?? '') ?? [];
   if (digits === undefined) throw new Error(`${text} is no quantity`);

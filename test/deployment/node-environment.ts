@@ -13,7 +13,9 @@ const SECRETS: Record<string, string> = {
 /** Variables whose value must not stand in a manifest. */
 export const SECRET_VARIABLES: ReadonlySet<string> = new Set(Object.keys(SECRETS));
 
-/** The environment that Kubernetes gives a container. Throws where it refers to what is not there. */
+/**
+ * The environment that Kubernetes gives a container. Throws where it refers to what is not there.
+ */
 export function environmentOf(
   { env = [], envFrom = [], resources, name }: Container,
   manifests: readonly Manifest[],

@@ -4,7 +4,9 @@ import { type Container, type PodSpec, quantity, type Workload } from './manifes
 /** Between the latest end of the process by itself and SIGKILL. */
 const MARGIN_SECONDS = 5;
 
-/** How a workload's pods fall short of what holds for every pod, in words; empty when they do not. */
+/**
+ * How a workload's pods fall short of what holds for every pod, in words; empty when they do not.
+ */
 export function breachesOf({ metadata, spec }: Workload): string[] {
   const pod = spec.template.spec;
   const claims = spec.volumeClaimTemplates?.map((claim) => claim.metadata.name) ?? [];

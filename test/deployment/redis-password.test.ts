@@ -47,7 +47,10 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** What a container runs, with this test's folder in the place of its own, on a port that is free here. */
+/**
+ * What a container runs, with this test's folder in the place of its own, on a port that is free
+ * here.
+ */
 const here = (text: string): string =>
   inFolder(folder, text)
     .replaceAll('/tmp/redis.conf', `${folder}/redis.conf`)

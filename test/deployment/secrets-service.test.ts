@@ -109,7 +109,8 @@ describe('the service `secrets` of compose.yaml', () => {
       await rm(folder, { recursive: true });
       await mkdir(folder);
     }
-    // Two folders, and six files that are given away and put in their place: a cut before and after each.
+    // Two folders, and six files that are given away and put in their place: a cut before and after
+    // each.
     expect(cuts).toBe(2 * (2 + 2 * FILES.length) + 1);
   });
 });

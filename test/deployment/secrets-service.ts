@@ -9,15 +9,18 @@ export const isRoot = process.getuid?.() === 0;
 /** Of files that are not given away. */
 const KEPT = 'chown() { :; }';
 
-/** The script's calls of chown and mv, before and after each of which it is cut off once `cuts` of them were passed. */
+/**
+ * The script's calls of chown and mv, before and after each of which it is cut off once `cuts` of
+ * them were passed.
+ */
 const cutting = (folder: string, cuts: number): string => `
   cut() { echo >> ${folder}/passed; test "$(wc -l < ${folder}/passed)" -le ${cuts} || kill -KILL 0; }
   chown() { cut; ${isRoot ? 'command chown "$@"' : ':'} && cut; }
   mv() { cut; command mv "$@" && cut; }`;
 
 /**
- * Runs what compose.yaml's service `secrets` runs, with `folder` in the place of /run. With `cuts` all of it is killed once it
- * has passed so many points. Resolves to whether it came to its end.
+ * Runs what compose.yaml's service `secrets` runs, with `folder` in the place of /run. With `cuts`
+ * all of it is killed once it has passed so many points. Resolves to whether it came to its end.
  */
 export async function makeSecrets(folder: string, cuts?: number): Promise<boolean> {
   for (const volume of composeServices.secrets!.volumes!)

@@ -1,4 +1,7 @@
-/** For an hour, or PROVEC_TEST_MINUTES, 200 collections are written while the ledger is killed every 20 s. */
+/**
+ * For an hour, or PROVEC_TEST_MINUTES, 200 collections are written while the ledger is killed every
+ * 20 s.
+ */
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';

@@ -1,4 +1,7 @@
-/** Records wait in the log until their root is anchored; where none will be any more, they go on, and what is stored then is anchored when roots are anchored again. */
+/**
+ * Records wait in the log until their root is anchored; where none will be any more, they go on,
+ * and what is stored then is anchored when roots are anchored again.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { shardKey } from '../../lib/shard/shard-key.ts';

@@ -1,6 +1,7 @@
 /**
- * Random operations over real HTTP against a real process, held against a model after each: nothing acknowledged is lost, nothing deleted comes back, every root is the
- * model's. PROVEC_TEST_OPERATIONS sets how many (300 in the gate, 20,000 in the long suite).
+ * Random operations over real HTTP against a real process, held against a model after each: nothing
+ * acknowledged is lost, nothing deleted comes back, every root is the model's.
+ * PROVEC_TEST_OPERATIONS sets how many (300 in the gate, 20,000 in the long suite).
  */
 
 import { mkdtempSync, rmSync } from 'node:fs';

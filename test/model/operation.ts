@@ -8,7 +8,10 @@ export interface ModelRecord {
   metadata: Record<string, unknown>;
 }
 
-/** One step of a model run. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again. */
+/**
+ * One step of a model run. `restart` and `kill` end the service with SIGTERM and SIGKILL and start
+ * it again.
+ */
 export type Operation =
   | { kind: 'upsert'; records: ModelRecord[] }
   | { kind: 'delete'; ids: string[] }

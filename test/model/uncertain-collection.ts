@@ -8,8 +8,9 @@ type Leaf = ReturnType<typeof referenceLeaf>;
 export type OpenWrite = ReadonlyMap<string, ModelRecord | null>;
 
 /**
- * A collection of which some writes were never answered: each of them happened in each shard either whole or not at all, and nobody knows which until `settle` is told
- * what is there. Writes that are open at the same time must not share an id.
+ * A collection of which some writes were never answered: each of them happened in each shard either
+ * whole or not at all, and nobody knows which until `settle` is told what is there. Writes that are
+ * open at the same time must not share an id.
  */
 export class UncertainCollection {
   readonly #shardBits: number;
@@ -54,8 +55,9 @@ export class UncertainCollection {
   }
 
   /**
-   * Decides every open write by what is `found` of the doubtful ids, and returns how many parts of writes were found and how many were not. Throws when one was found
-   * in part, or when something is there that nobody wrote.
+   * Decides every open write by what is `found` of the doubtful ids, and returns how many parts of
+   * writes were found and how many were not. Throws when one was found in part, or when something
+   * is there that nobody wrote.
    */
   settle(found: ReadonlyMap<string, ModelRecord>): { there: number; lost: number } {
     const counts = { there: 0, lost: 0 };

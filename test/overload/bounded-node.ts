@@ -1,4 +1,6 @@
-/** A gated service in a process of its own: says where it is, and what memory it takes when asked. */
+/**
+ * A gated service in a process of its own: says where it is, and what memory it takes when asked.
+ */
 import { startGatedService } from './gated-service.ts';
 
 const MIB = 1024 * 1024;

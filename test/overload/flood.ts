@@ -7,7 +7,10 @@ export interface FloodAnswer {
   code: string | undefined;
 }
 
-/** Sends requests of one tenant, each as soon as there is a free connection, and notes what they were answered. */
+/**
+ * Sends requests of one tenant, each as soon as there is a free connection, and notes what they
+ * were answered.
+ */
 export class Flood {
   readonly answers: FloodAnswer[] = [];
   readonly #url: string;

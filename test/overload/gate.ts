@@ -13,7 +13,10 @@ export interface Passing {
   pass(): void;
 }
 
-/** Stands for the shards service: whoever comes is noted in order, and waits until the test lets it pass. */
+/**
+ * Stands for the shards service: whoever comes is noted in order, and waits until the test lets it
+ * pass.
+ */
 export class Gate {
   /** Everybody who came, in order. */
   readonly begun: Passing[] = [];

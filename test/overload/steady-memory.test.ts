@@ -16,7 +16,9 @@ const IDS = 4_000;
 const SECONDS = 60 * Number(process.env.PROVEC_TEST_MINUTES ?? 2);
 /** What launch.ts gives the main thread for young objects: two halves. */
 const YOUNG_MAX_MIB = 2 * 16;
-/** V8 lets objects and buffers that are old and dead add up to about this before it looks for them. */
+/**
+ * V8 lets objects and buffers that are old and dead add up to about this before it looks for them.
+ */
 const LAZY_MIB = 64;
 /** Freed blocks that glibc keeps, compiled code, the pages of the store's files. */
 const ALLOCATOR_MIB = 64;
@@ -54,7 +56,10 @@ async function memory(): Promise<Memory> {
   };
 }
 
-/** Upserts of 4 to 200 KB, queries, fetches, deletes and a verify now and then, one after the other; any answer will do but a failure of the service. */
+/**
+ * Upserts of 4 to 200 KB, queries, fetches, deletes and a verify now and then, one after the other;
+ * any answer will do but a failure of the service.
+ */
 async function client(number: number, isOver: () => boolean): Promise<void> {
   const random = randomFrom(seed * 1_000 + number);
   const api = apiClient(cluster.gateways[0].url!, TEST_KEY);

@@ -77,7 +77,8 @@ const clients = Array.from({ length: CLIENTS }, (_, number) => new Client(number
 
 beforeAll(async () => {
   console.log(`seed ${seed} (PROVEC_TEST_SEED), ${CRASHES} crashes (PROVEC_TEST_CRASHES)`);
-  // Answers that wait for their anchor come so late that a write acknowledged before it is durable would not be seen.
+  // Answers that wait for their anchor come so late that a write acknowledged before it is durable
+  // would not be seen.
   service = await startProcess({ PROVEC_LOG_LEVEL: 'error', PROVEC_ANCHOR_WAIT_MS: '0' });
   for (const collection of COLLECTIONS) await service.api('POST', '/collections', collection);
 });

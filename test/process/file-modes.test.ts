@@ -1,4 +1,7 @@
-/** What a start makes is for its user alone, whatever the umask says: another user of the machine reads nothing of a tenant. */
+/**
+ * What a start makes is for its user alone, whatever the umask says: another user of the machine
+ * reads nothing of a tenant.
+ */
 import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -32,7 +35,10 @@ async function start(environment: Record<string, string> = {}): Promise<string> 
   return run.listening();
 }
 
-/** Paths of what was made, with those that somebody else may do something with named beside their modes. */
+/**
+ * Paths of what was made, with those that somebody else may do something with named beside their
+ * modes.
+ */
 function made(): { paths: string[]; shared: string[] } {
   const paths = ['data', ...readdirSync(join(folder, 'data'), { recursive: true }).map((path) => `data/${path}`)];
   const modes = paths.flatMap((path) => {

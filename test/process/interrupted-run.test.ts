@@ -26,7 +26,9 @@ afterEach(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A run of the tests in a group of its own, as a shell makes one, that is in the middle of a test. */
+/**
+ * A run of the tests in a group of its own, as a shell makes one, that is in the middle of a test.
+ */
 async function heldRun(name: string): Promise<ChildProcess> {
   const file = join(folder, name);
   const run = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', RUNNER, '--testMatch', HELD], {

@@ -1,6 +1,8 @@
 /**
- * Kills a service whose shards are large enough to have an index and checkpoints, while these are being made: whatever a kill cuts short, what was acknowledged is there,
- * what was not is there whole per shard or not at all, searches find what there is and nothing else, and what the ledger says only grows.
+ * Kills a service whose shards are large enough to have an index and checkpoints, while these are
+ * being made: whatever a kill cuts short, what was acknowledged is there, what was not is there
+ * whole per shard or not at all, searches find what there is and nothing else, and what the ledger
+ * says only grows.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +16,10 @@ import { seed } from '../support/seed.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
 
-/** In the middle of what a life ends; a graceful stop comes to its end, so that there are whole checkpoints to open from as well. */
+/**
+ * In the middle of what a life ends; a graceful stop comes to its end, so that there are whole
+ * checkpoints to open from as well.
+ */
 const LIVES = ['indexing', 'graceful stop', 'rebuild', 'checkpoint at stop', 'checkpoint'] as const;
 type Life = (typeof LIVES)[number];
 
@@ -32,7 +37,10 @@ const RECALL_MIN = 0.95;
 const PAD = 'x'.repeat(33_000);
 const PADDED_BATCH = 500;
 const PADDED_SHARE = 0.65;
-/** More than an index tolerates before it is rebuilt, and so few that shards stay too large to be scanned. */
+/**
+ * More than an index tolerates before it is rebuilt, and so few that shards stay too large to be
+ * scanned.
+ */
 const DELETED_SHARE = 0.25;
 const COLLECTIONS = [
   { name: 'flat', shards: 1, ids: 5_000 },
@@ -47,7 +55,9 @@ const parts = { there: 0, lost: 0 };
 const recalls: number[] = [];
 let stamps = 0;
 
-/** One caller that writes to ids of its own, one request after the other, until the service is gone. */
+/**
+ * One caller that writes to ids of its own, one request after the other, until the service is gone.
+ */
 class Writer {
   readonly name: string;
   readonly model: UncertainCollection;
@@ -81,7 +91,10 @@ class Writer {
     );
   }
 
-  /** Writes what is planned, and with `onward` little by little whatever comes, until no answer comes. */
+  /**
+   * Writes what is planned, and with `onward` little by little whatever comes, until no answer
+   * comes.
+   */
   async write(service: ServiceProcess, onward: boolean): Promise<void> {
     while (this.isPlanned || onward) {
       const write = this.#planned[0] ?? this.#little();
@@ -190,7 +203,10 @@ function isStaged(): boolean {
   }
 }
 
-/** Each of these ends the service with `delayMs` given to what it is to be killed in, and returns whether that was still going on. */
+/**
+ * Each of these ends the service with `delayMs` given to what it is to be killed in, and returns
+ * whether that was still going on.
+ */
 async function killWhileIndexing(leastWaiting: number, delayMs: number): Promise<boolean> {
   await until('the index has work', async () => (await unindexed()) >= leastWaiting);
   await delay(delayMs);
@@ -216,7 +232,10 @@ async function stop(delayMs: number): Promise<boolean> {
   return true;
 }
 
-/** Lets the writers write and ends the service; every writer has given up when it returns whether the service was ended in what it should be. */
+/**
+ * Lets the writers write and ends the service; every writer has given up when it returns whether
+ * the service was ended in what it should be.
+ */
 async function live(life: Life, delayMs: number): Promise<boolean> {
   if (life === 'rebuild') {
     await until('the index has caught up', async () => (await unindexed()) === 0);
@@ -309,7 +328,8 @@ test('whatever a kill cuts short, what was acknowledged is there, and nothing el
       await service.restart();
       for (const name of models.keys()) {
         await check(name);
-        // At once: while the index that was saved is all there is, and before what the log did to it is made good.
+        // At once: while the index that was saved is all there is, and before what the log did to
+        // it is made good.
         if (SEARCHED.includes(name)) await search(name);
       }
     }

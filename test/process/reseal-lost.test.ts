@@ -1,5 +1,6 @@
 /**
- * A secret that is lost, and somebody who wrote into the store before anybody looked: without the secret nothing of that can be told by its seal.
+ * A secret that is lost, and somebody who wrote into the store before anybody looked: without the
+ * secret nothing of that can be told by its seal.
  */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -103,7 +104,10 @@ async function write(): Promise<void> {
   relay.isDown = false;
 }
 
-/** A record with its leaf, the root in the head, and the entries that would tell; under seals that say nothing any more. */
+/**
+ * A record with its leaf, the root in the head, and the entries that would tell; under seals that
+ * say nothing any more.
+ */
 function changeRecord(): void {
   const rows = new ChangedRows(service.dataDir, ids.get('changed')!);
   const { leaf } = leafOf({ ...TRUE, values: FORGED.values });

@@ -47,7 +47,10 @@ const NUMBERS = [
   ],
 ];
 
-/** With what float32 makes hard: the middle between two of its numbers, what underflows, its largest. */
+/**
+ * With what float32 makes hard: the middle between two of its numbers, what underflows, its
+ * largest.
+ */
 const VALUES = [
   ...[
     '0',
@@ -79,7 +82,10 @@ const VALUES = [
   ],
 ];
 
-/** Code points of every kind: controls, quotes, ends of lines, combining, not characters, beyond the BMP. */
+/**
+ * Code points of every kind: controls, quotes, ends of lines, combining, not characters, beyond the
+ * BMP.
+ */
 const RANGES: readonly (readonly [first: number, count: number])[] = [
   [0x00, 0x20],
   [0x20, 0x60],

@@ -1,4 +1,7 @@
-/** examples/verify.py and client/verify, which share no line: they take the same and refuse the same. */
+/**
+ * examples/verify.py and client/verify, which share no line: they take the same and refuse the
+ * same.
+ */
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { getAddressDecoder } from '@solana/web3.js';
 import fc from 'fast-check';

@@ -5,7 +5,10 @@ import { fileURLToPath } from 'node:url';
 const BATCH = fileURLToPath(new URL('batch.py', import.meta.url));
 const VERIFIER = fileURLToPath(new URL('../../examples/verify.py', import.meta.url));
 
-/** By the function of batch.py that answers it. JSON goes as text, so that the verifier reads what was sent. */
+/**
+ * By the function of batch.py that answers it. JSON goes as text, so that the verifier reads what
+ * was sent.
+ */
 export type Request =
   | { of: 'proof'; proof: string; known: Record<string, unknown>; record?: string; fetched?: string }
   | { of: 'canonical'; text: string }

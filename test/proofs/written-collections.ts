@@ -55,7 +55,10 @@ export interface WrittenRecord {
   json: string;
 }
 
-/** A collection of a running service, with awkward records, some of which were deleted again, as it was written by this test. */
+/**
+ * A collection of a running service, with awkward records, some of which were deleted again, as it
+ * was written by this test.
+ */
 export class WrittenCollection {
   readonly present: readonly WrittenRecord[];
   /** Ids that were never there, or are not any more. */

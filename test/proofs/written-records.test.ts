@@ -1,4 +1,7 @@
-/** A running service and its ledger on one side, examples/verify.py on the other, with awkward records between them. */
+/**
+ * A running service and its ledger on one side, examples/verify.py on the other, with awkward
+ * records between them.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +15,10 @@ import { AwkwardJson } from './awkward-json.ts';
 import { askPython, type Request, runVerifier } from './python.ts';
 import { WrittenCollection, type WrittenRecord } from './written-collections.ts';
 
-/** By name: records and shards. In the small ones paths end at the lone record of another shard, and at nothing. */
+/**
+ * By name: records and shards. In the small ones paths end at the lone record of another shard, and
+ * at nothing.
+ */
 const COLLECTIONS = { awkward: [3_000, 8], few: [4, 64], one: [1, 1], two: [2, 256], some: [40, 2] } as const;
 const PROOFS = 1_000;
 const OTHER = '11111111-2222-4333-8444-555555555555';
@@ -53,7 +59,10 @@ beforeAll(async () => {
   }
 });
 
-/** Of the large collection: a half of ids that are there, all of those that trip programs among them; none twice. */
+/**
+ * Of the large collection: a half of ids that are there, all of those that trip programs among
+ * them; none twice.
+ */
 function drawn({ present, absent }: WrittenCollection): Set<string> {
   const ids = new Set(present.slice(0, PROOFS / 2).map(({ id }) => id));
   while (ids.size < PROOFS) ids.add(awkward.oneOf(absent));

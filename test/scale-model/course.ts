@@ -14,7 +14,10 @@ function isBalanced({ after }: Figures): void {
   expect(after.load).toBeLessThan(BALANCED);
 }
 
-/** All that can happen to a cluster of so many nodes, one event after the other, each as a test. `returnedMax`: part of the moves of the first balance that may go back. */
+/**
+ * All that can happen to a cluster of so many nodes, one event after the other, each as a test.
+ * `returnedMax`: part of the moves of the first balance that may go back.
+ */
 export function course(nodes: number, returnedMax = 0.1): void {
   describe(`${nodes} nodes with a hundred shards each, seed ${SEED} (PROVEC_SCALE_SEED)`, () => {
     const scenario = new Scenario(SEED, nodes, nodes * SHARDS_PER_NODE);

@@ -4,7 +4,10 @@ interface Event {
   run(): void;
 }
 
-/** A virtual clock for millions of events (a binary heap; nothing of it waits for promises). Events of one time run in the order in which they were put in. */
+/**
+ * A virtual clock for millions of events (a binary heap; nothing of it waits for promises). Events
+ * of one time run in the order in which they were put in.
+ */
 export class EventQueue {
   nowMs = 0;
   readonly #heap: Event[] = [];

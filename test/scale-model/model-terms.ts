@@ -1,7 +1,9 @@
 /** What the model takes for given; everything else it has from the code under test. */
 export const TERMS = Object.freeze({
   shardMeanBytes: 200 * 2 ** 20,
-  /** Sizes and loads are log-normal: of a hundred shards the largest is about ten times the median. */
+  /**
+   * Sizes and loads are log-normal: of a hundred shards the largest is about ten times the median.
+   */
   shardSigma: 1,
   nodeMemoryBytes: 48 * 2 ** 30,
   workersPerNode: 8,
@@ -28,7 +30,10 @@ export const TERMS = Object.freeze({
   infosAtStart: 1,
 });
 
-/** Operations on the store: taking a shard over, opening it from a checkpoint, saving and releasing it. */
+/**
+ * Operations on the store: taking a shard over, opening it from a checkpoint, saving and releasing
+ * it.
+ */
 export const CLAIM_OPERATIONS = 5;
 export const OPEN_OPERATIONS = 7;
 export const SAVE_OPERATIONS = 4;

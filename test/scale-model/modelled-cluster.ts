@@ -33,7 +33,10 @@ export interface MoveRecord {
   endedMs: number;
 }
 
-/** Nodes, shards and what the store says of them, on virtual time; the same seed gives the same course of events. */
+/**
+ * Nodes, shards and what the store says of them, on virtual time; the same seed gives the same
+ * course of events.
+ */
 export class ModelledCluster {
   readonly time = new EventQueue();
   readonly traffic = new Traffic();

@@ -9,7 +9,10 @@ import { type Move, nextMove, type OwnedShard } from '../../services/shards/reba
 import { CLAIM_OPERATIONS, OPEN_OPERATIONS, SAVE_OPERATIONS, TERMS } from './model-terms.ts';
 import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
 
-/** One shard node: the real view, planner, pace and lease watch over a modelled store; nothing is stored or searched, it only takes its time. */
+/**
+ * One shard node: the real view, planner, pace and lease watch over a modelled store; nothing is
+ * stored or searched, it only takes its time.
+ */
 export class ModelledNode {
   readonly name: string;
   readonly incarnation: string;
@@ -195,7 +198,9 @@ export class ModelledNode {
     this.#cluster.time.after(ms, () => this.alive && this.#plan());
   }
 
-  /** Does what is to be done, one thing after the other; looks again later when there is nothing. */
+  /**
+   * Does what is to be done, one thing after the other; looks again later when there is nothing.
+   */
   #plan(): void {
     const { time } = this.#cluster;
     const move = this.planned();

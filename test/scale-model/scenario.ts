@@ -22,7 +22,9 @@ export interface Figures {
   /** Parts of all bytes and shards that changed nodes. */
   movedBytes: number;
   movedShards: number;
-  /** The part of all bytes that has to move: the new node's share, or what the nodes that left held. */
+  /**
+   * The part of all bytes that has to move: the new node's share, or what the nodes that left held.
+   */
   idealBytes: number;
   before: Balance;
   after: Balance;
@@ -144,7 +146,10 @@ export class Scenario {
     };
   }
 
-  /** Runs until every node, with all of the time that its view may take to be new, has found nothing more to do. */
+  /**
+   * Runs until every node, with all of the time that its view may take to be new, has found nothing
+   * more to do.
+   */
   #untilStable(): void {
     const { time } = this.cluster;
     const quietMs = 130_000 + 1.5 * listEveryMs(this.#nodes) + 2 * TERMS.planEveryMs;

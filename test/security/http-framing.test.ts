@@ -128,7 +128,8 @@ describe('smuggling', () => {
     ['a chunk extension with a line feed', post('Transfer-Encoding: chunked\r\n', `0;a\nb\r\n\r\n${SMUGGLED}`)],
   ])('%s: the hidden request is never carried out', async (_, text) => {
     const received = await exchange(text);
-    // Either refused as a whole, or its frame was clear and the rest refused: but no second answer that is a success.
+    // Either refused as a whole, or its frame was clear and the rest refused: but no second answer
+    // that is a success.
     expect(statuses(received).filter((status) => status < 400)).toEqual([]);
     expect(received).toMatch(/^HTTP\/1.1 400 /);
     expect(await service.api('GET', '/collections/victim')).toMatchObject({ status: 200 });

@@ -18,7 +18,10 @@ afterAll(() => service.stop());
 
 const send = (path: string, body: string | Buffer | number) => hostileRequest(service, 'POST', path, body);
 
-/** Sent until the answer arrives; the client may find the connection closed instead, as its answer was sent while it was still sending. */
+/**
+ * Sent until the answer arrives; the client may find the connection closed instead, as its answer
+ * was sent while it was still sending.
+ */
 async function refusedOrCutOff(body: Buffer | number): Promise<void> {
   try {
     expectRefusal(await send(UPSERT, body), 'BODY_TOO_LARGE');
@@ -59,7 +62,8 @@ test('an upsert of many megabytes is taken, and others are served meanwhile', as
     expect(served).toBeGreaterThan(isThorough ? 5 : 0);
     return heldMs;
   };
-  // Copying 32 MB costs several times as much while a neighbour wears out the memory bus: what the code itself holds shows in the best of a few.
+  // Copying 32 MB costs several times as much while a neighbour wears out the memory bus: what the
+  // code itself holds shows in the best of a few.
   let heldMs = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 4 && heldMs >= LOOP_HELD_MAX_MS; attempt++) heldMs = Math.min(heldMs, await upsert());
   expectDurationBelow(heldMs, LOOP_HELD_MAX_MS);

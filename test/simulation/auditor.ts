@@ -5,7 +5,10 @@ import { ShardAudit } from './shard-audit.ts';
 import type { Rows } from './simulated-database.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
-/** Audits every shard of the collection, and what nodes do besides: no copy is thrown away that nothing was wrong with. */
+/**
+ * Audits every shard of the collection, and what nodes do besides: no copy is thrown away that
+ * nothing was wrong with.
+ */
 export class Auditor {
   readonly #faults = new Faults();
   readonly #shards: Map<ShardKey, ShardAudit>;

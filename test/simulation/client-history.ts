@@ -9,14 +9,18 @@ export interface Request {
   value: string | null;
   /** No operation that was answered before this one was sent has its place later in the log. */
   floor: number;
-  /** What writes to the same record bring that were on their way at the same time: such a one may share an entry with this one and come after it there. */
+  /**
+   * What writes to the same record bring that were on their way at the same time: such a one may
+   * share an entry with this one and come after it there.
+   */
   rivals: Set<string | null>;
 }
 
 /**
- * What clients were told, held against the log, which orders all commits of a shard: linearizable means that every operation has a place in the log no earlier than
- * any operation that was answered before it was sent, and no later than where the log ended when it was answered. Since the earliest place that fits is taken, what
- * comes later is never judged too hard.
+ * What clients were told, held against the log, which orders all commits of a shard: linearizable
+ * means that every operation has a place in the log no earlier than any operation that was answered
+ * before it was sent, and no later than where the log ended when it was answered. Since the
+ * earliest place that fits is taken, what comes later is never judged too hard.
  */
 export class ClientHistory {
   readonly #records: RecordHistory;

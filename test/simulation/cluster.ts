@@ -148,8 +148,9 @@ export class Cluster {
   }
 
   /**
-   * Has a node do something, over a line that loses, delays and reorders requests and answers. What only reads may be brought twice; what writes is brought once at
-   * most, which the transport promises.
+   * Has a node do something, over a line that loses, delays and reorders requests and answers. What
+   * only reads may be brought twice; what writes is brought once at most, which the transport
+   * promises.
    */
   ask<T>(
     node: SimulatedNode,

@@ -30,7 +30,10 @@ const IDS = new Map<string, string>();
 const MAKES = new Set<WorkerOp>(['create', 'load']);
 const PROBE_ID = 0;
 
-/** The real engine behind the protocol of the worker threads, without a thread; it answers after `delayMs`, in order. */
+/**
+ * The real engine behind the protocol of the worker threads, without a thread; it answers after
+ * `delayMs`, in order.
+ */
 export class InlineWorker implements WorkerRequests {
   load = 0;
   placed = 0;
@@ -82,7 +85,9 @@ export class InlineWorker implements WorkerRequests {
     });
   }
 
-  /** The state of a shard in which nothing is staged, as the engine says; null where it is not here. */
+  /**
+   * The state of a shard in which nothing is staged, as the engine says; null where it is not here.
+   */
   headOf(key: ShardKey): ShardHead | null {
     this.#probed = null;
     const life = this.lives.get(key);
@@ -90,7 +95,10 @@ export class InlineWorker implements WorkerRequests {
     return this.#probed;
   }
 
-  /** What the shard was when it gave `page`, the result of a fetch; null where others waited for the shard meanwhile. */
+  /**
+   * What the shard was when it gave `page`, the result of a fetch; null where others waited for the
+   * shard meanwhile.
+   */
   instantOf(page: object): Instant | null {
     return this.#instants.get(page) ?? null;
   }

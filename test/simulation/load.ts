@@ -12,7 +12,10 @@ import type { SimulatedNode } from './simulated-node.ts';
 const IDS_PER_CLIENT = 3;
 const PATIENCE_MS = 1_500;
 const READER_PATIENCE_MS = 300;
-/** Of the requests of a client, the part that goes where the shard is held; the rest goes where a stale route would take it. */
+/**
+ * Of the requests of a client, the part that goes where the shard is held; the rest goes where a
+ * stale route would take it.
+ */
 const WELL_ROUTED = 0.7;
 /** Of the requests of a reader, those that a copy is good for. */
 const EVENTUAL = 0.5;
@@ -26,8 +29,8 @@ export interface LoadOptions {
 }
 
 /**
- * Clients that write, delete and read records, each writing its own ones, and a reader for every node, which asks that one whoever holds the shard, for what it holds or
- * copies.
+ * Clients that write, delete and read records, each writing its own ones, and a reader for every
+ * node, which asks that one whoever holds the shard, for what it holds or copies.
  */
 export class Load {
   /** Kinds of requests that were answered since `watch`. */

@@ -12,7 +12,9 @@ const { MISTAKES } = await import('./mistakes.ts');
 
 const SEEDS_MAX = 400;
 
-/** The first seed that finds it, of those whose run is of the kind that should; null when none does. */
+/**
+ * The first seed that finds it, of those whose run is of the kind that should; null when none does.
+ */
 async function firstSeed(name: string): Promise<number | null> {
   const { defects, found, profile } = MISTAKES[name]!;
   for (let seed = 1; seed <= SEEDS_MAX; seed++) {

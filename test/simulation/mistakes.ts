@@ -1,4 +1,7 @@
-/** Mistakes that are easily made, each in the place of the sound part: the simulation is worth what it finds of them. */
+/**
+ * Mistakes that are easily made, each in the place of the sound part: the simulation is worth what
+ * it finds of them.
+ */
 import type { ShardHead } from '../../lib/shard/shard-head.ts';
 import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
@@ -39,7 +42,8 @@ class HoldsForEver extends Ownership {
 /** Compares a time that the holder's wall clock wrote with its own. */
 class ExpiryByWallClock extends LeaseWatch {
   protected override unchangedMs({ row }: Sighting): number {
-    // A beat every two seconds since the holder's start, as its own clock counts them, against the observer's clock, which began elsewhere.
+    // A beat every two seconds since the holder's start, as its own clock counts them, against the
+    // observer's clock, which began elsewhere.
     return (this.clock.monotonicMs() % 60_000) - row.beat * 2_000;
   }
 }

@@ -39,7 +39,10 @@ const TROUBLES: Trouble[] = [
 /** Those that befall copies. */
 const COPY_TROUBLES: Trouble[] = ['spoil', 'shed'];
 
-/** What one run is made of: few kinds of trouble at a time get further than all of them at once (swarm testing, Groce et al. 2012). */
+/**
+ * What one run is made of: few kinds of trouble at a time get further than all of them at once
+ * (swarm testing, Groce et al. 2012).
+ */
 export interface Profile {
   name: string;
   troubleMs: number;
@@ -142,7 +145,9 @@ const KINDS: [name: string, kind: Kind][] = [
   ],
 ];
 
-/** Copies are made, read, spoilt and taken over from while the nodes that they follow come and go. */
+/**
+ * Copies are made, read, spoilt and taken over from while the nodes that they follow come and go.
+ */
 function copies(draw: Draw): Partial<Profile> {
   const troubles = TROUBLES.filter(() => draw([true, false, false, false]));
   return {
@@ -241,7 +246,10 @@ function swarm(draw: Draw): Partial<Profile> {
   };
 }
 
-/** The holder's clock is slow and those of the others fast; its renewals are late to be answered, then none gets through any more. */
+/**
+ * The holder's clock is slow and those of the others fast; its renewals are late to be answered,
+ * then none gets through any more.
+ */
 function endOfLease(draw: Draw): Partial<Profile> {
   return { troubles: ['end of lease'], nodes: 2, rates: [0.9, 1.1], troubleMs: 14_000, thinkMaxMs: draw([100, 200]) };
 }

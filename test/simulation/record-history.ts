@@ -45,7 +45,10 @@ export class RecordHistory {
     return this.#versions.get(id)?.some((version) => version.seq === seq) ?? false;
   }
 
-  /** The first seq from `from` to `through` after which the record was `value`; null when it never was. */
+  /**
+   * The first seq from `from` to `through` after which the record was `value`; null when it never
+   * was.
+   */
   firstWith(id: string, value: string | null, from: number, through: number): number | null {
     if (this.valueAt(id, from) === value) return from;
     const found = this.#versions.get(id)?.find((one) => one.seq > from && one.seq <= through && one.value === value);

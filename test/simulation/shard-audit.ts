@@ -10,11 +10,15 @@ import type { CopyReading, SimulatedNode } from './simulated-node.ts';
 
 /**
  * Holds what is stored, served and told of one shard against a model after every step:
- * - one commit per seq, without gaps, none of an epoch before that of the newest claim, each with the root that its content gives (computed by another instance of the engine);
- * - what nodes and clients are told of a seq is what the log has there, and answers are linearizable;
- * - materialised records are as the log has them through the mark, and never go back beyond it; nothing is trimmed that they lack;
+ * - one commit per seq, without gaps, none of an epoch before that of the newest claim, each with
+ *   the root that its content gives (computed by another instance of the engine);
+ * - what nodes and clients are told of a seq is what the log has there, and answers are
+ *   linearizable;
+ * - materialised records are as the log has them through the mark, and never go back beyond it;
+ *   nothing is trimmed that they lack;
  * - no two nodes would answer at one time;
- * - a copy at a seq is what the log has there, after every step and in every read, and no copy serves an older state than it did before.
+ * - a copy at a seq is what the log has there, after every step and in every read, and no copy
+ *   serves an older state than it did before.
  */
 export class ShardAudit {
   readonly records = new RecordHistory();

@@ -26,7 +26,9 @@ export class ShardRows {
   }
 }
 
-/** What one member of the replica set holds of the collection that is simulated, and of the leases. */
+/**
+ * What one member of the replica set holds of the collection that is simulated, and of the leases.
+ */
 export class Rows {
   leases = new Map<string, LeaseRow>();
   /** The collection was deleted. */
@@ -75,8 +77,10 @@ interface Operation {
 }
 
 /**
- * A replica set: its primary takes a write at once, in order, and a majority has it a while later; then it is acknowledged and can be read. One that changes nothing is
- * acknowledged when a majority has all that it was decided by, as MongoDB does it. A failover takes back writes that no majority had, from the last one on.
+ * A replica set: its primary takes a write at once, in order, and a majority has it a while later;
+ * then it is acknowledged and can be read. One that changes nothing is acknowledged when a majority
+ * has all that it was decided by, as MongoDB does it. A failover takes back writes that no majority
+ * had, from the last one on.
  */
 export class SimulatedDatabase {
   /** What a majority has. */
@@ -130,7 +134,10 @@ export class SimulatedDatabase {
     });
   }
 
-  /** Another primary takes over: it has the first `kept` (0 to 1) of what no majority had, and the rest is gone. */
+  /**
+   * Another primary takes over: it has the first `kept` (0 to 1) of what no majority had, and the
+   * rest is gone.
+   */
   failover(kept: number): void {
     this.#term++;
     this.#allDurableAtMs = 0;

@@ -9,7 +9,10 @@ import { LeaseWatch } from '../../services/shards/ownership/lease-watch.ts';
 import { Ownership } from '../../services/shards/ownership/ownership.ts';
 import type { NodeTime } from './virtual-time.ts';
 
-/** The classes that decide who may serve, and that keep copies; a test puts a faulty one in their place. */
+/**
+ * The classes that decide who may serve, and that keep copies; a test puts a faulty one in their
+ * place.
+ */
 export interface Parts {
   Keeper: typeof LeaseKeeper;
   Watch: typeof LeaseWatch;
@@ -35,7 +38,10 @@ const OVER_MAX = 200;
 
 export const SOUND: Parts = { Keeper: LeaseKeeper, Watch: LeaseWatch, Owner: Ownership, Copies: Replicas };
 
-/** A node's lease, its watch over the leases of others, and its claims, put together as the product does it, but for the processes of real machines. */
+/**
+ * A node's lease, its watch over the leases of others, and its claims, put together as the product
+ * does it, but for the processes of real machines.
+ */
 export class SimulatedMembership {
   readonly node: string;
   readonly ownership: Ownership;

@@ -55,7 +55,10 @@ export class Wire {
     return this.#call('read', (answer) => answer(() => look(this.#database.durable)));
   }
 
-  /** Rejects with StoreError 'unknown' where it may have been done, or still will, and with 'unavailable' where it was not. */
+  /**
+   * Rejects with StoreError 'unknown' where it may have been done, or still will, and with
+   * 'unavailable' where it was not.
+   */
   write<T>(decide: (primary: Rows) => Decision<T>): Promise<T> {
     return this.#call('write', (answer) =>
       this.#database.write(decide, (outcome) =>

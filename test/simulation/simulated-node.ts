@@ -63,7 +63,10 @@ class PromptedMaterialiser extends Materialiser {
   override wake(): void {}
 }
 
-/** One life of one node: the product's membership, residency, actor, engine, checkpointer, hand-over and copies over a simulated wire, worker and clock. */
+/**
+ * One life of one node: the product's membership, residency, actor, engine, checkpointer, hand-over
+ * and copies over a simulated wire, worker and clock.
+ */
 export class SimulatedNode {
   readonly name: string;
   readonly time: NodeTime;

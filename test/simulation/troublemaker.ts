@@ -17,7 +17,10 @@ const LATE_MIN_MS = 8_000;
 const STUCK_MIN_MS = 7_000;
 const STUCK_WINDOW_MS = 300;
 
-/** Has one thing go wrong after the other, as the profile says, until it is told to stop; then everything is mended. */
+/**
+ * Has one thing go wrong after the other, as the profile says, until it is told to stop; then
+ * everything is mended.
+ */
 export class Troublemaker {
   readonly #cluster: Cluster;
   readonly #profile: Profile;
@@ -145,7 +148,9 @@ export class Troublemaker {
     this.#cluster.database.lagMs = () => this.#random() * lagMaxMs;
   }
 
-  /** What the holder writes now arrives when its lease is over, and the holder sleeps until then. */
+  /**
+   * What the holder writes now arrives when its lease is over, and the holder sleeps until then.
+   */
   #stickWrites(): void {
     const spec = this.#anyShard();
     const holder = this.#cluster.holder(spec);
@@ -160,7 +165,10 @@ export class Troublemaker {
     });
   }
 
-  /** For a while the holder's calls are answered late; then none gets through, while clients still reach it. */
+  /**
+   * For a while the holder's calls are answered late; then none gets through, while clients still
+   * reach it.
+   */
   #endLease(): void {
     const holder = this.#cluster.holder(this.#anyShard());
     if (!holder || holder.wire.isCut) return;

@@ -11,7 +11,10 @@ interface Event {
 /** So many events go by before the process looks at what waits for it outside of the simulation. */
 const EVENTS_PER_BREATH = 2_000;
 
-/** One timeline for everything simulated: nothing happens but events in the order of their times, and what follows from them at once. */
+/**
+ * One timeline for everything simulated: nothing happens but events in the order of their times,
+ * and what follows from them at once.
+ */
 export class VirtualTime {
   nowMs = 0;
   /** A binary heap, the next event first. */
@@ -31,7 +34,10 @@ export class VirtualTime {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** Lets everything happen that is due by `untilMs`, or until `stop` says so; `onStep` is told after every event and all that followed from it. */
+  /**
+   * Lets everything happen that is due by `untilMs`, or until `stop` says so; `onStep` is told
+   * after every event and all that followed from it.
+   */
   async run(untilMs: number, onStep: () => void = () => undefined, stop: () => boolean = () => false): Promise<void> {
     await settled();
     for (let count = 1; !stop(); count++) {
@@ -85,7 +91,10 @@ export class VirtualTime {
   }
 }
 
-/** The time that one node sees: its clock runs at a rate of its own from an origin of its own, and while it is paused nothing reaches it. */
+/**
+ * The time that one node sees: its clock runs at a rate of its own from an origin of its own, and
+ * while it is paused nothing reaches it.
+ */
 export class NodeTime implements Clock, Timers {
   readonly rate: number;
   readonly #time: VirtualTime;

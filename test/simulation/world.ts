@@ -40,7 +40,10 @@ export interface Outcome {
   trace: string;
 }
 
-/** A cluster in trouble for some seconds of virtual time, then in peace; the same seed gives the same course of events. */
+/**
+ * A cluster in trouble for some seconds of virtual time, then in peace; the same seed gives the
+ * same course of events.
+ */
 export class World {
   readonly profile: Profile;
   readonly #random: () => number;

@@ -78,7 +78,10 @@ export interface TestNode {
   call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
 }
 
-/** A broker with the keys and metering services and a `collections.removeAll` that says what it was asked. */
+/**
+ * A broker with the keys and metering services and a `collections.removeAll` that says what it was
+ * asked.
+ */
 export async function startNode(
   store: Store,
   clock: Clock,
@@ -128,7 +131,10 @@ export async function refusal(promise: Promise<unknown>): Promise<ProvecError> {
   return error;
 }
 
-/** Whether a promise is still pending after everything has happened that can happen without the clock or the caller. */
+/**
+ * Whether a promise is still pending after everything has happened that can happen without the
+ * clock or the caller.
+ */
 export async function isPending(promise: Promise<unknown>): Promise<boolean> {
   let pending = true;
   const done = (): void => {

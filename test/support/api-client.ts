@@ -9,7 +9,10 @@ export interface Answer<T> {
 
 export type Api = <T = Record<string, unknown>>(method: string, path: string, body?: unknown) => Promise<Answer<T>>;
 
-/** Calls `<url>/api/v1<path>` with a key, as clients do; a service is asked for its address each time, which changes when it is started anew. */
+/**
+ * Calls `<url>/api/v1<path>` with a key, as clients do; a service is asked for its address each
+ * time, which changes when it is started anew.
+ */
 export function apiClient(at: string | { readonly url: string }, key: string): Api {
   return async <T>(method: string, path: string, body?: unknown) => {
     const url = typeof at === 'string' ? at : at.url;

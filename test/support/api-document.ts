@@ -42,7 +42,10 @@ export class ApiDocument {
     return [...JSON.stringify(this.json).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference);
   }
 
-  /** Compiles a schema of the document, with undocumented members refused; throws for one that JSON Schema 2020-12 does not know. */
+  /**
+   * Compiles a schema of the document, with undocumented members refused; throws for one that JSON
+   * Schema 2020-12 does not know.
+   */
   compile(schema: Json): ValidateFunction {
     const self = JSON.stringify({ ...schema, $defs: this.json.components.schemas }, closed);
     return this.#ajv.compile(JSON.parse(self.replaceAll('"$ref":"#/components/schemas/', '"$ref":"#/$defs/')) as Json);
@@ -59,7 +62,10 @@ export class ApiDocument {
   }
 }
 
-/** Closes the schemas of objects that have named members: what a client meets must be in the document. */
+/**
+ * Closes the schemas of objects that have named members: what a client meets must be in the
+ * document.
+ */
 function closed(_: string, value: unknown): unknown {
   const isOpen = typeof value === 'object' && value !== null && 'required' in value && 'properties' in value;
   return isOpen ? { additionalProperties: false, ...value } : value;

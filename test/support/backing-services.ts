@@ -34,7 +34,10 @@ export type Backing = 'SQLite + TCP' | 'MongoDB + Redis';
 const { PROVEC_TEST_MONGO_URL: mongoUrl, PROVEC_TEST_REDIS_URL: redisUrl } = process.env;
 const hasOwnRedis = spawnSync('redis-server', ['--version']).status === 0;
 
-/** MongoDB servers to end with this process, however it ends; on a signal as well, since what listens to exits is told of those that are asked for alone. */
+/**
+ * MongoDB servers to end with this process, however it ends; on a signal as well, since what
+ * listens to exits is told of those that are asked for alone.
+ */
 const servers = new Set<MortalMongoServer>();
 process.on('exit', () => {
   // The signal is sent before the first wait.
@@ -42,7 +45,10 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
 
-/** MongoDB with Redis where both can be had; else, aloud, the embedded store with TCP. Throws where PROVEC_TEST_REQUIRE demands what is not there. */
+/**
+ * MongoDB with Redis where both can be had; else, aloud, the embedded store with TCP. Throws where
+ * PROVEC_TEST_REQUIRE demands what is not there.
+ */
 export async function bestBacking(): Promise<Backing> {
   const missing = [...((await anyMongoServer()) ? [] : ['mongo']), ...(redisUrl || hasOwnRedis ? [] : ['redis'])];
   if (missing.length === 0) return 'MongoDB + Redis';
@@ -52,7 +58,10 @@ export async function bestBacking(): Promise<Backing> {
   return 'SQLite + TCP';
 }
 
-/** Servers that are given by a URL serve many tests at once: with `isOwn` others are started, which may be treated badly. */
+/**
+ * Servers that are given by a URL serve many tests at once: with `isOwn` others are started, which
+ * may be treated badly.
+ */
 export async function startBacking(backing: Backing, isOwn = false): Promise<BackingServices> {
   const dataDir = await mkdtemp(join(tmpdir(), 'provec-cluster-'));
   const removeData = () => rm(dataDir, { recursive: true, force: true });

@@ -1,8 +1,9 @@
 /**
  * jest's environment for Node, in a context without interceptors.
  *
- * jest makes its context around a proxy, so that every `Math` or `Float32Array` in a loop asks that proxy: a third of the processor time of tests that compute. V8's
- * own globals are as apart from jest's, and are found as in any program.
+ * jest makes its context around a proxy, so that every `Math` or `Float32Array` in a loop asks that
+ * proxy: a third of the processor time of tests that compute. V8's own globals are as apart from
+ * jest's, and are found as in any program.
  */
 import vm from 'node:vm';
 import { TestEnvironment } from 'jest-environment-node';

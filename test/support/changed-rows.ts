@@ -2,7 +2,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
 
-/** The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk in hand sees and changes them. */
+/**
+ * The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk
+ * in hand sees and changes them.
+ */
 export class ChangedRows {
   readonly #folder: string;
   readonly #collectionId: string;
@@ -24,7 +27,10 @@ export class ChangedRows {
     return { mark: of('records.db'), newest: of('log.db') };
   }
 
-  /** Runs a statement on `records.db`, with `:shard` bound to the number of the collection's shard there; the rows that it changed. */
+  /**
+   * Runs a statement on `records.db`, with `:shard` bound to the number of the collection's shard
+   * there; the rows that it changed.
+   */
   records(sql: string, values: Record<string, string | number | Uint8Array> = {}): number {
     return this.#run('records.db', sql, values);
   }

@@ -12,13 +12,22 @@ export interface NodeSettings {
   id: string;
   services: readonly ServiceName[];
   environment: Record<string, string>;
-  /** What the process is run by, such as `ip netns exec <name>`. It must become the process, not have it as a child. */
+  /**
+   * What the process is run by, such as `ip netns exec <name>`. It must become the process, not
+   * have it as a child.
+   */
   under?: readonly string[];
-  /** By launch.ts, as users run it: with the settings of memory that a process has from its beginning. */
+  /**
+   * By launch.ts, as users run it: with the settings of memory that a process has from its
+   * beginning.
+   */
   isLaunched?: boolean;
 }
 
-/** One node of a cluster as a process of its own, in a group of its own, to be killed, halted, ended and started again. */
+/**
+ * One node of a cluster as a process of its own, in a group of its own, to be killed, halted, ended
+ * and started again.
+ */
 export class ClusterNode {
   readonly id: string;
   readonly #settings: NodeSettings;
@@ -55,7 +64,10 @@ export class ClusterNode {
     return (this.#earlier + (this.#run?.stderr ?? '')).slice(-LOG_KEPT_CHARS);
   }
 
-  /** Resolves when it says that it runs; `changed` is what this life has otherwise in its environment. */
+  /**
+   * Resolves when it says that it runs; `changed` is what this life has otherwise in its
+   * environment.
+   */
   async start(changed: Record<string, string> = {}): Promise<void> {
     const { id, services, under = [], isLaunched = false } = this.#settings;
     const program = isLaunched ? LAUNCH : START;

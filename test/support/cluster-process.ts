@@ -16,7 +16,10 @@ const CONTROL: readonly ServiceName[] = ['collections', 'keys', 'metering', 'anc
 export interface ClusterOptions {
   shardNodes: number;
   gateways?: number;
-  /** Instances of the control services. One has the embedded ledger; several share a ledger of the test's. */
+  /**
+   * Instances of the control services. One has the embedded ledger; several share a ledger of the
+   * test's.
+   */
   controls?: number;
   /** Gateways run collections and keys, as on Kubernetes; without it control nodes alone do. */
   isAsOnKubernetes?: boolean;
@@ -29,7 +32,10 @@ export interface ClusterOptions {
   environmentOf?(id: string): Record<string, string>;
 }
 
-/** A cluster of real processes: gateways, nodes with the control services, shard nodes, and a ledger. */
+/**
+ * A cluster of real processes: gateways, nodes with the control services, shard nodes, and a
+ * ledger.
+ */
 export class ClusterProcess {
   readonly backing: BackingServices;
   readonly store: Store;
@@ -64,7 +70,9 @@ export class ClusterProcess {
     };
   }
 
-  /** Starts the nodes and waits until all are there for each other. `backing` ends with the cluster. */
+  /**
+   * Starts the nodes and waits until all are there for each other. `backing` ends with the cluster.
+   */
   static async start(backing: BackingServices, options: ClusterOptions): Promise<ClusterProcess> {
     const { shardNodes, gateways = 1, controls = 1 } = options;
     const services = options.isAsOnKubernetes ? ON_KUBERNETES : { gateway: ['gateway'] as const, control: CONTROL };
@@ -114,7 +122,10 @@ export class ClusterProcess {
     return this.#nodes.find((node) => node.id === id)!;
   }
 
-  /** Resolves when every listed gateway says that it is ready, and each shard node that runs has a lease. */
+  /**
+   * Resolves when every listed gateway says that it is ready, and each shard node that runs has a
+   * lease.
+   */
   async ready(): Promise<void> {
     for (const gateway of this.#listed)
       await until(`${gateway.id} is ready`, async () => (await fetch(`${gateway.url}/readyz`)).status === 200);

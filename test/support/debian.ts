@@ -1,4 +1,7 @@
-/** The Debian packages data set: 384-dimensional text embeddings with metadata, queries and exact answers. */
+/**
+ * The Debian packages data set: 384-dimensional text embeddings with metadata, queries and exact
+ * answers.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
@@ -20,11 +23,17 @@ export interface Debian {
   metadata: string[];
   queries: Float32Array[];
   filters: DebianFilter[];
-  /** Rows of the exact best 100 of each query, without (`null`) or with a filter (queries 0 to 199); fewer where fewer match. */
+  /**
+   * Rows of the exact best 100 of each query, without (`null`) or with a filter (queries 0 to 199);
+   * fewer where fewer match.
+   */
   truth(filter: string | null): number[][];
 }
 
-/** Reads the data set from PROVEC_TEST_DATA, by default from a folder beside the checkout; null when it is not there. */
+/**
+ * Reads the data set from PROVEC_TEST_DATA, by default from a folder beside the checkout; null when
+ * it is not there.
+ */
 export function readDebian(): Debian | null {
   const folder = process.env.PROVEC_TEST_DATA ?? resolve(import.meta.dirname, '../../../shared/data/debian');
   if (!existsSync(join(folder, 'manifest.json'))) return null;

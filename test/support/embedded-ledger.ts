@@ -52,7 +52,9 @@ export class EmbeddedLedger {
     );
   }
 
-  /** Kills it and keeps it from starting again until `comeBack`: a file stands where its folder was. */
+  /**
+   * Kills it and keeps it from starting again until `comeBack`: a file stands where its folder was.
+   */
   async stayDown(): Promise<void> {
     renameSync(this.folder, `${this.folder}.aside`);
     writeFileSync(this.folder, '');

@@ -14,8 +14,8 @@ interface Sent {
 }
 
 /**
- * Sees every transaction on its way to the ledger and says what must never be: that one is sent while another of the same collection may still be taken, or that the
- * version on chain goes back.
+ * Sees every transaction on its way to the ledger and says what must never be: that one is sent
+ * while another of the same collection may still be taken, or that the version on chain goes back.
  */
 export class FlightWatch {
   readonly breaches: string[] = [];
@@ -42,7 +42,10 @@ export class FlightWatch {
     this.#inFlight.set(collectionId, []);
   }
 
-  /** Sends a transaction on by `forward` after a look at what is in flight. One of a collection at a time, so that what is seen is what is there. */
+  /**
+   * Sends a transaction on by `forward` after a look at what is in flight. One of a collection at a
+   * time, so that what is seen is what is there.
+   */
   pass<T>(wire: string, forward: (signature: Signature) => Promise<T>): Promise<T> {
     const transaction = getTransactionDecoder().decode(getBase64Encoder().encode(wire));
     const message = getCompiledTransactionMessageDecoder().decode(transaction.messageBytes);

@@ -16,7 +16,10 @@ function flipped(hex: string, bit: number): string {
   return bytes.toString('hex');
 }
 
-/** Each takes a proof and gives another one, which must be refused; the same where it has nothing to forge. */
+/**
+ * Each takes a proof and gives another one, which must be refused; the same where it has nothing to
+ * forge.
+ */
 export const FORGERIES: Record<string, (proof: RecordProof, draw: Draw) => RecordProof> = {
   'a sibling less': (proof, { at }) => {
     const { siblings } = proof;

@@ -6,8 +6,9 @@ import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**
- * The embedded store of `folder` as somebody has it who can write there and has the program, but not the secret: what is written
- * through it is all as it should be but for the seals. The caller closes it.
+ * The embedded store of `folder` as somebody has it who can write there and has the program, but
+ * not the secret: what is written through it is all as it should be but for the seals. The caller
+ * closes it.
  */
 export async function forgersStore(folder: string): Promise<SqliteStore> {
   const mark = join(folder, FORMAT_FILE);

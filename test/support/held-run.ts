@@ -1,6 +1,7 @@
 /**
- * A test file that no run finds by itself (interrupted-run.test.ts names it): once services run that were started by a worker and by jest's main process, it says so in the
- * file PROVEC_TEST_HELD_FILE, and does not end.
+ * A test file that no run finds by itself (interrupted-run.test.ts names it): once services run
+ * that were started by a worker and by jest's main process, it says so in the file
+ * PROVEC_TEST_HELD_FILE, and does not end.
  */
 import { writeFile } from 'node:fs/promises';
 import { test } from '@jest/globals';

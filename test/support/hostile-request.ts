@@ -24,8 +24,9 @@ export class CutOffError extends Error {
 }
 
 /**
- * Sends a request exactly as given. A number as body is that many bytes of no declared length. In the long suites, where the service is in this process and its event
- * loop is watched, it is sent by a thread of its own.
+ * Sends a request exactly as given. A number as body is that many bytes of no declared length. In
+ * the long suites, where the service is in this process and its event loop is watched, it is sent
+ * by a thread of its own.
  */
 export async function hostileRequest(
   { url, key }: { url: string; key: string },
@@ -58,7 +59,10 @@ async function sendByThread(order: HostileOrder): Promise<{ reply: HostileReply;
   return { reply, heldMs };
 }
 
-/** Expects a documented refusal with that code, nothing of the service's inside in it, and an event loop that was not held. */
+/**
+ * Expects a documented refusal with that code, nothing of the service's inside in it, and an event
+ * loop that was not held.
+ */
 export function expectRefusal({ status, text, heldMs }: HostileAnswer, code: ErrorCode): Record<string, unknown> {
   const body = JSON.parse(text) as Record<string, unknown>;
   expect({ status, body }).toMatchObject({

@@ -13,7 +13,10 @@ export interface HostileService {
   stop(): Promise<void>;
 }
 
-/** In the gate a service that other tests share; in the long suites one in this process, where it can be measured for how long the event loop is held. */
+/**
+ * In the gate a service that other tests share; in the long suites one in this process, where it
+ * can be measured for how long the event loop is held.
+ */
 export async function hostileService(kind: LentService = 'plain'): Promise<HostileService> {
   if (!isThorough) return { ...(await shareService(kind)), stop: async () => undefined };
   const { startService } = await import('./service.ts');

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 export const float32Bytes = (values: number[]) => Buffer.from(Float32Array.from(values).buffer);
 
 /**
- * Does to the files under `folder` what somebody with the disk in hand would do: writes `instead` over every occurrence of `bytes`, in place,
- * so that a service that has a file open sees it as well. `files` says which names; gives the number of places changed.
+ * Does to the files under `folder` what somebody with the disk in hand would do: writes `instead`
+ * over every occurrence of `bytes`, in place, so that a service that has a file open sees it as
+ * well. `files` says which names; gives the number of places changed.
  */
 export function overwriteOnDisk(
   folder: string,

@@ -15,7 +15,10 @@ const SILENT = pino({ level: 'silent' });
 const FUNDS = 100_000_000_000n;
 
 export type Rewrite = (method: string, answer: string) => string;
-/** A request on its way to the ledger: the path of the URL it was sent to, its body, and how to send that on. */
+/**
+ * A request on its way to the ledger: the path of the URL it was sent to, its body, and how to send
+ * that on.
+ */
 export interface Passing {
   path: string;
   asked: string;
@@ -25,8 +28,8 @@ export interface Passing {
 export type Intercept = (passing: Passing) => Promise<string>;
 
 /**
- * A Solana ledger outside of the service (the real runtime, in its own process), behind an RPC address that stays the same, can go dead, and
- * can lie. `environment` makes a service use it.
+ * A Solana ledger outside of the service (the real runtime, in its own process), behind an RPC
+ * address that stays the same, can go dead, and can lie. `environment` makes a service use it.
  */
 export class LedgerRelay {
   /** Connections are cut off while true. */
@@ -64,7 +67,10 @@ export class LedgerRelay {
     return this.#ledger.url;
   }
 
-  /** SIGKILL to the ledger, which is started again by itself; nothing happens to one that is dead already. */
+  /**
+   * SIGKILL to the ledger, which is started again by itself; nothing happens to one that is dead
+   * already.
+   */
   killLedger(): void {
     signalIfThere(this.#ledger.pid, 'SIGKILL');
   }

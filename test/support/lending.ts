@@ -1,4 +1,7 @@
-/** What is agreed between the test files that share services and the process that starts these: it loads nothing, for the files are many. */
+/**
+ * What is agreed between the test files that share services and the process that starts these: it
+ * loads nothing, for the files are many.
+ */
 import { ADMIN_TOKEN } from './tenant.ts';
 
 /** The address to ask for a service at, in the environment of each test file. */
@@ -39,7 +42,10 @@ export const METERED_LIMIT = { vectors: 150, writes: 200, queries: 100 };
 export const METERED_PRICING_URL = 'https://pricing.example/plans';
 const UNLIMITED = { vectors: -1, writes: -1, queries: -1, anchoring: false };
 
-/** A little below those of the API in the service `anchored`, so that it shows that its document has them. */
+/**
+ * A little below those of the API in the service `anchored`, so that it shows that its document has
+ * them.
+ */
 export const ANCHORED_LIMITS = { topKMax: 9_999, recordsPerUpsertMax: 999 };
 
 export const ENVIRONMENTS = {
@@ -72,6 +78,9 @@ export type LentService = keyof typeof ENVIRONMENTS;
 /** What a test file is told of a service. */
 export interface Loan {
   readonly url: string;
-  /** The embedded ledger, and the address, in base58, of the key that signs anchors; null where there is none. */
+  /**
+   * The embedded ledger, and the address, in base58, of the key that signs anchors; null where
+   * there is none.
+   */
   readonly ledger: { readonly url: string; readonly authority: string } | null;
 }

@@ -1,6 +1,7 @@
 /**
- * Services that test files share: each file has an account of its own in one of them (`shared-service.ts`). They are started when the first file asks, as
- * `npm start` would, and ended after the last. Jest calls the two functions in its main process, before and after all files.
+ * Services that test files share: each file has an account of its own in one of them
+ * (`shared-service.ts`). They are started when the first file asks, as `npm start` would, and ended
+ * after the last. Jest calls the two functions in its main process, before and after all files.
  */
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -46,7 +47,10 @@ export async function startLending(): Promise<void> {
   process.env[LENDER_VARIABLE] = `http://127.0.0.1:${(lender.address() as AddressInfo).port}`;
 }
 
-/** Ends them; throws when one had ended by itself, or says an error of its own that no test can have asked for. */
+/**
+ * Ends them; throws when one had ended by itself, or says an error of its own that no test can have
+ * asked for.
+ */
 export async function endLending(): Promise<void> {
   lender?.close();
   const faults: string[] = [];

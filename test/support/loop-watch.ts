@@ -1,8 +1,9 @@
 const TICK_MS = 5;
 
 /**
- * Measures for how long this process's main thread worked without a turn of its event loop. Time in which the thread had no processor does not
- * count, so that a busy machine is not taken for a busy loop.
+ * Measures for how long this process's main thread worked without a turn of its event loop. Time in
+ * which the thread had no processor does not count, so that a busy machine is not taken for a busy
+ * loop.
  */
 export class LoopWatch {
   readonly #timer: NodeJS.Timeout;

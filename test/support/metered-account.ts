@@ -5,7 +5,10 @@ import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } 
 
 const LIMITS = { writes: 100, vectors: 20 };
 
-/** An account whose plan allows 100 writes and 20 vectors, at a node with the keys and metering services: a new one for each test of the file that makes this. */
+/**
+ * An account whose plan allows 100 writes and 20 vectors, at a node with the keys and metering
+ * services: a new one for each test of the file that makes this.
+ */
 export class MeteredAccount {
   store!: Store;
   clock!: HandClock;

@@ -5,7 +5,10 @@ import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
-/** The store of a database as somebody has it who can write there and has the program, but not the secret. The caller closes it. */
+/**
+ * The store of a database as somebody has it who can write there and has the program, but not the
+ * secret. The caller closes it.
+ */
 export async function forgersDatabase(url: string, folder: string): Promise<Store> {
   const client = new MongoClient(url);
   const formats = client.db().collection<{ _id: string; installation: string }>('format');

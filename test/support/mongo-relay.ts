@@ -2,18 +2,25 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 const HEADER_BYTES = 16;
-/** Of OP_MSG: the flags, the kind of the first section, the length of its document, the type of its first field. */
+/**
+ * Of OP_MSG: the flags, the kind of the first section, the length of its document, the type of its
+ * first field.
+ */
 const NAME_AT = HEADER_BYTES + 4 + 1 + 4 + 1;
 const WRITES = new Set(['insert', 'update', 'delete', 'findAndModify', 'findandmodify']);
 /** Writes that never arrive, once the relay fails. */
 const LOST_REQUESTS = 2;
 
-/** `failing`: the first writes that come are lost on their way, the next are carried out and their answers are lost. */
+/**
+ * `failing`: the first writes that come are lost on their way, the next are carried out and their
+ * answers are lost.
+ */
 type State = 'sound' | 'failing' | 'dead';
 
 /**
- * Stands between a client and a MongoDB server and fails as a network does, so that the server can be killed while writes are under way and
- * yet none is half carried out in it: a server with a journal never has half a write after a crash, but one for tests may.
+ * Stands between a client and a MongoDB server and fails as a network does, so that the server can
+ * be killed while writes are under way and yet none is half carried out in it: a server with a
+ * journal never has half a write after a crash, but one for tests may.
  */
 export class MongoRelay {
   readonly #server: Server;
@@ -45,7 +52,10 @@ export class MongoRelay {
     return relayed.href;
   }
 
-  /** Resolves when some writes were lost before and some after they were carried out, and the server is at work on none and will see no more. */
+  /**
+   * Resolves when some writes were lost before and some after they were carried out, and the server
+   * is at work on none and will see no more.
+   */
   async fail(): Promise<void> {
     this.#state = 'failing';
     await new Promise<void>((resolve) => {

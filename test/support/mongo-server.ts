@@ -8,7 +8,10 @@ import { join, resolve } from 'node:path';
 import { isHalted, signalIfThere } from './process-group.ts';
 import { until } from './until.ts';
 
-/** A script `mongo PORT FILE` that serves MongoDB's protocol on 127.0.0.1 and says its URL in its first line. */
+/**
+ * A script `mongo PORT FILE` that serves MongoDB's protocol on 127.0.0.1 and says its URL in its
+ * first line.
+ */
 const SCRIPT = resolve(import.meta.dirname, '../../../shared/test-servers/mongo');
 /** Building it may be part of its first start. */
 const START_MAX_MS = 180_000;
@@ -57,7 +60,8 @@ export function ownDatabase(url: string): string {
 }
 
 /**
- * Says aloud that tests are left out for want of a server, and fails where PROVEC_TEST_REQUIRE (a list of words) demands them. Returns whether there is one.
+ * Says aloud that tests are left out for want of a server, and fails where PROVEC_TEST_REQUIRE (a
+ * list of words) demands them. Returns whether there is one.
  */
 export function isMongoThere(server: unknown): boolean {
   if (server) return true;

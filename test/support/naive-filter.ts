@@ -58,7 +58,10 @@ const meetsAll = (found: unknown[], condition: unknown): boolean =>
     ? Object.entries(condition).every(([operator, operand]) => meets(found, operator, operand))
     : meets(found, '$eq', condition);
 
-/** Whether a record matches a filter as a client sends it: api.md read word by word, with nothing of the product's own. */
+/**
+ * Whether a record matches a filter as a client sends it: api.md read word by word, with nothing of
+ * the product's own.
+ */
 export function naiveMatches(filter: Json, metadata: Json): boolean {
   return Object.entries(filter).every(([name, operand]) => {
     if (name === '$and') return (operand as Json[]).every((each) => naiveMatches(each, metadata));

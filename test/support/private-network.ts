@@ -15,7 +15,10 @@ interface Plot {
   host: string;
 }
 
-/** A network namespace for each of some processes, each with a wire of its own to this machine that can be cut. Needs the right to make them. */
+/**
+ * A network namespace for each of some processes, each with a wire of its own to this machine that
+ * can be cut. Needs the right to make them.
+ */
 export class PrivateNetwork {
   readonly #name = randomBytes(3).toString('hex');
   /** Of the range for private networks; a block of its own for each run. */

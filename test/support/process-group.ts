@@ -15,7 +15,9 @@ export async function runningIn(group: number): Promise<string[]> {
   return (await inGroup(group)).flatMap(({ stat, command }) => (stat.startsWith('Z') ? [] : [command]));
 }
 
-/** Whether a SIGSTOP has reached every process of a group: until then, some of their threads go on. */
+/**
+ * Whether a SIGSTOP has reached every process of a group: until then, some of their threads go on.
+ */
 export async function isHalted(group: number): Promise<boolean> {
   const threads = await inGroup(group, '-L');
   return threads.length > 0 && threads.every(({ stat }) => /^[TZ]/.test(stat));
@@ -50,7 +52,10 @@ export async function stillRunning(processes: readonly Descendant[]): Promise<De
   return processes.filter(({ pid, command }) => all.some((each) => each.pid === pid && each.command === command));
 }
 
-/** Sends a signal to a process, or to a group as a negative number; one that is gone already stays so. */
+/**
+ * Sends a signal to a process, or to a group as a negative number; one that is gone already stays
+ * so.
+ */
 export function signalIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

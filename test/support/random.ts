@@ -12,7 +12,10 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Vectors around `clusters` centres, each of its own length, flat; standard deviation 0.35 around centres of 1. */
+/**
+ * Vectors around `clusters` centres, each of its own length, flat; standard deviation 0.35 around
+ * centres of 1.
+ */
 export function clusteredVectors(
   random: () => number,
   count: number,

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** A raw connection: what is written goes out as it is, what comes back is text until the peer ends or `until` is there. */
+/**
+ * A raw connection: what is written goes out as it is, what comes back is text until the peer ends
+ * or `until` is there.
+ */
 export class RawConnection {
   readonly socket: Socket;
   received = '';

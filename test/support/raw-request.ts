@@ -6,7 +6,10 @@ export interface RawAnswer {
   text: string;
 }
 
-/** Sends a request exactly as it is given, whatever its method, path and headers; of headers only Host is added. */
+/**
+ * Sends a request exactly as it is given, whatever its method, path and headers; of headers only
+ * Host is added.
+ */
 export function rawRequest(
   url: string,
   method: string,

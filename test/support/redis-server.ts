@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { freePorts } from './free-ports.ts';
 
-/** A real redis-server on 127.0.0.1 that keeps nothing on disk, to be killed, halted and started again. */
+/**
+ * A real redis-server on 127.0.0.1 that keeps nothing on disk, to be killed, halted and started
+ * again.
+ */
 export interface RedisServer {
   readonly port: number;
   readonly url: string;
@@ -47,7 +50,10 @@ async function launch(port: number, settings: string[]): Promise<ChildProcess> {
   return child;
 }
 
-/** Starts redis-server (Debian's package of that name must be installed) on a port of the system's choice. */
+/**
+ * Starts redis-server (Debian's package of that name must be installed) on a port of the system's
+ * choice.
+ */
 export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const [port] = await freePorts(1);
   let child = await launch(port, settings);

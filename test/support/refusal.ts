@@ -2,7 +2,10 @@ import { expect } from '@jest/globals';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** An answer that refuses: its status, and a body with these members and no others. `extras` are those that some codes have. */
+/**
+ * An answer that refuses: its status, and a body with these members and no others. `extras` are
+ * those that some codes have.
+ */
 export function refusal(status: number, code: string, extras: Record<string, unknown> = {}) {
   return {
     status,

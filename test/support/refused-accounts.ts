@@ -60,7 +60,10 @@ const numbers = (account: Account): Account[] => [
   ...replaced(account, '0'.repeat(19), [' '.repeat(19), `-${'0'.repeat(18)}`, '9'.repeat(19), `0x${'0'.repeat(17)}`]),
 ];
 
-/** By their row in docs/format.md: what must be refused, made of an account whose metadata is its last entry. */
+/**
+ * By their row in docs/format.md: what must be refused, made of an account whose metadata is its
+ * last entry.
+ */
 export const REFUSED_ACCOUNTS: Readonly<Record<string, (account: Account) => Account[]>> = {
   A1: (account) => [{ ...account, address: OTHER_ADDRESS }],
   A2: (account) =>

@@ -65,7 +65,9 @@ function endAt(id: string): { terminal: NonNullable<RecordProof['terminal']>; le
   return { terminal: { key: hex(key), vecHash: hex(vec), metaHash: hex(meta) }, leaf: leafHashOf(key, vec, meta) };
 }
 
-/** A proof whose path leads to a root that is no set's: only whoever writes roots can have made it. */
+/**
+ * A proof whose path leads to a root that is no set's: only whoever writes roots can have made it.
+ */
 function underNoSet(
   { proof }: HonestProof,
   id: string,
@@ -108,7 +110,8 @@ function offTheRoot(honest: HonestProof): Attempt[] {
   const { siblings, terminal } = proof;
   const [first = EMPTY] = siblings;
   const paths = [[flipped(first, 9), ...siblings.slice(1)]];
-  // The end of a longer path must have another bit in common with the id's key, else that is what is wrong.
+  // The end of a longer path must have another bit in common with the id's key, else that is what
+  // is wrong.
   if (proof.present || terminal === null) paths.push([first, ...siblings]);
   const ends =
     terminal === null ? [] : [null, ...PARTS.map((part) => ({ ...terminal, [part]: flipped(terminal[part], 255) }))];

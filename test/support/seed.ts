@@ -1,6 +1,12 @@
-/** Every random choice of a test follows from one seed: this one, for what asks here and for fast-check. */
+/**
+ * Every random choice of a test follows from one seed: this one, for what asks here and for
+ * fast-check.
+ */
 
-/** The gate's, always the same. Long suites get a fresh one from `test/run-long.ts`, which prints it. */
+/**
+ * The gate's, always the same. Long suites get a fresh one from `test/run-long.ts`, which prints
+ * it.
+ */
 const GATE_SEED = 20_261_122;
 
 /** A whole number from 0 to 2^31 - 1; PROVEC_TEST_SEED replays a run. */

@@ -31,7 +31,10 @@ export interface ServiceProcess {
   readonly api: Api;
   /** Sends a signal to the main process alone and waits for its end. */
   kill(signal: NodeJS.Signals): Promise<Ended>;
-  /** Starts anew on the same data; the process must have ended. `changes` of the environment hold from then on. */
+  /**
+   * Starts anew on the same data; the process must have ended. `changes` of the environment hold
+   * from then on.
+   */
   restart(changes?: Record<string, string>): Promise<void>;
   /** Starts anew, on the same data, what ends by itself. */
   restartToEnd(): Promise<Ended & { stderr: string }>;
@@ -59,7 +62,10 @@ export class StartedProcess {
   stdout = '';
   stderr = '';
 
-  /** `stdin`: whether something will be written to it. A run of start.ts ends when this process does, however that ends. */
+  /**
+   * `stdin`: whether something will be written to it. A run of start.ts ends when this process
+   * does, however that ends.
+   */
   constructor(
     environment: Record<string, string>,
     args: string[] = [],

@@ -12,13 +12,19 @@ export interface TestService {
   readonly url: string;
   /** With the first account's key. */
   readonly api: Api;
-  /** Stops gracefully and starts anew on the same data; `changes` of the configuration hold from then on. */
+  /**
+   * Stops gracefully and starts anew on the same data; `changes` of the configuration hold from
+   * then on.
+   */
   restart(changes?: Record<string, string>): Promise<void>;
   /** Stops, and removes the data. */
   stop(): Promise<void>;
 }
 
-/** A whole Provec in this process: real store, real ledger, real HTTP, on a port of its own and a folder that goes with it. */
+/**
+ * A whole Provec in this process: real store, real ledger, real HTTP, on a port of its own and a
+ * folder that goes with it.
+ */
 export async function startService(
   environment: Record<string, string> = {},
   overrides: Overrides = {},

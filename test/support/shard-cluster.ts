@@ -22,7 +22,10 @@ const PATIENCE_MS = 30_000;
 
 interface Member {
   node: ShardNode;
-  /** The process that the node's lease names: killed with the node, so that the others see that it is gone. */
+  /**
+   * The process that the node's lease names: killed with the node, so that the others see that it
+   * is gone.
+   */
   process: ChildProcess;
   isUp: boolean;
   draining: boolean;
@@ -46,7 +49,10 @@ export interface ShardCluster {
   end(): Promise<void>;
 }
 
-/** Shard nodes in one process over one real store, which call each other directly; `wrap` may put faults before the store of a node. */
+/**
+ * Shard nodes in one process over one real store, which call each other directly; `wrap` may put
+ * faults before the store of a node.
+ */
 export async function shardCluster(
   names: string[],
   options: Partial<Pick<CollectionRow, 'shards' | 'replicas' | 'dimensions'>> = {},

@@ -94,12 +94,18 @@ export class Model {
 
 export const SMALL_GRAPH: EngineOptions = { graphMinRecords: 64, scanCostFactor: 1_000 };
 
-/** A shard that builds its graph at 64 records and prefers it to scans, so that small tests reach it. */
+/**
+ * A shard that builds its graph at 64 records and prefers it to scans, so that small tests reach
+ * it.
+ */
 export function smallGraphShard(spec: ShardSpec, options: EngineOptions = {}): Shard {
   return new Shard(spec, { ...SMALL_GRAPH, ...options });
 }
 
-/** The share of `exact` (the true best) that `found` reaches; an id counts if its score reaches the last true one within 1e-5. */
+/**
+ * The share of `exact` (the true best) that `found` reaches; an id counts if its score reaches the
+ * last true one within 1e-5.
+ */
 export function recallOf(found: ShardMatch[], exact: ShardMatch[]): number {
   if (exact.length === 0) return 1;
   const last = exact[exact.length - 1].score - 1e-5;
@@ -126,7 +132,10 @@ function referenceScore(metric: ShardSpec['metric'], a: ArrayLike<number>, b: Ar
   return squareA === 0 || squareB === 0 ? 0 : product / Math.sqrt(squareA * squareB);
 }
 
-/** How many of `found` reach the last of the truly `best` rows of a data set of unit vectors within 1e-5, at most all of them. */
+/**
+ * How many of `found` reach the last of the truly `best` rows of a data set of unit vectors within
+ * 1e-5, at most all of them.
+ */
 export function reachedTruth(
   found: ShardMatch[],
   best: number[],

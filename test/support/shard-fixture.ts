@@ -45,14 +45,19 @@ export interface ShardFixture {
   store: Store;
   node: ShardNode;
   halts: { collectionId: string; reason: string }[];
-  /** Ends the node without saving anything, as a kill would, and starts another on the same store. */
+  /**
+   * Ends the node without saving anything, as a kill would, and starts another on the same store.
+   */
   crash(): Promise<void>;
   /** Ends the node as SIGTERM would, and starts another. */
   restart(): Promise<void>;
   end(): Promise<void>;
 }
 
-/** A shard node over a real store in a temporary folder; `wrap` may put faults in front of the store. */
+/**
+ * A shard node over a real store in a temporary folder; `wrap` may put faults in front of the
+ * store.
+ */
 export async function shardFixture(
   environment: Record<string, string> = {},
   wrap: (store: Store) => Store = (store) => store,

@@ -14,8 +14,9 @@ export interface SharedService extends Loan {
 const ACCOUNT_NAME = 'sharing';
 
 /**
- * An account of its own, on the plan without limits, for tests that need nothing of a service but its API. In one without an operator it is the first account, which
- * all files there have in common.
+ * An account of its own, on the plan without limits, for tests that need nothing of a service but
+ * its API. In one without an operator it is the first account, which all files there have in
+ * common.
  */
 export async function shareService(kind: LentService = 'plain'): Promise<SharedService> {
   const response = await fetch(`${process.env[LENDER_VARIABLE]}/${kind}`);

@@ -21,7 +21,10 @@ export interface Used {
   longestMs: number;
 }
 
-/** A cluster of real processes whose first shard nodes hold many small shards, and clients that read and write them. */
+/**
+ * A cluster of real processes whose first shard nodes hold many small shards, and clients that read
+ * and write them.
+ */
 export class SmallShards {
   readonly cluster: ClusterProcess;
   readonly #collections: string[];

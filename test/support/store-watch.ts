@@ -9,7 +9,10 @@ export function watched(store: Store): Store {
   return Object.fromEntries(parts) as Store;
 }
 
-/** Resolves when no watched store has had a call under way for some turns: all has happened that can without the clock or the caller. */
+/**
+ * Resolves when no watched store has had a call under way for some turns: all has happened that can
+ * without the clock or the caller.
+ */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < TURNS; turn++) {
     await new Promise((resolve) => setImmediate(resolve));

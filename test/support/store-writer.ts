@@ -1,7 +1,8 @@
 /**
- * Appends to several shards of the store in argv[2] without end and applies their records, and prints `<shard index> <seq>` for each append and `r <seq>` for
- * each apply that was acknowledged, until it is killed, or told to stop (SIGTERM): then it closes the store. It rests for argv[4] milliseconds after each, to leave a
- * machine that runs other tests something.
+ * Appends to several shards of the store in argv[2] without end and applies their records, and
+ * prints `<shard index> <seq>` for each append and `r <seq>` for each apply that was acknowledged,
+ * until it is killed, or told to stop (SIGTERM): then it closes the store. It rests for argv[4]
+ * milliseconds after each, to leave a machine that runs other tests something.
  */
 import { writeSync } from 'node:fs';
 import { setTimeout as rest } from 'node:timers/promises';
@@ -11,7 +12,8 @@ import { TEST_KEYS } from './store-keys.ts';
 
 const [, , folder, collectionId, restMs] = process.argv;
 const store = await openSqliteStore(folder, { keys: TEST_KEYS });
-// Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be missing only for the line in progress.
+// Written to the pipe at once: what is printed has been acknowledged, what was acknowledged may be
+// missing only for the line in progress.
 function say(line: string): void {
   for (;;) {
     try {

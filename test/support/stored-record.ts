@@ -1,7 +1,10 @@
 import type { Store } from '../../lib/store/port.ts';
 import type { StoredRecord } from '../../lib/store/records.ts';
 
-/** Changes or (null) removes one materialised record without the log knowing, leaf and seq left as they are: what tampering with the store amounts to. */
+/**
+ * Changes or (null) removes one materialised record without the log knowing, leaf and seq left as
+ * they are: what tampering with the store amounts to.
+ */
 export async function changedBytes(
   store: Store,
   shard: string,

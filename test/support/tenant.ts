@@ -5,7 +5,10 @@ export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
 /** Of the first account, in every service that tests start. */
 export const TEST_KEY = 'pv_live_test-key-of-the-first-account-0000000000000';
 
-/** An account beside the first one, made as an operator makes it; the service needs PROVEC_ADMIN_TOKEN = ADMIN_TOKEN. */
+/**
+ * An account beside the first one, made as an operator makes it; the service needs
+ * PROVEC_ADMIN_TOKEN = ADMIN_TOKEN.
+ */
 export interface Tenant {
   account: AccountView;
   key: KeyView & { secret: string };

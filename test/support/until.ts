@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const MAX_MS = 90_000;
 
-/** Asks until `check` gives something other than false, null or undefined, and gives that; fails after 90 s, saying `what` never came true. */
+/**
+ * Asks until `check` gives something other than false, null or undefined, and gives that; fails
+ * after 90 s, saying `what` never came true.
+ */
 export async function until<T>(
   what: string,
   check: () => Promise<T | false | null | undefined> | T | false | null | undefined,

@@ -8,7 +8,10 @@ interface Sent {
   params: [wire: string];
 }
 
-/** A ledger on whose wire every transaction is watched. One that `isLost` picks, by its number from 1 on, is accepted and lost when it is sent first, as on a real network. */
+/**
+ * A ledger on whose wire every transaction is watched. One that `isLost` picks, by its number from
+ * 1 on, is accepted and lost when it is sent first, as on a real network.
+ */
 export async function watchedLedger(
   isLost: (number: number) => boolean = () => false,
 ): Promise<{ relay: LedgerRelay; watch: FlightWatch }> {
@@ -27,7 +30,10 @@ export async function watchedLedger(
   return { relay, watch };
 }
 
-/** Makes so many collections of 2 dimensions, every other one of two shards, which are watched; their ids by name. */
+/**
+ * Makes so many collections of 2 dimensions, every other one of two shards, which are watched;
+ * their ids by name.
+ */
 export async function watchedCollections(api: Api, watch: FlightWatch, count: number): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for (let at = 0; at < count; at++) {

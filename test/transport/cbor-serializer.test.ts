@@ -5,7 +5,10 @@ import { SHAPES } from './generated.ts';
 
 const serializer = new CborSerializer();
 
-/** As a transporter does it: the bytes arrive at any place of a larger buffer, which is used again afterwards. */
+/**
+ * As a transporter does it: the bytes arrive at any place of a larger buffer, which is used again
+ * afterwards.
+ */
 function acrossTheWire<T>(value: T, offset = 0): T {
   const sent = serializer.serialize(value);
   const arrived = Buffer.alloc(sent.length + offset + 3, 0xaa);
@@ -15,7 +18,10 @@ function acrossTheWire<T>(value: T, offset = 0): T {
   return received as T;
 }
 
-/** Own keys in order, values and classes, all the way down; `toEqual` sees no difference between an own `__proto__` and none. */
+/**
+ * Own keys in order, values and classes, all the way down; `toEqual` sees no difference between an
+ * own `__proto__` and none.
+ */
 function described(value: unknown): unknown {
   if (typeof value === 'number') return Object.is(value, -0) ? 'number -0' : `number ${value}`;
   if (typeof value === 'string') return ['string', ...value.split('').map((unit) => unit.charCodeAt(0))];

@@ -1,6 +1,7 @@
 /**
- * One node in a process of its own, so that a test can see it crash, halt it and kill it: `node-process.ts <settings as JSON>`.
- * Answers `{ id, action, params, timeout }` over IPC with `{ id, value }` or `{ id, error }`; `ping`, `metric` and `runs` are for itself.
+ * One node in a process of its own, so that a test can see it crash, halt it and kill it:
+ * `node-process.ts <settings as JSON>`. Answers `{ id, action, params, timeout }` over IPC with `{
+ * id, value }` or `{ id, error }`; `ping`, `metric` and `runs` are for itself.
  */
 import { ServiceBroker, Transporters } from 'moleculer';
 import { pino } from 'pino';

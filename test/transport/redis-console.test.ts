@@ -54,7 +54,9 @@ afterAll(async () => {
   await redis?.dispose();
 });
 
-/** `npm run repl -- provec ...`, with nothing of the cluster but where its Redis is, and the secret. */
+/**
+ * `npm run repl -- provec ...`, with nothing of the cluster but where its Redis is, and the secret.
+ */
 async function provec(...words: string[]): Promise<string> {
   const env = {
     PATH: process.env.PATH,

@@ -51,7 +51,10 @@ describe('Redis that dies with a message in its hands', () => {
 });
 
 describe('Redis that takes one connection and refuses the other, at first', () => {
-  /** Starts a node while Redis has room for one of its two connections, lets it in, and calls it once from another. */
+  /**
+   * Starts a node while Redis has room for one of its two connections, lets it in, and calls it
+   * once from another.
+   */
   async function calledOnce(isStock: boolean, subscriptions: number): Promise<unknown> {
     const redis = await redisServer('--maxclients', '2');
     const admin = new Redis(redis.url);

@@ -21,7 +21,10 @@ afterEach(() => cluster.stop());
 const isRetryable = (error: Error & Record<string, unknown>) =>
   error instanceof Errors.MoleculerRetryableError && !(error instanceof Errors.RequestTimeoutError);
 
-/** Calls `count` on b from a, from several sides at once, each time with a key of its own, until `stop`. */
+/**
+ * Calls `count` on b from a, from several sides at once, each time with a key of its own, until
+ * `stop`.
+ */
 class Load {
   readonly succeeded: string[] = [];
   readonly failures: (Error & Record<string, unknown>)[] = [];
@@ -127,7 +130,10 @@ interface Line {
   repeated?: number;
 }
 
-/** Errors of transit, the framework's part that has one for every message which it cannot send, for want of a connection. */
+/**
+ * Errors of transit, the framework's part that has one for every message which it cannot send, for
+ * want of a connection.
+ */
 const unconnected = (node: TestNode): Line[] =>
   node.log
     .map((line) => JSON.parse(line) as Line)

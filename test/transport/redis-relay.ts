@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** Stands between nodes and Redis, and can make their subscriptions go deaf: connections stay open, and nothing arrives. */
+/**
+ * Stands between nodes and Redis, and can make their subscriptions go deaf: connections stay open,
+ * and nothing arrives.
+ */
 export class RedisRelay {
   readonly #server;
   readonly #pairs = new Set<{ inner: Socket; outer: Socket; subscribes: boolean }>();

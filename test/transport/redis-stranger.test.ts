@@ -1,4 +1,7 @@
-/** Somebody who reaches Redis, and has not the installation's secret: he hears every message, publishes each of them again, and joins with a secret of his own. */
+/**
+ * Somebody who reaches Redis, and has not the installation's secret: he hears every message,
+ * publishes each of them again, and joins with a secret of his own.
+ */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';

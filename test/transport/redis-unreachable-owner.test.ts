@@ -23,7 +23,10 @@ interface Answer {
 let redis: RedisServer;
 let relay: RedisRelay;
 let cluster: ClusterProcess;
-/** The collection, and how many of its shards are where the cut will be: a new one is placed by chance. */
+/**
+ * The collection, and how many of its shards are where the cut will be: a new one is placed by
+ * chance.
+ */
 let name = '';
 let held = 0;
 

@@ -2,7 +2,9 @@ import type { ProbeResult } from './probes.ts';
 
 /** How long shards were away, in milliseconds. */
 export interface Unavailability {
-  /** The longest time without a successful probe, of each shard of the nodes that the fault struck. */
+  /**
+   * The longest time without a successful probe, of each shard of the nodes that the fault struck.
+   */
   struckMs: number[];
   /** The same of the others. */
   sparedMs: number[];
@@ -14,7 +16,10 @@ export interface Unavailability {
   failures: Map<string, number>;
 }
 
-/** `beganMs` and `endedMs`: of the fault, on the clock of the probes; `struck`: shards of the nodes that it struck. */
+/**
+ * `beganMs` and `endedMs`: of the fault, on the clock of the probes; `struck`: shards of the nodes
+ * that it struck.
+ */
 export function measured(
   results: readonly ProbeResult[],
   { beganMs, endedMs, untilMs }: { beganMs: number; endedMs: number; untilMs: number },

@@ -2,7 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseJson } from '../../lib/json-text.ts';
 import { TEST_KEY } from '../support/tenant.ts';
 
-/** What a probe asks for: a record of one shard, by a strong read, a write or an eventual read; or a query over all shards. */
+/**
+ * What a probe asks for: a record of one shard, by a strong read, a write or an eventual read; or a
+ * query over all shards.
+ */
 export type ProbeKind = 'read' | 'write' | 'eventual' | 'wide';
 
 export interface Probe {
@@ -24,10 +27,15 @@ export interface ProbeResult {
 }
 
 const REQUEST_MAX_MS = 90_000;
-/** Probes of one kind that wait at once: an answer that hangs must not keep the next one from being sent. */
+/**
+ * Probes of one kind that wait at once: an answer that hangs must not keep the next one from being
+ * sent.
+ */
 const WAITING_MAX = 40;
 
-/** Sends requests at a steady pace, whatever becomes of those before, and keeps what came of each. */
+/**
+ * Sends requests at a steady pace, whatever becomes of those before, and keeps what came of each.
+ */
 export class Probes {
   readonly results: ProbeResult[] = [];
   readonly #gatewayUrl: () => string;

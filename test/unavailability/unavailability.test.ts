@@ -11,7 +11,10 @@ import { FAULTS, type Fault, type Wires } from './faults.ts';
 import { measured, row, type Unavailability } from './measured.ts';
 import { type Probe, Probes } from './probes.ts';
 
-/** Collections that are probed: by strong reads and writes, by eventual reads alone, and one of a single shard. */
+/**
+ * Collections that are probed: by strong reads and writes, by eventual reads alone, and one of a
+ * single shard.
+ */
 const COLLECTIONS = [
   { name: 'wide', shards: 16, replicas: 0 },
   { name: 'copied', shards: 4, replicas: 1 },

@@ -99,7 +99,8 @@ describe('faults at every instant of the outbox', () => {
     wake();
     expect(await sleeper.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 3 });
     const history = await fixture.store.anchors.history(row.id, 10, null);
-    // The other may have found version 1 in the log, and anchored it, before it was asked for version 2.
+    // The other may have found version 1 in the log, and anchored it, before it was asked for
+    // version 2.
     expect(history.map(({ version }) => version).slice(0, 2)).toEqual([3, 2]);
     const signatures = await fixture.signatures(row.id);
     // The last one created the account.
@@ -152,7 +153,8 @@ describe('faults at every instant of the outbox', () => {
     for (let blocks = 0; blocks < 151; blocks++) {
       await rpc(fixture.where.url, 'requestAirdrop', [fixture.client.authority, 1]);
     }
-    // The client keeps an answer for a moment, and a quick machine makes all these blocks within it.
+    // The client keeps an answer for a moment, and a quick machine makes all these blocks within
+    // it.
     const height = async (): Promise<bigint> => (await fixture.client.finalizedBlock()).height;
     await until('it has expired', async () => (await height()) > BigInt(lastValidBlockHeight));
 

@@ -32,7 +32,9 @@ export async function rpc<T>(url: string, method: string, params: unknown[] = []
   return answer.result as T;
 }
 
-/** What a shard holds after its commit number `seq`; `salt` tells apart what should never differ. */
+/**
+ * What a shard holds after its commit number `seq`; `salt` tells apart what should never differ.
+ */
 export function headOf(index: number, seq: number, salt = ''): ShardHead {
   const hash = createHash('sha256').update(`${index} ${seq} ${salt}`).digest();
   return { seq, version: seq, type: 'inner', hash, count: 2 + seq };

@@ -63,7 +63,8 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect(await anchoring.stats()).toMatchObject({ halted: 1, oldestPendingSeconds: expect.any(Number) });
     await anchoring.stop();
 
-    // The ledger knows a version that the resumed row does not: the decision must outlive the process that took it.
+    // The ledger knows a version that the resumed row does not: the decision must outlive the
+    // process that took it.
     const deciding = await fixture.start({ onStep: () => new Promise(() => {}) });
     await deciding.resume(row.id, await deciding.shown(row.id));
     expect(await fixture.store.contradictions.list(row.id)).toEqual([]);
@@ -126,7 +127,8 @@ describe('what contradicts the ledger is never anchored over it', () => {
       const confirmed = (await fixture.store.anchors.get(row.id))?.confirmed;
       return confirmed?.version === 2;
     });
-    // What the log holds is on chain, so it is adopted; a cut of another history with the same seqs is not newer and changes nothing.
+    // What the log holds is on chain, so it is adopted; a cut of another history with the same seqs
+    // is not newer and changes nothing.
     expect(await halted()).toBeNull();
     expect((await fixture.store.anchors.get(row.id))!.confirmed).toMatchObject(collectionRoot([headOf(0, 2)]));
   });
@@ -247,7 +249,10 @@ async function signedElsewhere(collectionId: string): Promise<{ signature: strin
   }
 }
 
-/** Changes the bytes of every account that a ledger's journal holds; `edit` gets each account's address and data. */
+/**
+ * Changes the bytes of every account that a ledger's journal holds; `edit` gets each account's
+ * address and data.
+ */
 function editAccounts(folder: string, edit: (address: string, data: Buffer) => void): void {
   const { journal, lines } = Journal.open(folder);
   journal.close();

@@ -1,6 +1,7 @@
 /**
- * Somebody keeps a row of the outbox while it says that what is stored is right, whatever it is; he puts it back, seal and all, after that was carried out and the ledger shows the same
- * root as then. Each time the shards hold a forged past that a new row would not fit.
+ * Somebody keeps a row of the outbox while it says that what is stored is right, whatever it is; he
+ * puts it back, seal and all, after that was carried out and the ledger shows the same root as
+ * then. Each time the shards hold a forged past that a new row would not fit.
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../lib/shard/shard-head.ts';
@@ -34,11 +35,15 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.end());
 
-/** Puts a kept row in place of the one that stands there, has something wanted, and expects that nothing comes of it. */
+/**
+ * Puts a kept row in place of the one that stands there, has something wanted, and expects that
+ * nothing comes of it.
+ */
 async function expectRefused(kept: AnchorRow): Promise<void> {
   const shown = await onChain();
   expect(await fixture.store.anchors.put({ ...kept, revision: (await stored()).revision + 1 })).toBe(true);
-  // Before anybody looks: of what the ledger shows by now nothing more would be decided than that it is so.
+  // Before anybody looks: of what the ledger shows by now nothing more would be decided than that
+  // it is so.
   const forged = await fixture.commit(row, 0, 'forged');
   const anchoring = await fixture.start();
   await anchoring.submit(row.id, forged, 0);
@@ -47,7 +52,8 @@ async function expectRefused(kept: AnchorRow): Promise<void> {
 }
 
 test("an operator's decision, after which the same root was anchored", async () => {
-  // It goes no further than to sign: the row with the transaction in it says what was confirmed once that has landed.
+  // It goes no further than to sign: the row with the transaction in it says what was confirmed
+  // once that has landed.
   const deciding = await fixture.start({ onStep: () => new Promise(() => {}) });
   await deciding.halt(row.id, 'a look is taken');
   await deciding.resume(row.id, await deciding.shown(row.id));

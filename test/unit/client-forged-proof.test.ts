@@ -1,4 +1,7 @@
-/** Proofs of random records, forged at random: none is taken that says what is not so of the records behind the root. */
+/**
+ * Proofs of random records, forged at random: none is taken that says what is not so of the records
+ * behind the root.
+ */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type RecordProof, VerificationError, verifyProof } from '../../client/index.ts';

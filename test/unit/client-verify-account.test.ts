@@ -101,7 +101,10 @@ function reasonOf(changes: Partial<AccountSnapshot>, against: Partial<ReturnType
   }
 }
 
-/** The account's bytes with the first occurrence of some text replaced by another of the same length. */
+/**
+ * The account's bytes with the first occurrence of some text replaced by another of the same
+ * length.
+ */
 function replaced(from: string, to: string | Uint8Array): Uint8Array {
   const data = Buffer.from(account.data);
   const at = data.indexOf(from);

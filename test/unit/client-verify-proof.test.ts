@@ -15,7 +15,10 @@ import * as native from '../../lib/merkle/leaf.ts';
 import { seed } from '../support/seed.ts';
 import { ProvingCollection, type SentRecord } from './merkle-collection.ts';
 
-/** The client declares the proof for itself; the compiler holds the two declarations against each other here. */
+/**
+ * The client declares the proof for itself; the compiler holds the two declarations against each
+ * other here.
+ */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const sameDeclaration: Same<RecordProof, ServerProof> = true;
 
@@ -40,7 +43,9 @@ function absence(wanted: (proof: RecordProof) => boolean): RecordProof {
   }
 }
 
-/** The outcome, or the reason of the refusal; `root` stays what the verifier knows from elsewhere. */
+/**
+ * The outcome, or the reason of the refusal; `root` stays what the verifier knows from elsewhere.
+ */
 function outcomeOf(proof: RecordProof, root = proof.merkleRoot): 'present' | 'absent' | VerificationFailure {
   try {
     return verifyProof(root, proof);

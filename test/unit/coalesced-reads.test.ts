@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals';
 import { CoalescedReads } from '../../lib/coalesced-reads.ts';
 import { VirtualTime } from '../simulation/virtual-time.ts';
 
-/** A value that changes, and takes `tookMs` to read: the value is that of the moment at which the reading is sent. */
+/**
+ * A value that changes, and takes `tookMs` to read: the value is that of the moment at which the
+ * reading is sent.
+ */
 function world(tookMs: () => number) {
   const time = new VirtualTime();
   const seen = { value: 0, readings: 0, underWay: 0, mostAtOnce: 0 };

@@ -36,7 +36,9 @@ afterAll(() => relay.close());
 
 const settled = (wire: string) => until('the ledger takes it', async () => (await client.send(wire)) === null);
 
-/** What the service reads of these bytes, and what the offline verifier does; null where it refuses. */
+/**
+ * What the service reads of these bytes, and what the offline verifier does; null where it refuses.
+ */
 function readings(bytes: Uint8Array) {
   const served = readAccount(bytes, owner, client.authority, address);
   let verified: ReturnType<typeof verifyAccount> | null = null;

@@ -60,7 +60,10 @@ export class AnchoringInMemory {
   }
 }
 
-/** The collections service over a real store, with real keys and metering, and shards and anchoring in memory. */
+/**
+ * The collections service over a real store, with real keys and metering, and shards and anchoring
+ * in memory.
+ */
 export class Harness {
   readonly shards: ShardsInMemory;
   readonly anchoring = new AnchoringInMemory();

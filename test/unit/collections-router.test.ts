@@ -148,7 +148,8 @@ describe('writing', () => {
     gate.resolve();
     shards.hang = null;
     for (const { vectorCount } of await answers) expect(vectorCount).toBeGreaterThan(0);
-    // One under way and the next of each of 4 shards; each write for itself would have asked 3: 120.
+    // One under way and the next of each of 4 shards; each write for itself would have asked 3:
+    // 120.
     expect(heads()).toBeLessThanOrEqual(30);
     const last = await harness.call('collections.upsert', { ...target, records: records(40, 41) });
     expect(last.vectorCount).toBe(41);

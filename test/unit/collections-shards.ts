@@ -22,7 +22,10 @@ interface OpenShardStats {
   head: ShardHead;
 }
 
-/** Shards in memory over a real log, with faults to order: what the router and the verifier need of the shards service. */
+/**
+ * Shards in memory over a real log, with faults to order: what the router and the verifier need of
+ * the shards service.
+ */
 export class ShardsInMemory {
   readonly shards = new Map<string, OpenShardStats>();
   /** Fails a call of `action` on shard `index`, before or after its effect. */

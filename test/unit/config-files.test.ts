@@ -4,7 +4,10 @@ import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ConfigError, namesOf, readConfig, VARIABLES } from '../../lib/config.ts';
 
-/** Of every variable that may stand in a file: a value, what the service makes of it, and a value that it refuses. */
+/**
+ * Of every variable that may stand in a file: a value, what the service makes of it, and a value
+ * that it refuses.
+ */
 const VALUES = [
   ['PROVEC_MONGO_URL', 'mongoUrl', 'mongodb://u:hunter2@mongo/provec', 'http://u:hunter2@mongo'],
   ['PROVEC_REDIS_URL', 'redisUrl', 'redis://:hunter2@redis:6379', 'http://:hunter2@redis'],

@@ -11,7 +11,10 @@ function scan(text: string, length: number): { numbers: Float32Array; end: numbe
   return isRead ? { numbers, end: float32Scanner.end - 2 } : null;
 }
 
-/** What JSON.parse and Math.fround make of it; null where that is not an array of so many float32 numbers. */
+/**
+ * What JSON.parse and Math.fround make of it; null where that is not an array of so many float32
+ * numbers.
+ */
 function reference(text: string, length: number): Float32Array | null {
   let value: unknown;
   try {
@@ -50,7 +53,10 @@ const printed = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true, min: -1, max: 1 }).map(String),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => number.toPrecision(17)),
 );
-/** Doubles at and around the middle between two neighbouring float32 numbers, where rounding is decided by the last digit. */
+/**
+ * Doubles at and around the middle between two neighbouring float32 numbers, where rounding is
+ * decided by the last digit.
+ */
 const between = fc
   .tuple(
     fc.float({ noNaN: true, noDefaultInfinity: true, min: Math.fround(1e-6), max: 1e6 }),

@@ -1,4 +1,7 @@
-/** docs/format.md against the code: every worked value on the page is what the client, the server and the ledger's own program make. */
+/**
+ * docs/format.md against the code: every worked value on the page is what the client, the server
+ * and the ledger's own program make.
+ */
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

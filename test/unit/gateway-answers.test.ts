@@ -187,7 +187,10 @@ test('what a client that went away leaves behind is let go of when its action fa
 const VALUES = new Float32Array(4_096).map((_, at) => 1 / (at + 3));
 const LONG_ANSWER = Array.from({ length: 600 }, (_, at) => ({ id: `r${at}`, score: 1, values: VALUES }));
 
-/** Asks for an answer of about 27 MB on a connection of its own, and leaves the reading to the caller. */
+/**
+ * Asks for an answer of about 27 MB on a connection of its own, and leaves the reading to the
+ * caller.
+ */
 function askForLong(port: number) {
   const socket = connect(port, '127.0.0.1');
   const body = '{"id":"a","topK":600,"includeValues":true}';

@@ -6,7 +6,10 @@ import { VirtualTime } from '../simulation/virtual-time.ts';
 
 const PER_ACCOUNT_MAX = 3;
 
-/** Lines on virtual time, for shards that come back when they are told to, or are said to be back at once. */
+/**
+ * Lines on virtual time, for shards that come back when they are told to, or are said to be back at
+ * once.
+ */
 function lines({ isReadyAtOnce = false } = {}) {
   const time = new VirtualTime();
   const world = {
@@ -66,7 +69,9 @@ function lines({ isReadyAtOnce = false } = {}) {
   return { time, world, away, request };
 }
 
-/** An attempt that meets an away shard so many times, and then succeeds; with what time it was made. */
+/**
+ * An attempt that meets an away shard so many times, and then succeeds; with what time it was made.
+ */
 function meeting(times: number, shard = 3) {
   const attempts: (number | null)[] = [];
   const attempt = async (leftMs: number | null): Promise<string> => {

@@ -284,7 +284,8 @@ test('whatever happens: bounds hold, no seat stays free for nothing, whoever has
         for (const { account } of world.of('waiting')) {
           expect(world.of('waiting', account).length).toBeLessThanOrEqual(bounds.waitingPerAccountMax);
         }
-        // A request that takes one seat, of an account that has none, waits only while there is none or a wider one waits for more.
+        // A request that takes one seat, of an account that has none, waits only while there is
+        // none or a wider one waits for more.
         const idle = world.of('waiting').some(({ account, width }) => width === 1 && world.seatsOf(account) === 0);
         const wide = world.of('waiting').some(({ width }) => width > 1);
         if (idle && !wide) expect(world.queue.taken).toBe(bounds.seats);

@@ -29,7 +29,8 @@ describe('health', () => {
         const lines = edge.log.flatMap((line) => (line.includes('"request"') ? [JSON.parse(line)] : []));
         return lines.length >= 4 && lines;
       });
-      // Pino's debug: a process that is not ready yet, asked again and again, leaves nothing in the log.
+      // Pino's debug: a process that is not ready yet, asked again and again, leaves nothing in the
+      // log.
       expect(probes.map(({ route, status, level }) => [route, status, level])).toEqual([
         ['/livez', 200, 20],
         ['/readyz', 503, 20],

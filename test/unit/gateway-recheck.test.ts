@@ -1,4 +1,7 @@
-/** Keys that are revoked while their requests wait in the gateway; and what it costs those that do not wait. */
+/**
+ * Keys that are revoked while their requests wait in the gateway; and what it costs those that do
+ * not wait.
+ */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unauthenticated } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
@@ -60,7 +63,10 @@ test("an operator's request asks for no key", async () => {
   expect(asked()).toBe(0);
 });
 
-/** Sends one request that holds the only seat and one that waits for it, during which `change` happens. */
+/**
+ * Sends one request that holds the only seat and one that waits for it, during which `change`
+ * happens.
+ */
 async function whileWaiting(waitedMs: number, change: () => void): Promise<number> {
   answer = Promise.withResolvers();
   const first = upsert();

@@ -32,7 +32,10 @@ const poolOf = (...urls: string[]) =>
 const height = (pool: RpcPool) => pool.call((rpc, abortSignal) => rpc.getBlockHeight().send({ abortSignal }));
 const result = (value: unknown) => JSON.stringify({ jsonrpc: '2.0', id: '1', result: value });
 
-/** Sends a right answer, with this much space in it, for as long as somebody reads; tells whether it could send all of it. */
+/**
+ * Sends a right answer, with this much space in it, for as long as somebody reads; tells whether it
+ * could send all of it.
+ */
 function sendMuch(response: ServerResponse): Promise<boolean> {
   response.write('{"jsonrpc":"2.0","id":"1",');
   let left = MUCH;

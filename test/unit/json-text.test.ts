@@ -4,7 +4,9 @@ import { parseJson } from '../../lib/json-text.ts';
 import { cases } from '../support/effort.ts';
 import { seed } from '../support/seed.ts';
 
-/** Written so that the two may be taken for each other: their first characters are those of escapes. */
+/**
+ * Written so that the two may be taken for each other: their first characters are those of escapes.
+ */
 const letter = fc.constantFrom('\\', '"', '\n', '\u0001', 'a', 'u', 'é', '\ue000', '😀', '0');
 const name = fc.array(letter, { minLength: 0, maxLength: 3 }).map((letters) => letters.join(''));
 

@@ -1,4 +1,6 @@
-/** What one endpoint says that no node would say, or refuses, is held against that endpoint alone. */
+/**
+ * What one endpoint says that no node would say, or refuses, is held against that endpoint alone.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { LedgerUnreachableError } from '../../services/anchoring/ledger/rpc-pool.ts';
 import { until } from '../support/until.ts';

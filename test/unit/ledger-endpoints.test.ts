@@ -1,4 +1,7 @@
-/** Two endpoints of one ledger, of which the one that is asked first shows what was so long ago: the other one's word counts. */
+/**
+ * Two endpoints of one ledger, of which the one that is asked first shows what was so long ago: the
+ * other one's word counts.
+ */
 import { describe, expect, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';

@@ -1,4 +1,7 @@
-/** Servers of one ledger that have not all seen as much of it: what one of them does not know is not held against what another one said. */
+/**
+ * Servers of one ledger that have not all seen as much of it: what one of them does not know is not
+ * held against what another one said.
+ */
 import { expect, test } from '@jest/globals';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { until } from '../support/until.ts';

@@ -15,7 +15,10 @@ export class Nodes {
   readonly leases = new Map<string, LeaseRow>();
   readonly owners = new Map<string, OwnerRow>();
   readonly cut = new Set<string>();
-  /** When what carries calls last brought each node something of another, with heartbeats that come now and then. */
+  /**
+   * When what carries calls last brought each node something of another, with heartbeats that come
+   * now and then.
+   */
   readonly heardMs = new Map<string, number>();
   /** Nodes that calls do not reach. */
   readonly unheard = new Set<string>();
@@ -51,7 +54,10 @@ export class Nodes {
     return member;
   }
 
-  /** Lets every node hear of the others from now on, each in its own time, unless it is among `unheard`. */
+  /**
+   * Lets every node hear of the others from now on, each in its own time, unless it is among
+   * `unheard`.
+   */
   heartbeats(): void {
     const beat = (node: string): void => {
       if (!this.unheard.has(node)) this.heardMs.set(node, this.time.nowMs);

@@ -47,7 +47,8 @@ test('a process of this machine that is gone is found dead before its lease is o
   second.abandon();
   await ended(child);
   const endedMs = nodes.time.nowMs;
-  // In small steps: the machine answers in its own time, and virtual time must not run away from it.
+  // In small steps: the machine answers in its own time, and virtual time must not run away from
+  // it.
   await until('it is found', async () => {
     await runWithMachine(nodes, 10);
     return nodes.dead.length > 0;

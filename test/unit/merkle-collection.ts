@@ -14,7 +14,10 @@ export interface SentRecord {
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
-/** A collection of 2^shardBits shards that proves as the service does: the real maps, without the service around them. */
+/**
+ * A collection of 2^shardBits shards that proves as the service does: the real maps, without the
+ * service around them.
+ */
 export class ProvingCollection {
   readonly shards: MerkleMap[];
   readonly #shardBits: number;

@@ -21,7 +21,10 @@ const steps = (skipBits: number): fc.Arbitrary<Step[]> =>
     { maxLength: 160, size: 'max' },
   );
 
-/** Applies the steps to a map and to a plain Map, and holds every answer of the one against the other. */
+/**
+ * Applies the steps to a map and to a plain Map, and holds every answer of the one against the
+ * other.
+ */
 function play(skipBits: number, script: Step[], capacity: number): void {
   const map = new MerkleMap({ skipBits, capacity });
   const model = new Map<string, { key: Buffer; leaf: Buffer; slot: number }>();

@@ -45,7 +45,10 @@ export function definedPath(
   return { siblings: [definedRoot(other, depth + 1), ...rest.siblings], terminal: rest.terminal };
 }
 
-/** Keys of one shard: spread evenly, or in clusters that share up to 255 bits, or packed at either end of the key space. */
+/**
+ * Keys of one shard: spread evenly, or in clusters that share up to 255 bits, or packed at either
+ * end of the key space.
+ */
 export function shardKeys(skipBits: number): fc.Arbitrary<Buffer> {
   const evenly = fc.uint8Array({ minLength: 32, maxLength: 32 });
   const clustered = fc

@@ -16,7 +16,10 @@ interface Held extends OpenShard {
   node: string;
 }
 
-/** Nodes with the real rebalancer each, which tell each other what they hold at once; moves take their time. */
+/**
+ * Nodes with the real rebalancer each, which tell each other what they hold at once; moves take
+ * their time.
+ */
 class Board {
   readonly time = new VirtualTime();
   readonly shards: Held[];

@@ -33,7 +33,10 @@ function outcomeOf(name: RequestName, body: Json): unknown {
   }
 }
 
-/** Values around every bound, of every type; what no schema can say (bytes of an id, when a time is) is left out. */
+/**
+ * Values around every bound, of every type; what no schema can say (bytes of an id, when a time is)
+ * is left out.
+ */
 const VALUES: unknown[] = [
   null,
   true,

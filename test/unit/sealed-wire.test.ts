@@ -1,6 +1,7 @@
 /**
- * Somebody sits on the wire between nodes: he reads every packet, keeps packets back, sends them again to whomever, at whatever time, and sends his own. He has the program
- * and the namespace, and not the secret.
+ * Somebody sits on the wire between nodes: he reads every packet, keeps packets back, sends them
+ * again to whomever, at whatever time, and sends his own. He has the program and the namespace, and
+ * not the secret.
  */
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';

@@ -11,7 +11,10 @@ const QUERIES = 20;
 const METRICS: Metric[] = ['cosine', 'euclidean', 'dot'];
 const QUANTIZATIONS: Quantization[] = ['bf16', 'f16', 'f32'];
 
-/** How the vectors of a shard may lie: all over the place, close together, and along the axes, where rounding errors do not cancel out. */
+/**
+ * How the vectors of a shard may lie: all over the place, close together, and along the axes, where
+ * rounding errors do not cancel out.
+ */
 const SHAPES: Record<string, (random: () => number, row: number, at: number) => number> = {
   scattered: (random) => random() - 0.5,
   near: (random, _, at) => 1 + Math.sin(at) + random() * 1e-3,

@@ -24,7 +24,10 @@ function indexed(spec: Parameters<typeof specWith>[0] & { dimensions: number }, 
   return shard;
 }
 
-/** Random vectors in clusters, of lengths from 0.25 to 2.25, far from the origin where `offset` says so. */
+/**
+ * Random vectors in clusters, of lengths from 0.25 to 2.25, far from the origin where `offset` says
+ * so.
+ */
 function generated(metric: Metric, quantization: Quantization, offset: number) {
   const [count, dimensions, queries] = [6_000, 32, 60];
   const vectors = clusteredVectors(randomFrom(3), count + queries, dimensions, 60).map((value) => value + offset);

@@ -1,4 +1,7 @@
-/** Recall on the real embeddings that come with the project, held against a plain scan by other code; on all 61,666 of them: `search-debian`. */
+/**
+ * Recall on the real embeddings that come with the project, held against a plain scan by other
+ * code; on all 61,666 of them: `search-debian`.
+ */
 import { expect, test } from '@jest/globals';
 import { debianSample } from '../../examples/debian-sample.ts';
 import type { ShardMatch } from '../../lib/actions/shards.ts';

@@ -26,7 +26,10 @@ afterEach(async () => {
   for (let end = endings.pop(); end; end = endings.pop()) await end();
 });
 
-/** One node of a cluster with a collection of one shard; `restart` ends it and starts the next on the same store. */
+/**
+ * One node of a cluster with a collection of one shard; `restart` ends it and starts the next on
+ * the same store.
+ */
 async function oneNode(replicas: number) {
   const folder = mkdtempSync(join(tmpdir(), 'provec-shard-calls-'));
   endings.push(() => rmSync(folder, { recursive: true, force: true }));

@@ -85,7 +85,8 @@ async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promi
   return new ShardActor({ spec, worker, head, epoch: 0, holds: () => true, log: store.log, clock, events });
 }
 afterEach(async () => {
-  // A thread that is ended in the middle of native code, as while it builds an index, may end the process with it.
+  // A thread that is ended in the middle of native code, as while it builds an index, may end the
+  // process with it.
   await worker.request('close', { key: KEY }).catch(() => undefined);
   await worker.terminate();
   await fixture.end();

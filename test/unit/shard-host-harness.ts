@@ -12,12 +12,17 @@ import type {
 import { type HostOptions, ShardHost } from '../../services/shards/worker/shard-host.ts';
 import { specWith } from '../support/shard-engine.ts';
 
-/** What every look at the clock takes of the harness's time: with `stepNs: 1`, what a step takes. */
+/**
+ * What every look at the clock takes of the harness's time: with `stepNs: 1`, what a step takes.
+ */
 export const LOOK_MS = 0.25;
 /** No test wants so many. */
 const TURNS_MAX = 20_000;
 
-/** A host without a thread, whose turns the test gives and whose clock moves only by being looked at. */
+/**
+ * A host without a thread, whose turns the test gives and whose clock moves only by being looked
+ * at.
+ */
 export class HostHarness {
   nowMs = 0;
   turns = 0;

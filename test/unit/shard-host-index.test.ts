@@ -1,4 +1,6 @@
-/** An index that cannot be built: the native library throws where it stands, when the test says so. */
+/**
+ * An index that cannot be built: the native library throws where it stands, when the test says so.
+ */
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Index } from 'usearch';
 import type { ShardKey } from '../../lib/shard/shard-key.ts';

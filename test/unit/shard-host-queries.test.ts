@@ -1,4 +1,7 @@
-/** What queries that take long leave to others. How fast anything is plays no part: a step takes a quarter of a millisecond by fiat. */
+/**
+ * What queries that take long leave to others. How fast anything is plays no part: a step takes a
+ * quarter of a millisecond by fiat.
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { QueryOptions } from '../../lib/actions/shards.ts';
 import type { ShardKey } from '../../lib/shard/shard-key.ts';
@@ -41,7 +44,10 @@ beforeEach(() => {
   host.settle();
 });
 
-/** Has the columns built; returns how many turns the bomb takes from then on when nobody else wants one. */
+/**
+ * Has the columns built; returns how many turns the bomb takes from then on when nobody else wants
+ * one.
+ */
 function turnsOfBomb(): number {
   host.turnsUntil(host.query(large, bomb(0)));
   return host.turnsUntil(host.query(large, bomb(0)));
@@ -128,7 +134,8 @@ describe('writes', () => {
     // A query is reading, which the commit must not disturb.
     expect(host.isAnswered(commit)).toBe(false);
     for (; !host.isAnswered(commit); turns++) pour();
-    // Four may have been under way, and none is added; each slice of theirs is a turn, as is that of each query that comes.
+    // Four may have been under way, and none is added; each slice of theirs is a turn, as is that
+    // of each query that comes.
     expect(turns).toBeLessThan(6 * alone);
     for (let i = 0; i < 4; i++) pour();
     host.settle();
@@ -157,7 +164,8 @@ describe('writes', () => {
 
   test('go on between the steps of a query that only builds columns', () => {
     const long = host.query(large, bomb(0));
-    // Of the slots that become free the one is built already and the other is not yet; both are taken by records without fields.
+    // Of the slots that become free the one is built already and the other is not yet; both are
+    // taken by records without fields.
     const bare = ['x', 'y'].map((id): [string, TestRecord] => [id, { values: [1, 1], metadata: {} }]);
     const commits = [
       host.write(large, records(2, RECORDS), { kind: 'delete', ids: ['r1', 'r638'] }),

@@ -1,4 +1,7 @@
-/** Whose turn it is on a worker thread. How fast anything is plays no part: a step takes a quarter of a millisecond by fiat. */
+/**
+ * Whose turn it is on a worker thread. How fast anything is plays no part: a step takes a quarter
+ * of a millisecond by fiat.
+ */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../lib/shard/shard-key.ts';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
@@ -37,7 +40,8 @@ describe('staging takes turns', () => {
     const large = stage(calm, records(MANY));
     host.longestTurnMs = 0;
     expect(host.turnsUntil(large)).toBeGreaterThan((MANY * LOOK_MS) / STAGE_SLICE_MS / 2);
-    // The last step works out the root and the entry, and the look before and after a turn count, too.
+    // The last step works out the root and the entry, and the look before and after a turn count,
+    // too.
     expect(host.longestTurnMs).toBeLessThanOrEqual(STAGE_SLICE_MS + 4 * LOOK_MS);
   });
 

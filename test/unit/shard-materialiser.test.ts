@@ -130,7 +130,10 @@ describe('a shard that cannot be materialised', () => {
 });
 
 describe('a shard of a collection that is anchored', () => {
-  /** A shard with so many entries, of a collection whose first root is on its way; `confirm` has the root at a seq confirmed. */
+  /**
+   * A shard with so many entries, of a collection whose first root is on its way; `confirm` has the
+   * root at a seq confirmed.
+   */
   async function anchoredShard(entries: number) {
     const collection = newCollection();
     const { id: collectionId } = collection;

@@ -29,10 +29,16 @@ const DIMENSIONS = 6;
 const FILTERS = [null, null, { tag: 't1' }, { n: { $lt: 40 } }, { tag: { $ne: 't2' }, n: { $gte: 5 } }, { list: 3 }];
 const STEPS = 240;
 const QUERIES_PER_CHECK = 4;
-/** The graph of a few hundred records misses one best match in tens of thousands; one that has lost records misses them again and again. */
+/**
+ * The graph of a few hundred records misses one best match in tens of thousands; one that has lost
+ * records misses them again and again.
+ */
 const RECALL_MIN = 0.98;
 
-/** A shard's options with a clock that moves by 0.1 ms per reading, so that a seed decides how far background work gets. */
+/**
+ * A shard's options with a clock that moves by 0.1 ms per reading, so that a seed decides how far
+ * background work gets.
+ */
 function steadyOptions(): EngineOptions {
   let nowMs = 0;
   const monotonicMs = (): number => {

@@ -43,7 +43,8 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
   const readings = [Reading.ofMatches(shard, ranking, ALL), Reading.ofMatches(shard, ranking, ALL)];
   const records = Reading.ofRecords(shard, shard.slotsOf(ids(500)));
   const fetched = shard.fetch(ids(500));
-  // Overwritten, deleted, and others put where there is room; all with the engine's own moving about in between.
+  // Overwritten, deleted, and others put where there is room; all with the engine's own moving
+  // about in between.
   put(upsertOf(ids(1_500), 2));
   put(remove(ids(2_900, 50)));
   put(upsertOf(ids(1_000, 5_000), 3));

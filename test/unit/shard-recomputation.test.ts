@@ -197,7 +197,8 @@ describe('memory', () => {
     }
     const { head } = await fixture.node.upsert(specOf(4), many(20_000));
     await fixture.node.upsert(specOf(5), many(1));
-    // Entries that are not in the records yet are laid over them, and counted for more than they come to; a shard whose graph is built grows by itself.
+    // Entries that are not in the records yet are laid over them, and counted for more than they
+    // come to; a shard whose graph is built grows by itself.
     await until('all is written and indexed', async () => {
       const applied = await fixture.store.records.appliedSeq(shardKey(specOf(4).collectionId, specOf(4).index));
       return applied === head.seq && fixture.node.stats().unindexed === 0;

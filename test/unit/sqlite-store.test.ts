@@ -1,4 +1,7 @@
-/** What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and what it makes of files that lost something. */
+/**
+ * What the SQLite adapter promises beyond the port: how it commits, what stands in its way, and
+ * what it makes of files that lost something.
+ */
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * Processes write to one folder; one after the other is killed, or closes the store, at a random instant, is held to what it had said, and is started again: so
- * files are opened, closed and recovered beside writers.
+ * Processes write to one folder; one after the other is killed, or closes the store, at a random
+ * instant, is held to what it had said, and is started again: so files are opened, closed and
+ * recovered beside writers.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -58,7 +59,10 @@ class Writer {
     this.#run.dispose();
   }
 
-  /** Holds the store to what was said in the life that ended, and takes what is there for the beginning of the next; `whole`: to what was said in all lives. */
+  /**
+   * Holds the store to what was said in the life that ended, and takes what is there for the
+   * beginning of the next; `whole`: to what was said in all lives.
+   */
   async check({ log, records, usage }: Store, whole: boolean): Promise<void> {
     const acknowledged = [...this.#committed];
     for (const line of this.#run.stdout.split('\n').slice(0, -1)) {

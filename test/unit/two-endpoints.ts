@@ -1,4 +1,7 @@
-/** Two endpoints of one ledger, `/odd`, which is asked first, and `/sound`; a collection of its own for each test. Whoever imports this has its hooks. */
+/**
+ * Two endpoints of one ledger, `/odd`, which is asked first, and `/sound`; a collection of its own
+ * for each test. Whoever imports this has its hooks.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';

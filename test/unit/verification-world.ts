@@ -16,7 +16,10 @@ import { newCollection } from '../contract/store-rows.ts';
 export const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
 export const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
 
-/** A head that stands for the state after `seq` commits; `content` other than the seq is a state that no log recorded. */
+/**
+ * A head that stands for the state after `seq` commits; `content` other than the seq is a state
+ * that no log recorded.
+ */
 export function head(seq: number, content = seq): ShardHead {
   if (seq === 0) return { seq, version: 0, type: 'empty', hash: new Uint8Array(32), count: 0 };
   return { seq, version: seq, type: 'inner', hash: new Uint8Array(32).fill(content), count: seq };
@@ -39,7 +42,10 @@ export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain
 
 /** Shards and a ledger whose every answer the test sets. */
 export class World {
-  /** Seqs that the shards have committed, and what the stored bytes of a shard give when not the recorded state. */
+  /**
+   * Seqs that the shards have committed, and what the stored bytes of a shard give when not the
+   * recorded state.
+   */
   committed = [3, 2];
   tampered: (number | null)[] = [null, null];
   altered: Recomputed['altered'][] = [null, null];

@@ -13,7 +13,10 @@ import shardsService from '../../services/shards/shards.service.ts';
 import { eventually, HandClock, isPending, openTemporaryStore, refusal } from '../support/accounts.ts';
 import { AppendGate, withLog } from '../support/store-log.ts';
 
-/** Time of a caller that gives up soon. The services' clock stands still, so the write itself is never late by it. */
+/**
+ * Time of a caller that gives up soon. The services' clock stands still, so the write itself is
+ * never late by it.
+ */
 const SHORT = { timeout: 40 };
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;

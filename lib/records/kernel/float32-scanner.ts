@@ -11,8 +11,8 @@ const NUMBERS_AT = POWERS_OF_TEN.byteLength;
 const TEXT_AT = NUMBERS_AT + NUMBERS_MAX * Float32Array.BYTES_PER_ELEMENT;
 
 /**
- * Reads arrays of numbers in JSON text straight into float32 (`float32-scan.wat`): in a quarter of the time of `JSON.parse`, which makes doubles of them, and
- * of copying those.
+ * Reads arrays of numbers in JSON text straight into float32 (`float32-scan.wat`): in a quarter of
+ * the time of `JSON.parse`, which makes doubles of them, and of copying those.
  */
 class Float32Scanner {
   readonly #bytes: Uint8Array;
@@ -34,8 +34,10 @@ class Float32Scanner {
   }
 
   /**
-   * Reads the array whose opening bracket stands at `at` into `target`, which is as long as the array has to be. False for whatever is not as many numbers as
-   * JSON has them, each within float32 range, and for some that are: what is read is exactly `Math.fround` of what `JSON.parse` gives.
+   * Reads the array whose opening bracket stands at `at` into `target`, which is as long as the
+   * array has to be. False for whatever is not as many numbers as JSON has them, each within
+   * float32 range, and for some that are: what is read is exactly `Math.fround` of what
+   * `JSON.parse` gives.
    */
   scan(bytes: Uint8Array, at: number, target: Float32Array): boolean {
     const { length } = target;

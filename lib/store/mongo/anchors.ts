@@ -30,8 +30,9 @@ interface InstanceDocument {
 }
 
 /**
- * Outbox rows, changed by compare-and-set on their revision. A new item of the history rides in the row's document as `newest`, so that one update holds both;
- * before another takes its place it is copied into the history. So the history is what was copied, and `newest`.
+ * Outbox rows, changed by compare-and-set on their revision. A new item of the history rides in the
+ * row's document as `newest`, so that one update holds both; before another takes its place it is
+ * copied into the history. So the history is what was copied, and `newest`.
  */
 export class MongoAnchors implements AnchorStore {
   readonly #connection: Connection;

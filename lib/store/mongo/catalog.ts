@@ -1,9 +1,10 @@
 /**
- * Collections and accounts. What must be unique is a string under a unique index, in the row's own document, so that one insert takes it and one update gives it
- * back:
+ * Collections and accounts. What must be unique is a string under a unique index, in the row's own
+ * document, so that one insert takes it and one update gives it back:
  * - `place`: account and name while the collection lives, its own id from then on.
- * - `slot`: where the account has a limit, account and one of the slot numbers (see collection-slots.ts), so that the limit is exact without a count that others
- *   could overtake; else, and from its drop on, its own id.
+ * - `slot`: where the account has a limit, account and one of the slot numbers (see
+ *   collection-slots.ts), so that the limit is exact without a count that others could overtake;
+ *   else, and from its drop on, its own id.
  */
 import type { Collection } from 'mongodb';
 import type { AccountRow, CollectionRow, StoredCatalog } from '../catalog.ts';

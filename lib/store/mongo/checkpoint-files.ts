@@ -17,7 +17,10 @@ export interface StoredFile {
   file: ObjectId;
 }
 
-/** Files in GridFS, under ids of their own; the name that their writer gave them stands in the manifest. */
+/**
+ * Files in GridFS, under ids of their own; the name that their writer gave them stands in the
+ * manifest.
+ */
 export class CheckpointFiles {
   readonly #connection: Connection;
   readonly #bucket: GridFSBucket;

@@ -1,9 +1,12 @@
 /**
- * Checkpoints in GridFS, so that any node reads them; on this machine there are only folders that are being written or read. What was fetched of a shard stays until
- * something else of it is fetched or put, or the next start.
+ * Checkpoints in GridFS, so that any node reads them; on this machine there are only folders that
+ * are being written or read. What was fetched of a shard stays until something else of it is
+ * fetched or put, or the next start.
  *
- * One manifest per attempt. It is stored first, with the ids that the files will have, so that whatever an attempt leaves behind can be found; the change of its
- * state to 'whole' is what makes the checkpoint, after every file of it was stored. What is to go is said to be 'removed' first, then its files go, then it.
+ * One manifest per attempt. It is stored first, with the ids that the files will have, so that
+ * whatever an attempt leaves behind can be found; the change of its state to 'whole' is what makes
+ * the checkpoint, after every file of it was stored. What is to go is said to be 'removed' first,
+ * then its files go, then it.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
@@ -173,7 +176,10 @@ export class GridCheckpoints implements StoredCheckpoints {
     return info;
   }
 
-  /** Clears away what is older than the checkpoint at `seq`, but the newest two and the newest unsound one, and attempts that came to nothing. */
+  /**
+   * Clears away what is older than the checkpoint at `seq`, but the newest two and the newest
+   * unsound one, and attempts that came to nothing.
+   */
   async #clearAway(part: string, seq: number): Promise<void> {
     const whole = (await this.#whole(under(part))).slice(0, KEPT);
     const kept = new Set([...whole, ...(await this.#unsound(part)).slice(0, 1)].map(({ _id }) => _id));

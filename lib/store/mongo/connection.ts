@@ -4,11 +4,12 @@
  * primary. The driver retries nothing: a write whose outcome is unknown is for its caller to look
  * after, who knows what it meant.
  *
- * Every call ends: choosing a server, connecting, waiting for a connection and waiting for an answer are bounded each by `callTimeoutMs`. So calls are kept
- * small; what touches many documents goes in slices.
+ * Every call ends: choosing a server, connecting, waiting for a connection and waiting for an
+ * answer are bounded each by `callTimeoutMs`. So calls are kept small; what touches many documents
+ * goes in slices.
  *
- * `close` lets in no new work, waits for what was let in, and ends the client. Work of many slices asks `assertOpen` between them, so that it does not hold up
- * the end.
+ * `close` lets in no new work, waits for what was let in, and ends the client. Work of many slices
+ * asks `assertOpen` between them, so that it does not hold up the end.
  */
 import { type Collection, type Db, type Document, MongoClient, ReadConcern } from 'mongodb';
 import { StoreError } from '../port.ts';
@@ -57,7 +58,10 @@ export class Connection {
     return this.db.collection<T>(name);
   }
 
-  /** Work of a method of the port: refused once the store is closed, else ended before the client is; its failures become StoreErrors. */
+  /**
+   * Work of a method of the port: refused once the store is closed, else ended before the client
+   * is; its failures become StoreErrors.
+   */
   run<T>(effect: Effect, doing: string, work: () => Promise<T>): Promise<T> {
     if (this.#closing) return Promise.reject(closed());
     const running = attempt(effect, doing, work);

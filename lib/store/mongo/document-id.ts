@@ -2,9 +2,11 @@ import { hash } from 'node:crypto';
 import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
 
 /**
- * `_id`s are strings of parts joined by dots: `<collection>.<shard index>.<seq>` and the like. Parts hold no dot and numbers are padded, so that no two lists of
- * parts give one `_id` and the documents of a shard are a range of `_id`s in order of their number: the index that every server has is the only one they need.
- * Strings, because every compatible server orders those by their bytes, and because a person can read them.
+ * `_id`s are strings of parts joined by dots: `<collection>.<shard index>.<seq>` and the like.
+ * Parts hold no dot and numbers are padded, so that no two lists of parts give one `_id` and the
+ * documents of a shard are a range of `_id`s in order of their number: the index that every server
+ * has is the only one they need. Strings, because every compatible server orders those by their
+ * bytes, and because a person can read them.
  */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NUMBER_DIGITS = 16;
@@ -19,7 +21,10 @@ export interface IdRange {
   $lt: string;
 }
 
-/** An id or name of any form as a part, and as a field name: a UUID as it is, anything else as its SHA-256. */
+/**
+ * An id or name of any form as a part, and as a field name: a UUID as it is, anything else as its
+ * SHA-256.
+ */
 export function idPart(id: string): string {
   if (UUID.test(id)) return id;
   // Two different ill-formed strings can have one UTF-8 form.
@@ -45,7 +50,9 @@ export function shardPart(shard: ShardKey): string {
   return joined(idPart(collectionId), String(index).padStart(INDEX_DIGITS, '0'));
 }
 
-/** A record's id as a part of up to 683 characters. Throws RangeError on ids that the API refuses. */
+/**
+ * A record's id as a part of up to 683 characters. Throws RangeError on ids that the API refuses.
+ */
 export function recordPart(id: string): string {
   if (!id.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
   const bytes = Buffer.from(id);

@@ -25,8 +25,8 @@ export interface FormatDocument {
 export const theFormat = (connection: Connection): Collection<FormatDocument> => connection.collection('format');
 
 /**
- * Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another format, of none that can be read, made under another secret, or half
- * sealed anew.
+ * Marks an empty database as one of this format. Throws StoreError 'damaged' for one of another
+ * format, of none that can be read, made under another secret, or half sealed anew.
  */
 export async function checkFormat(connection: Connection, installation: Seals): Promise<void> {
   const found = await storedFormat(connection);
@@ -56,7 +56,10 @@ export async function checkFormat(connection: Connection, installation: Seals): 
   }
 }
 
-/** The format document; null in an empty database. Throws StoreError 'damaged' for one of another format, or of none that can be read. */
+/**
+ * The format document; null in an empty database. Throws StoreError 'damaged' for one of another
+ * format, or of none that can be read.
+ */
 export async function storedFormat(connection: Connection): Promise<FormatDocument | null> {
   const found = await theFormat(connection).findOne({ _id: FORMAT_ID });
   if (found === null) return null;

@@ -1,4 +1,7 @@
-/** Runs work under one name strictly one after another, in the order it was asked for; different names do not wait for each other. */
+/**
+ * Runs work under one name strictly one after another, in the order it was asked for; different
+ * names do not wait for each other.
+ */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
 

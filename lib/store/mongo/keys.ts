@@ -14,13 +14,17 @@ export interface AccountKeys {
   _id: string;
   revision: number;
   keys: Sealed<KeyRow>[];
-  /** What the keys are found by, unique over all accounts. Never empty: an empty array would count as a value of its own. */
+  /**
+   * What the keys are found by, unique over all accounts. Never empty: an empty array would count
+   * as a value of its own.
+   */
   lookups: string[];
 }
 
 /**
- * The keys of an account lie in one document, so that what must hold of all of them (a limit; one that can manage stays) is a compare-and-set of that document:
- * read, decide, and write if the revision is what it was. An account has at most KEYS_MAX.
+ * The keys of an account lie in one document, so that what must hold of all of them (a limit; one
+ * that can manage stays) is a compare-and-set of that document: read, decide, and write if the
+ * revision is what it was. An account has at most KEYS_MAX.
  */
 export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
@@ -43,7 +47,8 @@ export class MongoKeys implements StoredKeys {
         const count = stored?.keys.length ?? 0;
         if (count >= Math.min(maxKeys ?? KEYS_MAX, KEYS_MAX)) return 'limit';
         if (await this.#isTaken(row)) {
-          // By another process that makes the same first key, after the account was read: then it has one.
+          // By another process that makes the same first key, after the account was read: then it
+          // has one.
           if ((await this.#account(_id))?.revision !== stored?.revision) continue;
           throw new RangeError('the id and the hash of a key are new');
         }

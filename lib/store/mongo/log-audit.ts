@@ -10,7 +10,10 @@ export async function digest(body: Uint8Array): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
 }
 
-/** The seq of the first entry after `trimmed` through `throughSeq` that is not what was appended there; null when all are sound. One document at a time is in memory. */
+/**
+ * The seq of the first entry after `trimmed` through `throughSeq` that is not what was appended
+ * there; null when all are sound. One document at a time is in memory.
+ */
 export async function auditEntries(
   entries: Collection<EntryDocument>,
   bodies: SplitBodies,

@@ -7,7 +7,9 @@ import { StoreError } from '../port.ts';
 import { idPart, joined, lastNumber, numberPart } from './document-id.ts';
 import { bytesOf, decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 
-/** An entry as stored. `_id` is shard and seq. The body stands in it, or in so many parts beside it. */
+/**
+ * An entry as stored. `_id` is shard and seq. The body stands in it, or in so many parts beside it.
+ */
 export interface EntryDocument {
   _id: string;
   epoch: number;

@@ -1,9 +1,12 @@
 /**
- * Seals a log anew where no write covers more than one document, and each entry's link covers the one before it: half of a log would not hold together.
+ * Seals a log anew where no write covers more than one document, and each entry's link covers the
+ * one before it: half of a log would not hold together.
  *
- * So the new links of all entries of a shard are written beside the log first, which changes nothing for anybody. Then the format document names the shard, with
- * which every start is refused; the links are copied over; and the name is taken back. Whoever comes after one that was cut off finds either no name, and what was
- * written beside is thrown away, or the name, and copies all of it once more. So no log is ever judged that is half done.
+ * So the new links of all entries of a shard are written beside the log first, which changes
+ * nothing for anybody. Then the format document names the shard, with which every start is refused;
+ * the links are copied over; and the name is taken back. Whoever comes after one that was cut off
+ * finds either no name, and what was written beside is thrown away, or the name, and copies all of
+ * it once more. So no log is ever judged that is half done.
  */
 import type { Binary, Collection } from 'mongodb';
 import { Binary as BinaryOf } from 'mongodb';
@@ -100,7 +103,10 @@ export class LogRelinking {
     return resealing.found;
   }
 
-  /** What anybody reads of a log, in order: the newest entry also where it is trimmed, which is the head then. */
+  /**
+   * What anybody reads of a log, in order: the newest entry also where it is trimmed, which is the
+   * head then.
+   */
   async *#read(part: string): AsyncIterable<EntryDocument> {
     const trimmed = await this.#shards.trimmedThrough(part);
     const [newest] = await this.#entries

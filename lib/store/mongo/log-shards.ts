@@ -15,7 +15,10 @@ export interface LogShardDocument {
 
 const KNOWN_MAX = 10_000;
 
-/** What is known of a shard's log beside its entries: that there is one, how far it is trimmed, and who was charged for it. */
+/**
+ * What is known of a shard's log beside its entries: that there is one, how far it is trimmed, and
+ * who was charged for it.
+ */
 export class LogShards {
   readonly #shards: Collection<LogShardDocument>;
   readonly #charged = new LRUCache<string, true>({ max: KNOWN_MAX });

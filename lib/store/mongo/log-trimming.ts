@@ -12,8 +12,10 @@ const SLICE_ENTRIES = 1_000;
 const FENCES = ['open', 'void'];
 
 /**
- * Removes entries that nobody will read again, but not those that a deposed owner must collide with (see log.ts). In this order, so that it may be cut short
- * anywhere: the tallies are counted, readers are told, entries go, then the bodies of those that stay, then parts of split bodies, with and without an entry.
+ * Removes entries that nobody will read again, but not those that a deposed owner must collide with
+ * (see log.ts). In this order, so that it may be cut short anywhere: the tallies are counted,
+ * readers are told, entries go, then the bodies of those that stay, then parts of split bodies,
+ * with and without an entry.
  */
 export class LogTrimming {
   readonly #connection: Connection;

@@ -1,16 +1,23 @@
 /**
- * The log of every shard. One insert is one commit: its `_id` is shard and seq, so of all appends at a seq one is stored and the others collide.
+ * The log of every shard. One insert is one commit: its `_id` is shard and seq, so of all appends
+ * at a seq one is stored and the others collide.
  *
  * Promises
- * - The collision is the fence: whoever takes a shard over appends an `open`, and the deposed owner's next append, or the one whose outcome it never learnt, meets
- *   a taken seq. So trimming must leave what it can collide with: entries of kind `open` and `void`, the entry before each `open`, and the newest entry stay,
- *   without their bodies. What was trimmed is told from what is there by `trimmedThrough`, which only grows; reads look past it only.
- * - The head is the newest entry's; nothing else has to be written with it. The tally rides in the entry (see tally-folding.ts).
- * - Reads give entries without gaps. Where one is missing (a failover took it back, or it was trimmed meanwhile) they end before it.
+ * - The collision is the fence: whoever takes a shard over appends an `open`, and the deposed
+ *   owner's next append, or the one whose outcome it never learnt, meets a taken seq. So trimming
+ *   must leave what it can collide with: entries of kind `open` and `void`, the entry before each
+ *   `open`, and the newest entry stay, without their bodies. What was trimmed is told from what is
+ *   there by `trimmedThrough`, which only grows; reads look past it only.
+ * - The head is the newest entry's; nothing else has to be written with it. The tally rides in the
+ *   entry (see tally-folding.ts).
+ * - Reads give entries without gaps. Where one is missing (a failover took it back, or it was
+ *   trimmed meanwhile) they end before it.
  *
  * How it fails
- * - An append whose answer was lost is 'unknown', and may still arrive. Only a taken seq decides: whoever must know appends a `void` there.
- * - A gap is refused by what was the newest entry a moment ago. That is for mistakes of callers; it is no guard between processes.
+ * - An append whose answer was lost is 'unknown', and may still arrive. Only a taken seq decides:
+ *   whoever must know appends a `void` there.
+ * - A gap is refused by what was the newest entry a moment ago. That is for mistakes of callers; it
+ *   is no guard between processes.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -164,7 +171,10 @@ export class MongoLog implements ShardLog {
     if (there?.entryId !== entry.entryId) await this.#bodies.remove(shard, entry);
   }
 
-  /** The link that an entry at `seq` follows, or 'taken' where it is known that the seq is. Throws RangeError where it would leave a gap. */
+  /**
+   * The link that an entry at `seq` follows, or 'taken' where it is known that the seq is. Throws
+   * RangeError where it would leave a gap.
+   */
   async #linkBefore(shard: string, seq: number, kind: LogEntry['kind']): Promise<Uint8Array | 'taken'> {
     let newest = this.#newest.get(shard);
     if (newest === undefined || seq > newest.seq + 1) {
@@ -198,7 +208,9 @@ export class MongoLog implements ShardLog {
     return (await newest.sort({ _id: -1 }).limit(1).toArray())[0] ?? null;
   }
 
-  /** The entry without its body; null when the document is none, or the service did not write it. */
+  /**
+   * The entry without its body; null when the document is none, or the service did not write it.
+   */
   #sound(shard: ShardKey, document: EntryDocument): Omit<LogEntry, 'body'> | null {
     const linked = decodeEntry(shard, document);
     return linked && this.#seals.isLinked(linked) ? linked.entry : null;

@@ -6,8 +6,9 @@ import { bytesOf } from './head-codec.ts';
 const LEAF_BYTES = 32;
 
 /**
- * A record, or with `gone` what a delete leaves: the seq that no older write may come back over. `_id` is shard, generation and id. There is no checksum on
- * purpose: what these bytes must be is proved by the leaf and the roots above it, and verify names a record that differs.
+ * A record, or with `gone` what a delete leaves: the seq that no older write may come back over.
+ * `_id` is shard, generation and id. There is no checksum on purpose: what these bytes must be is
+ * proved by the leaf and the roots above it, and verify names a record that differs.
  */
 export interface RecordDocument {
   _id: string;

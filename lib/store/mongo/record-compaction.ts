@@ -1,12 +1,17 @@
 /**
- * Gives the room of deleted records back: when the rows that deletes left outnumber the live ones, the live ones are copied into a new generation, one
- * compare-and-set makes it the one that counts, and the old one is removed. A tombstone cannot simply be deleted: an older write of its record, on its way from a
- * node that no longer owns the shard, would bring the record back. Such a write names the generation it read; once that counts no more, it changes nothing.
+ * Gives the room of deleted records back: when the rows that deletes left outnumber the live ones,
+ * the live ones are copied into a new generation, one compare-and-set makes it the one that counts,
+ * and the old one is removed. A tombstone cannot simply be deleted: an older write of its record,
+ * on its way from a node that no longer owns the shard, would bring the record back. Such a write
+ * names the generation it read; once that counts no more, it changes nothing.
  *
- * Why nothing is lost: applies of this process take turns with the last step and leave word of what they change meanwhile. Those of another process raise the mark
- * when they are through, and the compare-and-set demands that the mark is where this process knows it to be; if not, the attempt is given up. An apply whose
- * rows went into the old generation and that was not through cannot raise the mark any more, and is done again in the new one. Every attempt has a generation
- * number of its own, so that what is left of one that was given up never mixes with another; all lower numbers are swept after the next success.
+ * Why nothing is lost: applies of this process take turns with the last step and leave word of what
+ * they change meanwhile. Those of another process raise the mark when they are through, and the
+ * compare-and-set demands that the mark is where this process knows it to be; if not, the attempt
+ * is given up. An apply whose rows went into the old generation and that was not through cannot
+ * raise the mark any more, and is done again in the new one. Every attempt has a generation number
+ * of its own, so that what is left of one that was given up never mixes with another; all lower
+ * numbers are swept after the next success.
  */
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
@@ -66,7 +71,10 @@ export class RecordCompaction {
     if (attempt.changed.size > CHANGED_MAX) attempt.stopped = true;
   }
 
-  /** To be called in the same turn, when the mark was raised; so many records were deleted. Begins a compaction where it may be worth it, and does not wait for it. */
+  /**
+   * To be called in the same turn, when the mark was raised; so many records were deleted. Begins a
+   * compaction where it may be worth it, and does not wait for it.
+   */
   changed(shard: string, mark: number, count: number): void {
     const attempt = this.#attempts.get(shard);
     if (attempt) attempt.mark = mark;
@@ -141,7 +149,9 @@ export class RecordCompaction {
     }
   }
 
-  /** In the shard's turn: brings over what was changed meanwhile and makes the new generation count. */
+  /**
+   * In the shard's turn: brings over what was changed meanwhile and makes the new generation count.
+   */
   async #finish(shard: string, { state, changed, mark, stopped }: Attempt): Promise<boolean> {
     // From here on an apply goes into whichever generation counts by then.
     if (stopped) return false;

@@ -6,7 +6,10 @@ import { isDuplicateKey } from './store-failure.ts';
 const SLICE_ROWS = 1_000;
 const SLICE_BYTES = 4 * 1024 * 1024;
 
-/** Rows of records. A row is only ever replaced by one of a higher seq, whoever comes late, and a deleted one leaves a row too. */
+/**
+ * Rows of records. A row is only ever replaced by one of a higher seq, whoever comes late, and a
+ * deleted one leaves a row too.
+ */
 export class RecordRows {
   readonly collection: Collection<RecordDocument>;
 

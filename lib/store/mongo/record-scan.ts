@@ -10,8 +10,10 @@ const FIRST_PAGE_ROWS = 100;
 const PAGE_MAX_ROWS = 5_000;
 
 /**
- * All rows of a shard's generation in order of `_id`, page by page; no snapshot is held, so a row is as it is when its page is read. When the generation changes
- * meanwhile the scan goes on in the new one, from the same id: rows of the old may be gone, so a page counts only if the old one still counted after it was read.
+ * All rows of a shard's generation in order of `_id`, page by page; no snapshot is held, so a row
+ * is as it is when its page is read. When the generation changes meanwhile the scan goes on in the
+ * new one, from the same id: rows of the old may be gone, so a page counts only if the old one
+ * still counted after it was read.
  */
 export async function scanRecords(
   connection: Connection,

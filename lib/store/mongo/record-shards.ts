@@ -8,7 +8,9 @@ export interface RecordShard {
   _id: string;
   /** The last seq applied. */
   mark: number;
-  /** No row holds a change after this one; raised before the rows are written, as the mark is after. */
+  /**
+   * No row holds a change after this one; raised before the rows are written, as the mark is after.
+   */
   reach: number;
   /** Part of the `_id` of every row that counts. */
   generation: number;
@@ -30,7 +32,10 @@ export class RecordShards {
     return (await this.#shards.findOne({ _id: shard })) ?? { _id: shard, ...ABSENT };
   }
 
-  /** Announces rows through `throughSeq`; null when the mark is there already, or not yet at `fromSeq`. */
+  /**
+   * Announces rows through `throughSeq`; null when the mark is there already, or not yet at
+   * `fromSeq`.
+   */
   async announce(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShard | null> {
     const { reach: _, ...$setOnInsert } = ABSENT;
     try {
@@ -39,7 +44,8 @@ export class RecordShards {
         { $max: { reach: throughSeq }, $setOnInsert },
         { upsert: fromSeq === 0, returnDocument: 'after' },
       );
-      // Where the answer shows a later state, the rows may be through by then, and deleted records forgotten.
+      // Where the answer shows a later state, the rows may be through by then, and deleted records
+      // forgotten.
       return state === null || state.mark >= throughSeq ? null : state;
     } catch (error) {
       if (isDuplicateKey(error)) return null;
@@ -47,17 +53,24 @@ export class RecordShards {
     }
   }
 
-  /** Raises the mark after the rows were written; false when they were written into a generation that counts no more. */
+  /**
+   * Raises the mark after the rows were written; false when they were written into a generation
+   * that counts no more.
+   */
   async complete({ _id, generation }: RecordShard, throughSeq: number): Promise<boolean> {
     return (await this.#shards.updateOne({ _id, generation }, { $max: { mark: throughSeq } })).matchedCount > 0;
   }
 
-  /** The shard's state with the number of a new generation, nobody else's, in `attempts`; null when it has no records. */
+  /**
+   * The shard's state with the number of a new generation, nobody else's, in `attempts`; null when
+   * it has no records.
+   */
   async beginGeneration(shard: string): Promise<RecordShard | null> {
     for (;;) {
       const state = await this.#shards.findOne({ _id: shard });
       if (state === null) return null;
-      // Not by a findOneAndUpdate: there are servers whose answer to it shows what came after the update too.
+      // Not by a findOneAndUpdate: there are servers whose answer to it shows what came after the
+      // update too.
       const attempts = state.attempts + 1;
       const taken = await this.#shards.updateOne({ _id: shard, attempts: state.attempts }, { $set: { attempts } });
       if (taken.matchedCount > 0) return { ...state, attempts };

@@ -2,11 +2,15 @@
  * The materialised records, one row per record, without transactions and without snapshots.
  *
  * Promises
- * - The mark is raised after all rows through it were written, so what is through the mark is there. Rows may be ahead of it: then a pass was cut short or is
- *   still at work, and is done again from the log, which holds what is past the mark.
- * - A row only ever gives way to one of a higher seq, and a deleted record leaves a row that says so: whoever comes late, from a node that owns the shard no more,
- *   changes nothing. Those rows go when a new generation is made (see record-compaction.ts); then the late one writes into a generation that counts no more.
- * - Applies of one shard in one process take turns. Those of different processes may overlap: they write the same, since the log says what.
+ * - The mark is raised after all rows through it were written, so what is through the mark is
+ *   there. Rows may be ahead of it: then a pass was cut short or is still at work, and is done
+ *   again from the log, which holds what is past the mark.
+ * - A row only ever gives way to one of a higher seq, and a deleted record leaves a row that says
+ *   so: whoever comes late, from a node that owns the shard no more, changes nothing. Those rows go
+ *   when a new generation is made (see record-compaction.ts); then the late one writes into a
+ *   generation that counts no more.
+ * - Applies of one shard in one process take turns. Those of different processes may overlap: they
+ *   write the same, since the log says what.
  */
 import type { ShardKey } from '../../shard/shard-key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
@@ -38,7 +42,8 @@ export class MongoRecords implements RecordStore {
 
   async apply(shard: ShardKey, fromSeq: number, throughSeq: number, changes: RecordChange[]): Promise<void> {
     const part = shardPart(shard);
-    // Only the last change of an id counts. A delete has no seq of its own: that of the pass is as good, since nothing through it comes after the delete.
+    // Only the last change of an id counts. A delete has no seq of its own: that of the pass is as
+    // good, since nothing through it comes after the delete.
     const last = new Map(changes.map(({ id, record }) => [recordPart(id), record]));
     await this.#connection.run('write', 'applying records', () =>
       this.#turns.inTurn(part, () => this.#apply(part, fromSeq, throughSeq, last)),

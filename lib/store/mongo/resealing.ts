@@ -41,7 +41,10 @@ export interface MongoToResealOptions extends LogRelinkingOptions, Pick<Connecti
   callTimeoutMs?: number;
 }
 
-/** Opens the store of a database to be sealed anew under the first of the secrets. Nothing is written by that. Throws StoreError. */
+/**
+ * Opens the store of a database to be sealed anew under the first of the secrets. Nothing is
+ * written by that. Throws StoreError.
+ */
 export async function openMongoToReseal(options: MongoToResealOptions): Promise<StoreToReseal> {
   const { url, keys, believes, callTimeoutMs = CALL_TIMEOUT_MS } = options;
   const connection = new Connection({ url, callTimeoutMs });
@@ -69,7 +72,10 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
   }
 }
 
-/** Each write is one document's, but for a log's (log-relinking.ts). From `begin` to `finish` the format document says what goes on, and no service starts. */
+/**
+ * Each write is one document's, but for a log's (log-relinking.ts). From `begin` to `finish` the
+ * format document says what goes on, and no service starts.
+ */
 class MongoSeals implements StoredSeals {
   readonly #connection: Connection;
   readonly #installation: Seals;

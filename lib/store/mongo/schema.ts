@@ -24,12 +24,16 @@ const INDEXES: Record<string, readonly string[]> = {
   records: ['gone_1'],
   usage: [],
 };
-/** Those with which the server does more than keep what is written: validators, bounds, views, times to live. */
+/**
+ * Those with which the server does more than keep what is written: validators, bounds, views, times
+ * to live.
+ */
 const OPTIONS = ['validator', 'capped', 'viewOn', 'pipeline', 'timeseries', 'expireAfterSeconds'];
 
 /**
- * Refuses a database in which somebody has a collection of ours keep or show something else than is written there: a view, a validator, a bound, or an index that
- * Provec does not make, as one that has documents expire. Collections of other names are let be. Throws StoreError 'damaged'.
+ * Refuses a database in which somebody has a collection of ours keep or show something else than is
+ * written there: a view, a validator, a bound, or an index that Provec does not make, as one that
+ * has documents expire. Collections of other names are let be. Throws StoreError 'damaged'.
  */
 export async function checkSchema(db: Db): Promise<void> {
   for (const collection of await db.listCollections({}, { nameOnly: false }).toArray()) {

@@ -4,7 +4,10 @@ import type { IdRange } from './document-id.ts';
 
 const SLICE_DOCUMENTS = 1_000;
 
-/** Deletes a range of documents in slices, so that no call takes long. Throws StoreError 'closed' when the store is closed between two of them. */
+/**
+ * Deletes a range of documents in slices, so that no call takes long. Throws StoreError 'closed'
+ * when the store is closed between two of them.
+ */
 export async function deleteRange<T extends { _id: string }>(
   connection: Connection,
   collection: Collection<T>,
@@ -33,7 +36,10 @@ export async function idsIn<T extends { _id: string }>(
   return rows.map(({ _id }) => _id);
 }
 
-/** All documents of a collection that `filter` lets through, page by page in order of `_id`, without a cursor that the server would have to keep. */
+/**
+ * All documents of a collection that `filter` lets through, page by page in order of `_id`, without
+ * a cursor that the server would have to keep.
+ */
 export async function* pagesOf<T extends { _id: string }>(
   connection: Connection,
   collection: Collection<T>,

@@ -15,8 +15,9 @@ interface PartDocument {
 }
 
 /**
- * Bodies too large for one document. Their parts are stored before the entry, under its seq and its `entryId`, so an entry that is there is whole. Parts whose
- * entry never came are removed when the log is trimmed past their seq: by then another entry has taken it.
+ * Bodies too large for one document. Their parts are stored before the entry, under its seq and its
+ * `entryId`, so an entry that is there is whole. Parts whose entry never came are removed when the
+ * log is trimmed past their seq: by then another entry has taken it.
  */
 export class SplitBodies {
   readonly collection: Collection<PartDocument>;

@@ -1,6 +1,8 @@
 /**
- * What went wrong, in the port's terms. A call that failed before anything was sent has no effect ('unavailable'); one that failed after that, or whose write
- * concern was not met, may have one ('unknown'), unless it only reads. The driver retries nothing, so one failure is the failure of one attempt.
+ * What went wrong, in the port's terms. A call that failed before anything was sent has no effect
+ * ('unavailable'); one that failed after that, or whose write concern was not met, may have one
+ * ('unknown'), unless it only reads. The driver retries nothing, so one failure is the failure of
+ * one attempt.
  */
 import {
   MongoBulkWriteError,
@@ -26,7 +28,10 @@ const FULL_WORDS = /no space left|out of disk space|disk quota|storage (limit|qu
 /** Errors of the pool that come before anything is sent; the driver exports no classes for them. */
 const NOT_SENT = new Set(['MongoPoolClosedError', 'MongoPoolClearedError', 'MongoWaitQueueTimeoutError']);
 
-/** An error of the driver or of the local disk as a StoreError; errors of the caller (RangeError and the like) come back as they are. */
+/**
+ * An error of the driver or of the local disk as a StoreError; errors of the caller (RangeError and
+ * the like) come back as they are.
+ */
 export function storeFailure(error: unknown, effect: Effect, doing: string): unknown {
   if (error instanceof StoreError) return error;
   if (error instanceof MongoError) return new StoreError(kindOf(error, effect), sentence(error, doing), error);

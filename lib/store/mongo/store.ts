@@ -39,7 +39,10 @@ const LEASE_CONNECTIONS = 4;
 const COMPACTION_MIN_TOMBSTONES = 1_000;
 
 export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'>>, Pick<ConnectionOptions, 'url'> {
-  /** For checkpoints that are being written or read; this node's alone, and there again at its next start. */
+  /**
+   * For checkpoints that are being written or read; this node's alone, and there again at its next
+   * start.
+   */
   folder: string;
   /** Of the secret that the store was made under, or of a later one with that beside it. */
   keys: StoreKeys;
@@ -50,8 +53,9 @@ export interface MongoStoreOptions extends Partial<Omit<ConnectionOptions, 'url'
 }
 
 /**
- * Opens a store in a MongoDB database, making collections and indexes if need be; any number of processes may. Needs unique and sparse indexes, conditional
- * updates, bulk writes and GridFS, and no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for
+ * Opens a store in a MongoDB database, making collections and indexes if need be; any number of
+ * processes may. Needs unique and sparse indexes, conditional updates, bulk writes and GridFS, and
+ * no transactions. Throws StoreError: 'unavailable' when no primary is found in time, 'damaged' for
  * another format, or another secret.
  */
 export async function openMongoStore(options: MongoStoreOptions): Promise<Store> {

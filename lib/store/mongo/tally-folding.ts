@@ -1,15 +1,19 @@
 /**
  * Counts every committed entry exactly once, without transactions.
  *
- * An entry carries its tally and, until that is counted elsewhere, the mark `uncounted`. One usage document per account holds the sums, and for each shard the seq
- * through which its entries are in them. Folding a shard's entries is one conditional update of that document (only if that seq is still what it was), then the
- * marks are taken off. So a reader adds to the document those marked entries whose seq is past the folded one; a folder that was cut short in between, or that
- * another overtook, changes nothing twice.
+ * An entry carries its tally and, until that is counted elsewhere, the mark `uncounted`. One usage
+ * document per account holds the sums, and for each shard the seq through which its entries are in
+ * them. Folding a shard's entries is one conditional update of that document (only if that seq is
+ * still what it was), then the marks are taken off. So a reader adds to the document those marked
+ * entries whose seq is past the folded one; a folder that was cut short in between, or that another
+ * overtook, changes nothing twice.
  *
- * Dropping a collection takes its vectors and its seqs off in one conditional update. A folder that read before that must not take the missing seq for "nothing
- * folded yet": `drops` counts the drops, and every fold demands that it is as it was before the entries were read.
+ * Dropping a collection takes its vectors and its seqs off in one conditional update. A folder that
+ * read before that must not take the missing seq for "nothing folded yet": `drops` counts the
+ * drops, and every fold demands that it is as it was before the entries were read.
  *
- * A deleted account keeps a document that says so: whatever is folded for it later comes to nothing.
+ * A deleted account keeps a document that says so: whatever is folded for it later comes to
+ * nothing.
  */
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import type { WriteHolds } from '../usage.ts';
@@ -19,7 +23,9 @@ import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { isDuplicateKey } from './store-failure.ts';
 
-/** `v`: vectors of the collection; `s`: shard index -> seq through which its entries are counted. */
+/**
+ * `v`: vectors of the collection; `s`: shard index -> seq through which its entries are counted.
+ */
 interface CollectionShare {
   v: number;
   s: Record<string, number>;
@@ -86,7 +92,10 @@ export class TallyFolding {
     }
   }
 
-  /** Folds what the collection's shards have and takes its vectors off its account. Nothing happens the second time. */
+  /**
+   * Folds what the collection's shards have and takes its vectors off its account. Nothing happens
+   * the second time.
+   */
   async takeOff(collection: string, collectionId: string): Promise<void> {
     for (const { _id } of await this.#shards.of(collectionId)) await this.fold(_id, LAST_SEQ);
     const shards = await this.#shards.of(collectionId);
@@ -95,9 +104,12 @@ export class TallyFolding {
     }
   }
 
-  /** One slice of the account's marked entries of the shard; another folder may have been faster. */
+  /**
+   * One slice of the account's marked entries of the shard; another folder may have been faster.
+   */
   async #foldSlice(shard: string, account: string, throughSeq: number): Promise<void> {
-    // The document first: entries that are marked after it was read have not been counted in it, unless its seq or its `drops` have changed since.
+    // The document first: entries that are marked after it was read have not been counted in it,
+    // unless its seq or its `drops` have changed since.
     const path = seqPath(shard);
     const document = await this.#usage.findOne({ _id: account }, { projection: { drops: 1, deleted: 1, [path]: 1 } });
     const marked = { _id: numbered(shard, 1, throughSeq), uncounted: account };

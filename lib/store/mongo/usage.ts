@@ -20,7 +20,10 @@ import {
 const FOLD_ABOVE_ENTRIES = 256;
 const ACCOUNTS_KEPT = 10_000;
 
-/** Sums in one document per account, and the entries that are not in them yet (see tally-folding.ts). */
+/**
+ * Sums in one document per account, and the entries that are not in them yet (see
+ * tally-folding.ts).
+ */
 export class MongoUsage implements UsageStore {
   readonly #connection: Connection;
   readonly #entries: Collection<EntryDocument>;
@@ -153,7 +156,8 @@ export class MongoUsage implements UsageStore {
       const document = await this.#document(account, month, shards);
       const now = document?.drops ?? 0;
       this.#drops.set(account, now);
-      // Entries of a collection that was dropped between the two reads may be in the sums already, without a trace of its shards.
+      // Entries of a collection that was dropped between the two reads may be in the sums already,
+      // without a trace of its shards.
       const isConsistent = entries.length === 0 || now === drops;
       drops = now;
       if (!isConsistent) continue;

@@ -10,7 +10,10 @@ import {
 import { decodeRow, headOf } from './row-codec.ts';
 import { damaged } from './store-failure.ts';
 
-/** An outbox row as it is stored: what conditions ask for in columns of its own, the whole as JSON with hashes in hex. */
+/**
+ * An outbox row as it is stored: what conditions ask for in columns of its own, the whole as JSON
+ * with hashes in hex.
+ */
 export interface EncodedAnchor {
   collectionId: string;
   revision: number;

@@ -9,7 +9,10 @@ import { MANIFEST, readManifest, sync, UUID } from './checkpoints.ts';
 const INDEX = /^\d{1,3}$/;
 const SEQ = /^\d+$/;
 
-/** The manifests of the checkpoints below `root`, a collection's at a time. `id` is the path of its folder. */
+/**
+ * The manifests of the checkpoints below `root`, a collection's at a time. `id` is the path of its
+ * folder.
+ */
 export async function* checkpointRows(root: string): AsyncIterable<Sealed<CheckpointRow>[]> {
   for (const collectionId of await named(root, UUID)) {
     const rows: Sealed<CheckpointRow>[] = [];

@@ -10,9 +10,11 @@ import { StoreError } from '../port.ts';
 import { storeFailure } from './store-failure.ts';
 
 /**
- * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and `manifest.json` with the SHA-256 of each. A folder gets its
- * name by rename after everything in it was synced, so what has a seq for a name is whole. The folder for staging, on the same disk, holds those that are being written,
- * `unsound-<seq>` is what did not match its manifest, the newest of a shard.
+ * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and
+ * `manifest.json` with the SHA-256 of each. A folder gets its name by rename after everything in it
+ * was synced, so what has a seq for a name is whole. The folder for staging, on the same disk,
+ * holds those that are being written, `unsound-<seq>` is what did not match its manifest, the
+ * newest of a shard.
  */
 export const MANIFEST = 'manifest.json';
 const ASIDE = 'unsound-';
@@ -140,7 +142,10 @@ export class FolderCheckpoints implements StoredCheckpoints {
     );
   }
 
-  /** Seqs of the checkpoints of a shard, newest first; with a prefix those of folders with other names. */
+  /**
+   * Seqs of the checkpoints of a shard, newest first; with a prefix those of folders with other
+   * names.
+   */
   async #seqs(shard: ShardKey, prefix = ''): Promise<number[]> {
     const names = await readdir(join(this.#root, shardFolder(shard))).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
@@ -231,7 +236,8 @@ async function digest(path: string): Promise<{ bytes: number; sha256: string }> 
   const sha256 = createHash('sha256');
   const file = await open(path, 'r');
   try {
-    // One for the whole file: a stream would leave one behind for every step, which weigh until they are collected.
+    // One for the whole file: a stream would leave one behind for every step, which weigh until
+    // they are collected.
     const chunk = Buffer.allocUnsafeSlow(DIGEST_STEP_BYTES);
     let bytes = 0;
     for (;;) {

@@ -9,7 +9,10 @@ import { StoreError } from '../port.ts';
 export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
 
-/** Throws StoreError 'damaged' when the folder's store was made under another secret, and as `storeMark`. */
+/**
+ * Throws StoreError 'damaged' when the folder's store was made under another secret, and as
+ * `storeMark`.
+ */
 export async function checkInstallation(folder: string, installation: Seals): Promise<void> {
   const mark = await storeMark(folder);
   if (mark === null || isOfInstallation(installation, mark.installation)) return;
@@ -20,8 +23,8 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
 }
 
 /**
- * What the folder says of the store that it holds; null when it has no format file yet. Throws StoreError 'damaged' when it is of
- * another format, or cannot be read as one.
+ * What the folder says of the store that it holds; null when it has no format file yet. Throws
+ * StoreError 'damaged' when it is of another format, or cannot be read as one.
  */
 export async function storeMark(folder: string): Promise<{ installation: unknown } | null> {
   let text: string;

@@ -1,7 +1,8 @@
 /**
- * Records on their way between threads: one buffer for many of them, which goes over instead of being copied part by part.
- * For each u32le bytes of its id, u32le bytes of its vector (`GONE`: the id was deleted, nothing follows but the id), u32le
- * bytes of its metadata, f64le seq; then id (UTF-8), vector (f32le), metadata and its 32-byte leaf.
+ * Records on their way between threads: one buffer for many of them, which goes over instead of
+ * being copied part by part. For each u32le bytes of its id, u32le bytes of its vector (`GONE`: the
+ * id was deleted, nothing follows but the id), u32le bytes of its metadata, f64le seq; then id
+ * (UTF-8), vector (f32le), metadata and its 32-byte leaf.
  */
 import { endianness } from 'node:os';
 import type { RecordChange, StoredRecord } from '../records.ts';
@@ -12,7 +13,8 @@ const GONE = 0xffff_ffff;
 /** An id may begin with U+FEFF, which a decoder takes for a byte order mark by default. */
 const UTF8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
-// Vectors are copied as the machine holds them; every platform that usearch is built for is little-endian.
+// Vectors are copied as the machine holds them; every platform that usearch is built for is
+// little-endian.
 if (endianness() !== 'LE') throw new Error('Provec needs a little-endian machine.');
 
 /** A record's parts in one piece, as a table gives them fastest: id, vector, metadata, leaf. */
@@ -33,7 +35,10 @@ export interface RecordParts {
   leaf: Uint8Array;
 }
 
-/** What a row must be to be a record: there is no checksum, since its leaf and the roots above it prove the rest. */
+/**
+ * What a row must be to be a record: there is no checksum, since its leaf and the roots above it
+ * prove the rest.
+ */
 export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: RecordRow): boolean {
   const leafBytes = bytes.byteLength - idBytes - vectorBytes - metadataBytes;
   return Number.isSafeInteger(seq) && vectorBytes % 4 === 0 && leafBytes === LEAF_BYTES;
@@ -71,7 +76,9 @@ export class BatchWriter {
   }
 }
 
-/** The rows of a batch in their order, as views of it; null for the parts of an id that was deleted. */
+/**
+ * The rows of a batch in their order, as views of it; null for the parts of an id that was deleted.
+ */
 export function* rowsIn(batch: ArrayBuffer): Generator<{ id: Uint8Array; parts: RecordParts | null }> {
   const bytes = Buffer.from(batch);
   for (let at = 0; at < bytes.length; ) {

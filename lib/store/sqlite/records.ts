@@ -10,7 +10,10 @@ import type { StoreThread } from './store-thread.ts';
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
 const RECORD_ID_MAX_BYTES = 512;
 
-/** The materialised records, as the main thread sees them. A scan is one state: it holds a read transaction for as long as it runs. */
+/**
+ * The materialised records, as the main thread sees them. A scan is one state: it holds a read
+ * transaction for as long as it runs.
+ */
 export class SqliteRecords implements RecordStore {
   readonly #thread: StoreThread;
   readonly #tables: Remote<'records'>;
@@ -80,7 +83,10 @@ export class SqliteRecords implements RecordStore {
   }
 }
 
-/** Throws RangeError on ids that the API refuses: two different ill-formed strings can have one UTF-8 form. */
+/**
+ * Throws RangeError on ids that the API refuses: two different ill-formed strings can have one
+ * UTF-8 form.
+ */
 function checked(id: string): string {
   const bytes = Buffer.byteLength(id);
   if (!id.isWellFormed() || bytes === 0 || bytes > RECORD_ID_MAX_BYTES)

@@ -1,7 +1,7 @@
 /**
- * What passes between the main thread and the threads that hold the SQLite connections. The tables of a thread are plain
- * classes with synchronous methods; the main thread calls them by name, and the thread knows from `OPERATIONS` which of them
- * write, and so take part in a group commit.
+ * What passes between the main thread and the threads that hold the SQLite connections. The tables
+ * of a thread are plain classes with synchronous methods; the main thread calls them by name, and
+ * the thread knows from `OPERATIONS` which of them write, and so take part in a group commit.
  */
 import type { StoreKeys } from '../../secret/keyring.ts';
 import type { StoreErrorKind } from '../port.ts';
@@ -18,7 +18,10 @@ import type { ResealTables } from './thread/reseal-tables.ts';
 import type { UsageTables } from './thread/usage-tables.ts';
 import type { Transferred } from './transferred.ts';
 
-/** One thread writes the log and everything small; the other the materialised records, so that no append waits for those. */
+/**
+ * One thread writes the log and everything small; the other the materialised records, so that no
+ * append waits for those.
+ */
 export type Role = 'log' | 'records';
 
 /** What the thread says of itself. */
@@ -140,7 +143,10 @@ export interface Request {
   args: unknown[];
   /** About what it writes, to bound a group. */
   bytes: number;
-  /** Those among its arguments that went over to the thread, which gives their memory back when it has answered. */
+  /**
+   * Those among its arguments that went over to the thread, which gives their memory back when it
+   * has answered.
+   */
   buffers: ArrayBuffer[];
 }
 
@@ -152,7 +158,10 @@ export interface Opening {
   made: boolean;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
   maxPages: number | null;
-  /** Opened to be sealed anew, and for nothing else; `believes`: the log is read for what it says, whoever sealed it. */
+  /**
+   * Opened to be sealed anew, and for nothing else; `believes`: the log is read for what it says,
+   * whoever sealed it.
+   */
   resealing?: { believes: boolean };
 }
 

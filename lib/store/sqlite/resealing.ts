@@ -19,8 +19,9 @@ import { StoreThread } from './store-thread.ts';
 import type { CollectionColumns, KeyColumns, Numbered } from './thread/reseal-tables.ts';
 
 /**
- * Opens the embedded store in `folder` to be sealed anew under the first of the secrets; `believes`: its log is read for what it says, whoever sealed it. The caller
- * has the data directory for itself. Throws StoreError.
+ * Opens the embedded store in `folder` to be sealed anew under the first of the secrets;
+ * `believes`: its log is read for what it says, whoever sealed it. The caller has the data
+ * directory for itself. Throws StoreError.
  */
 export async function openSqliteToReseal(folder: string, keys: StoreKeys, believes: boolean): Promise<StoreToReseal> {
   const threads: StoreThread[] = [];

@@ -17,7 +17,9 @@ const IO_ERROR_SHM_SIZE = 4874;
 const PUT_BACK = 'put back a backup of the whole directory, or start with an empty one';
 const NO_ROOM = /ENOSPC|EDQUOT|EFBIG/;
 
-/** The extended result code that node:sqlite puts on its errors; null for an error of anything else. */
+/**
+ * The extended result code that node:sqlite puts on its errors; null for an error of anything else.
+ */
 function resultCode(error: unknown): number | null {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === 'ERR_SQLITE_ERROR' && typeof errcode === 'number' ? errcode : null;
@@ -32,7 +34,10 @@ export function isOfSqlite(error: unknown): boolean {
   return resultCode(error) !== null;
 }
 
-/** Another connection is in the way: the same can be tried again, from the beginning of its transaction. */
+/**
+ * Another connection is in the way: the same can be tried again, from the beginning of its
+ * transaction.
+ */
 export function isBusy(error: unknown): boolean {
   return isPrimary(error, SQLITE.busy, SQLITE.locked, SQLITE.protocol);
 }

@@ -23,9 +23,10 @@ interface Pending {
 }
 
 /**
- * One thread with its SQLite connections, as the main thread sees it. Writes are carried out in the order in which they were
- * asked for; reads overtake those that wait for a commit. It keeps the process running only while requests wait. When it ends before `close`, writes that were under way are
- * 'unknown' and everything after that is 'unavailable'.
+ * One thread with its SQLite connections, as the main thread sees it. Writes are carried out in the
+ * order in which they were asked for; reads overtake those that wait for a commit. It keeps the
+ * process running only while requests wait. When it ends before `close`, writes that were under way
+ * are 'unknown' and everything after that is 'unavailable'.
  */
 export class StoreThread {
   readonly #worker: Worker;

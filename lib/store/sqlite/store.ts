@@ -25,7 +25,10 @@ export interface SqliteStoreOptions {
   keys: StoreKeys;
   /** Is told of what the service did not write. */
   log?: Pick<Logger, 'error'>;
-  /** A folder for checkpoints that are being written or read, this node's alone and there again at its next start; within the store's folder by default. */
+  /**
+   * A folder for checkpoints that are being written or read, this node's alone and there again at
+   * its next start; within the store's folder by default.
+   */
   nodeFolder?: string;
   /** Bound on the pages of each file, as a small disk has it; for tests. */
   maxPages?: number | null;
@@ -41,11 +44,12 @@ const DROP_SLICE_ROWS = 500;
 const PAGE_ROWS = 500;
 
 /**
- * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and urgent, `records.db` the
- * materialised records, `leases.db` the leases, and a mark beside each of the first two how many commits it must have. Several processes of one machine may
- * have it open. `keys` are those of the secret that the store was made under, or of a later one with that
- * beside it. The caller holds the lock of the data directory, or a part of it where several processes share the store: then
- * each has a `nodeFolder` of its own. Throws StoreError.
+ * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and
+ * urgent, `records.db` the materialised records, `leases.db` the leases, and a mark beside each of
+ * the first two how many commits it must have. Several processes of one machine may have it open.
+ * `keys` are those of the secret that the store was made under, or of a later one with that beside
+ * it. The caller holds the lock of the data directory, or a part of it where several processes
+ * share the store: then each has a `nodeFolder` of its own. Throws StoreError.
  */
 export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<SqliteStore> {
   const root = join(folder, 'checkpoints');
@@ -78,7 +82,10 @@ export async function isStoreMade(folder: string): Promise<boolean> {
   return (await storeMark(folder)) !== null;
 }
 
-/** Whether the folder holds a store already, of this installation. Makes the folder. Throws StoreError 'damaged'. */
+/**
+ * Whether the folder holds a store already, of this installation. Makes the folder. Throws
+ * StoreError 'damaged'.
+ */
 async function checkFiles(folder: string, installation: Seals): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   if (!(await isStoreMade(folder))) return false;

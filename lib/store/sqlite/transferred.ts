@@ -8,7 +8,10 @@ export class Transferred<T> {
   }
 }
 
-/** Gives the memory of buffers that nobody reads any more back at once: a thread with nothing to do collects no garbage. */
+/**
+ * Gives the memory of buffers that nobody reads any more back at once: a thread with nothing to do
+ * collects no garbage.
+ */
 export function freeBuffers(buffers: ArrayBuffer[]): void {
   for (const buffer of buffers) buffer.transfer(0);
 }

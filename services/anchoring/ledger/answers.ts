@@ -1,6 +1,7 @@
 /**
- * What one endpoint is asked, and what counts as its answer: nothing that no node would say does, and another endpoint is asked then.
- * Every function throws EndpointError for such an answer, and what web3.js throws.
+ * What one endpoint is asked, and what counts as its answer: nothing that no node would say does,
+ * and another endpoint is asked then. Every function throws EndpointError for such an answer, and
+ * what web3.js throws.
  */
 import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
@@ -9,7 +10,10 @@ import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
 import { isAnswer, type Rpc } from './rpc-pool.ts';
 
-/** Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted on a confirmed one. */
+/**
+ * Of the newest blocks a fork may still take back the last ones; two thirds of the stake have voted
+ * on a confirmed one.
+ */
 export const COMMITMENT = 'confirmed';
 
 /** An account as the ledger has it. */
@@ -21,7 +25,10 @@ export interface AccountView {
   account: AccountState;
 }
 
-/** 'failed': it was processed with an error and will never be anything else. 'processed': in a block that may still be taken back. 'unknown': in none. */
+/**
+ * 'failed': it was processed with an error and will never be anything else. 'processed': in a block
+ * that may still be taken back. 'unknown': in none.
+ */
 export type TransactionStatus =
   | { status: 'confirmed' | 'processed' | 'unknown' }
   | { status: 'failed'; reason: string };
@@ -75,7 +82,10 @@ export async function finalizedBlock(rpc: Rpc, abortSignal: AbortSignal): Promis
   return { slot: absoluteSlot, height: blockHeight };
 }
 
-/** Null when the endpoint took a transaction's bytes (base64), or the ledger has them, else why it refused them. */
+/**
+ * Null when the endpoint took a transaction's bytes (base64), or the ledger has them, else why it
+ * refused them.
+ */
 export async function handTo(rpc: Rpc, abortSignal: AbortSignal, wire: string): Promise<string | null> {
   const options = { encoding: 'base64', preflightCommitment: COMMITMENT, maxRetries: 0n } as const;
   try {
@@ -116,7 +126,8 @@ function statusOf(found: unknown): TransactionStatus {
   demand(isObject(found) && 'err' in found && found.err !== undefined, what);
   const { confirmations, err } = found;
   let { confirmationStatus } = found;
-  // Older nodes have no words for it, but count; where nothing is left to count no fork can take it back.
+  // Older nodes have no words for it, but count; where nothing is left to count no fork can take it
+  // back.
   if (confirmationStatus === null || confirmationStatus === undefined) {
     demand(confirmations !== undefined, what);
     confirmationStatus = confirmations === null ? 'finalized' : 'processed';

@@ -18,8 +18,9 @@ import { ConfigError } from '../../../lib/config.ts';
 const KEYPAIR_BYTES = 64;
 
 /**
- * The keypair that owns every collection's account, from a file of 64 numbers as solana-keygen writes it. With `mayCreate` an absent file
- * is made, readable by its owner alone. Throws ConfigError, which never repeats what stands in the file.
+ * The keypair that owns every collection's account, from a file of 64 numbers as solana-keygen
+ * writes it. With `mayCreate` an absent file is made, readable by its owner alone. Throws
+ * ConfigError, which never repeats what stands in the file.
  */
 export async function openAuthority(file: string, mayCreate: boolean, log: Logger): Promise<KeyPairSigner> {
   if (!existsSync(file)) {

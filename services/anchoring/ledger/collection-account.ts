@@ -1,6 +1,7 @@
 /**
- * A collection on chain: a Token-2022 mint of supply 0 whose metadata holds the root. Its address follows from the authority and the
- * collection's id, its size is fixed at creation (all fields have fixed widths), and only the authority can write or close it.
+ * A collection on chain: a Token-2022 mint of supply 0 whose metadata holds the root. Its address
+ * follows from the authority and the collection's id, its size is fixed at creation (all fields
+ * have fixed widths), and only the authority can write or close it.
  */
 import { createHash } from 'node:crypto';
 import { type Address, createAddressWithSeed, type IInstruction, type KeyPairSigner, some } from '@solana/web3.js';
@@ -38,7 +39,10 @@ const CLOSE_UNITS = 20_000;
 
 const digits = (value: number): string => String(value).padStart(NUMBER_DIGITS, '0');
 
-/** base64url(SHA256("PV1col\0" || uuid bytes)[0..24]): the seed of the collection's address, 32 characters. */
+/**
+ * base64url(SHA256("PV1col\0" || uuid bytes)[0..24]): the seed of the collection's address, 32
+ * characters.
+ */
 export function collectionSeed(collectionId: string): string {
   const uuid = Buffer.from(collectionId.replaceAll('-', ''), 'hex');
   if (uuid.length !== UUID_BYTES) throw new RangeError('A collection id must be a UUID.');
@@ -84,7 +88,10 @@ function budget(units: number, microLamports: bigint): IInstruction[] {
   return microLamports === 0n ? [limit] : [limit, getSetComputeUnitPriceInstruction({ microLamports })];
 }
 
-/** The account with its final rent and its metadata, still without a root. Not by CreateAccountWithSeed, which refuses an address that somebody has paid anything to. */
+/**
+ * The account with its final rent and its metadata, still without a root. Not by
+ * CreateAccountWithSeed, which refuses an address that somebody has paid anything to.
+ */
 export function createInstructions(
   authority: KeyPairSigner,
   mint: Address,
@@ -150,8 +157,9 @@ export function closeInstructions(authority: KeyPairSigner, mint: Address, micro
 }
 
 /**
- * Reads an account's bytes and checks that they are the collection's, written by the authority. With the verifier's own parser, so that
- * verify never says match of an account that a client refuses.
+ * Reads an account's bytes and checks that they are the collection's, written by the authority.
+ * With the verifier's own parser, so that verify never says match of an account that a client
+ * refuses.
  */
 export function readAccount(data: Uint8Array, owner: string, authority: string, address: string): AccountReading {
   const foreign = (reason: string): AccountReading => ({ status: 'foreign', reason });

@@ -1,6 +1,9 @@
 import type { Config } from '../../../lib/config.ts';
 
-/** Link to a transaction or an address in Solana's explorer. Of an RPC URL only the origin is shown: its path and query may be secrets. */
+/**
+ * Link to a transaction or an address in Solana's explorer. Of an RPC URL only the origin is shown:
+ * its path and query may be secrets.
+ */
 export function explorerUrl(
   kind: 'tx' | 'address',
   value: string,

@@ -9,11 +9,13 @@ export class EndpointError extends Error {
 }
 
 /**
- * JSON-RPC over HTTP as web3.js does it by itself, but that an endpoint is believed in less: an answer has a bound, and is not looked for
- * elsewhere, since a redirect would take the question, and the choice of who answers, out of the operator's hands.
+ * JSON-RPC over HTTP as web3.js does it by itself, but that an endpoint is believed in less: an
+ * answer has a bound, and is not looked for elsewhere, since a redirect would take the question,
+ * and the choice of who answers, out of the operator's hands.
  */
 export function httpTransport(url: string): RpcTransport {
-  // By its type it answers whatever is asked for: nobody looks at the shape, here as little as in web3.js.
+  // By its type it answers whatever is asked for: nobody looks at the shape, here as little as in
+  // web3.js.
   return async <T>({ payload, signal }: Parameters<RpcTransport>[0]) => {
     const response = await fetch(url, {
       method: 'POST',
@@ -43,12 +45,18 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** Whole numbers become bigints without having been numbers, which cannot hold all of them; web3.js turns those back that it wants as numbers. */
+/**
+ * Whole numbers become bigints without having been numbers, which cannot hold all of them; web3.js
+ * turns those back that it wants as numbers.
+ */
 function parseWithBigints(text: string): unknown {
   const reviver: Reviver = (_, value, { source }) =>
     source !== undefined && /^-?\d+$/.test(source) ? BigInt(source) : value;
   return JSON.parse(text, reviver as (key: string, value: unknown) => unknown);
 }
 
-/** With what stood in the text for a primitive value (ES2026), which the compiler's types do not know yet. */
+/**
+ * With what stood in the text for a primitive value (ES2026), which the compiler's types do not
+ * know yet.
+ */
 type Reviver = (key: string, value: unknown, context: { source?: string }) => unknown;

@@ -1,4 +1,7 @@
-/** An answer that is asked for again once it is too old. Who asks meanwhile waits for the same one; a failure is not kept. */
+/**
+ * An answer that is asked for again once it is too old. Who asks meanwhile waits for the same one;
+ * a failure is not kept.
+ */
 export class Kept<T> {
   readonly #ask: () => Promise<T>;
   readonly #maxAgeMs: number;

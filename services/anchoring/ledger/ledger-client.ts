@@ -42,7 +42,9 @@ export interface SignedTransaction {
   signature: string;
   wire: string;
   lastValidBlockHeight: bigint;
-  /** Of the blockhash: no block past `lastValidBlockHeight`, 150 blocks on, takes the transaction. */
+  /**
+   * Of the blockhash: no block past `lastValidBlockHeight`, 150 blocks on, takes the transaction.
+   */
   slot: bigint;
 }
 
@@ -55,7 +57,10 @@ export interface Believed {
 /** Of the account of a collection that has no row. */
 const NOTHING: Believed = { created: false, confirmed: null };
 
-/** A block that is this old is lower than it should be, which only makes a transaction seem alive for longer. */
+/**
+ * A block that is this old is lower than it should be, which only makes a transaction seem alive
+ * for longer.
+ */
 const FINALIZED_MAX_AGE_MS = 500;
 /** A block takes 0.4 s as a rule. */
 const STANDSTILL_MAX_MS = 30_000;
@@ -63,7 +68,9 @@ const STANDSTILL_MAX_MS = 30_000;
 const RENT_MAX_AGE_MS = 600_000;
 const FEE_MAX_AGE_MS = 10_000;
 
-/** Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors. */
+/**
+ * Everything that is done on the ledger. Throws LedgerUnreachableError, or the ledger's own errors.
+ */
 export class LedgerClient {
   readonly authority: string;
   readonly #pool: RpcPool;
@@ -103,8 +110,9 @@ export class LedgerClient {
   }
 
   /**
-   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError also where that one does not bear out what is believed, and another
-   * one does not answer, which may have come further. Null: nothing is believed.
+   * Asks every endpoint and believes the one that has come furthest. Throws LedgerUnreachableError
+   * also where that one does not bear out what is believed, and another one does not answer, which
+   * may have come further. Null: nothing is believed.
    */
   async survey(collectionId: string, believed: Believed | null): Promise<AccountView> {
     const asked = await this.#asked(collectionId, 0n);
@@ -134,8 +142,9 @@ export class LedgerClient {
   }
 
   /**
-   * Hands the bytes to every endpoint: one that takes them need not hand them on. Null when the ledger took them (now or before), else why it refused them: it may
-   * still take them later, so that its status and the height decide.
+   * Hands the bytes to every endpoint: one that takes them need not hand them on. Null when the
+   * ledger took them (now or before), else why it refused them: it may still take them later, so
+   * that its status and the height decide.
    */
   async send(wire: string): Promise<string | null> {
     const { answers } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
@@ -148,8 +157,9 @@ export class LedgerClient {
   }
 
   /**
-   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork can take it any more, and whoever has come to its slot knows whether
-   * one did. An endpoint that is behind, or follows the ledger no more, does not count as long as another one answers.
+   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork
+   * can take it any more, and whoever has come to its slot knows whether one did. An endpoint that
+   * is behind, or follows the ledger no more, does not count as long as another one answers.
    */
   finalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
     return this.#finalized.get();
@@ -164,7 +174,10 @@ export class LedgerClient {
     return { ...furthest(answers), missing };
   }
 
-  /** An endpoint that follows the ledger no more must not pass for the newest one while the others are slow or away. */
+  /**
+   * An endpoint that follows the ledger no more must not pass for the newest one while the others
+   * are slow or away.
+   */
   #demandProgress(rpc: Rpc, slot: bigint): void {
     const nowMs = this.#nowMs();
     const before = this.#progress.get(rpc);

@@ -7,7 +7,10 @@ export interface Rate {
   burst: number;
 }
 
-/** Spaces calls out to a rate, in the order in which they come (generic cell rate algorithm, ITU-T I.371). */
+/**
+ * Spaces calls out to a rate, in the order in which they come (generic cell rate algorithm, ITU-T
+ * I.371).
+ */
 export class RateLimiter {
   readonly #intervalMs: number;
   readonly #burstMs: number;
@@ -20,7 +23,10 @@ export class RateLimiter {
     this.#nowMs = nowMs;
   }
 
-  /** Resolves when it is one's turn: true; false at once, and the turn is not taken, when it would come after `maxMs`. Rejects when the signal ends the wait. */
+  /**
+   * Resolves when it is one's turn: true; false at once, and the turn is not taken, when it would
+   * come after `maxMs`. Rejects when the signal ends the wait.
+   */
   async turn(maxMs: number, signal: AbortSignal): Promise<boolean> {
     const nowMs = this.#nowMs();
     const atMs = Math.max(this.#nextMs, nowMs);

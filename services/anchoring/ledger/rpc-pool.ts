@@ -1,9 +1,11 @@
 /**
- * Several JSON-RPC endpoints of one ledger used as one: the first that works answers, one that failed is passed over for a while. Calls are spaced out, so that
- * however many collections there are an endpoint is asked no more often than it likes; a call whose turn would come too late fails at once.
+ * Several JSON-RPC endpoints of one ledger used as one: the first that works answers, one that
+ * failed is passed over for a while. Calls are spaced out, so that however many collections there
+ * are an endpoint is asked no more often than it likes; a call whose turn would come too late fails
+ * at once.
  *
- * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned from an async function. Here it
- * only ever travels as an argument.
+ * An rpc object of web3.js answers to `then` and never resolves: it must not be awaited or returned
+ * from an async function. Here it only ever travels as an argument.
  */
 import {
   createSolanaRpcFromTransport,
@@ -18,7 +20,10 @@ import { type Rate, RateLimiter } from './rate-limiter.ts';
 
 export type Rpc = RpcOf<SolanaRpcApi>;
 
-/** Where the ledger is; asked before every call, because the embedded ledger may move to another port. */
+/**
+ * Where the ledger is; asked before every call, because the embedded ledger may move to another
+ * port.
+ */
 export interface RpcEndpoints {
   urls(): readonly string[];
   /** Whether this is the embedded ledger, which pays for itself. */
@@ -37,14 +42,18 @@ export class LedgerUnreachableError extends Error {
 const CALL_TIMEOUT_MS = 5_000;
 const TURN_MAX_MS = 5_000;
 const LATE_MS = 2_000;
-/** What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for a while then. */
+/**
+ * What paid endpoints allow; public ones answer 429 above their own limits, and are passed over for
+ * a while then.
+ */
 const RATE: Rate = { perSecond: 100, burst: 100 };
 /** The embedded ledger is ours alone. */
 const EMBEDDED_RATE: Rate = { perSecond: 2_000, burst: 500 };
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 /**
- * JSON-RPC errors that are the ledger's answer and not the endpoint's fault: failed preflight, failed signature check, and the three of
- * a wrong request. After all others (node behind, rate limit, internal error) an endpoint is passed over for a while.
+ * JSON-RPC errors that are the ledger's answer and not the endpoint's fault: failed preflight,
+ * failed signature check, and the three of a wrong request. After all others (node behind, rate
+ * limit, internal error) an endpoint is passed over for a while.
  */
 const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
 
@@ -68,7 +77,10 @@ export class RpcPool {
   readonly #limiter: RateLimiter;
   readonly #lateMs: number;
 
-  /** `rate` is that of calls to all endpoints together, by default what suits them; `lateMs` is how much later than the first of several to answer the others may do so. */
+  /**
+   * `rate` is that of calls to all endpoints together, by default what suits them; `lateMs` is how
+   * much later than the first of several to answer the others may do so.
+   */
   constructor(
     endpoints: RpcEndpoints,
     nowMs: () => number,
@@ -81,7 +93,10 @@ export class RpcPool {
     this.#nowMs = nowMs;
   }
 
-  /** Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own errors as they are where no endpoint does better. */
+  /**
+   * Makes one call. Throws LedgerUnreachableError when no endpoint answers, and the ledger's own
+   * errors as they are where no endpoint does better.
+   */
   async call<T>(send: Send<T>): Promise<T> {
     let refusal: SolanaError | null = null;
     let cause: unknown;
@@ -96,7 +111,8 @@ export class RpcPool {
       try {
         return await this.#try(endpoint, send);
       } catch (error) {
-        // What one endpoint refuses, as a method that it lacks or a blockhash that it does not know yet, another one may take.
+        // What one endpoint refuses, as a method that it lacks or a blockhash that it does not know
+        // yet, another one may take.
         if (isAnswer(error)) refusal ??= error;
         else cause = error;
       }
@@ -105,8 +121,9 @@ export class RpcPool {
   }
 
   /**
-   * Makes one call to each endpoint, and waits for none much longer than for the first; those that failed of late are left out for a while. `missing` are the endpoints
-   * without an answer, `cause` why one of them has none. Throws LedgerUnreachableError when none answers.
+   * Makes one call to each endpoint, and waits for none much longer than for the first; those that
+   * failed of late are left out for a while. `missing` are the endpoints without an answer, `cause`
+   * why one of them has none. Throws LedgerUnreachableError when none answers.
    */
   async callEach<T>(send: Send<T>): Promise<{ answers: [T, ...T[]]; missing: number; cause: unknown }> {
     const all = this.#all();
@@ -132,7 +149,9 @@ export class RpcPool {
     return { answers: [first, ...others], missing: all.length - answers.length, cause };
   }
 
-  /** Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint. */
+  /**
+   * Ends calls in flight and refuses new ones, so that a stop need not wait for a silent endpoint.
+   */
   close(): void {
     this.#closed.abort();
   }
@@ -164,13 +183,17 @@ export class RpcPool {
     try {
       return await send(rpc, signal);
     } catch (error) {
-      // The endpoint may have closed a connection just as it was used again; every call can be made twice.
+      // The endpoint may have closed a connection just as it was used again; every call can be made
+      // twice.
       if (!isCutOff(error) || signal.aborted) throw error;
       return await send(rpc, signal);
     }
   }
 
-  /** The first, as configured, of those that are not paused; else the one that has waited longest. After its pause an endpoint is not asked twice at a time while there are others. */
+  /**
+   * The first, as configured, of those that are not paused; else the one that has waited longest.
+   * After its pause an endpoint is not asked twice at a time while there are others.
+   */
   #next(tried: ReadonlySet<Endpoint>): Endpoint | undefined {
     const now = this.#nowMs();
     const waitsUntil = ({ probes, pausedUntilMs }: Endpoint) =>

@@ -22,7 +22,10 @@ export class SignatureStatuses {
     this.#pool = pool;
   }
 
-  /** As a node knows it that has come to the slot, whichever endpoint named that. Throws LedgerUnreachableError, or the ledger's own errors. */
+  /**
+   * As a node knows it that has come to the slot, whichever endpoint named that. Throws
+   * LedgerUnreachableError, or the ledger's own errors.
+   */
   of(signature: string, atSlot = 0n): Promise<TransactionStatus> {
     return new Promise((resolve, reject) => {
       this.#questions.push({ signature, atSlot, resolve, reject });

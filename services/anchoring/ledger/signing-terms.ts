@@ -1,10 +1,15 @@
-/** What one endpoint must be believed to sign a transaction, asked as in answers.ts; what cannot be is not believed, and another one is asked then. */
+/**
+ * What one endpoint must be believed to sign a transaction, asked as in answers.ts; what cannot be
+ * is not believed, and another one is asked then.
+ */
 import { isAddress } from '@solana/web3.js';
 import { COMMITMENT, demand, type FinalizedBlock, isObject, slotOf } from './answers.ts';
 import { EndpointError } from './http-transport.ts';
 import type { Rpc } from './rpc-pool.ts';
 
-/** So many blocks a blockhash can be used after its own (MAX_PROCESSING_AGE of Solana's validators). */
+/**
+ * So many blocks a blockhash can be used after its own (MAX_PROCESSING_AGE of Solana's validators).
+ */
 const BLOCKHASH_BLOCKS = 150n;
 /** Blocks by which finality may be late: 32 as a rule, more when votes are slow. */
 const FINALITY_LAG_BLOCKS = 250n;
@@ -12,16 +17,20 @@ const FINALITY_LAG_BLOCKS = 250n;
 const RENT_MAX_LAMPORTS = 100_000_000n;
 /** It is 6,960; a tenth of that, should the ledger become cheaper. */
 const RENT_MIN_LAMPORTS_PER_BYTE = 696n;
-/** Micro-lamports per compute unit; with 60,000 units at most 6,000 lamports beyond the base fee. */
+/**
+ * Micro-lamports per compute unit; with 60,000 units at most 6,000 lamports beyond the base fee.
+ */
 const FEE_MAX_MICRO_LAMPORTS = 100_000n;
 
 /**
- * The newest confirmed blockhash, and the slot at which it was. `finalized` must have been asked for before: no confirmed block is below it. With a last valid height that
- * is too low a transaction would be given up for dead that the ledger still takes, over a newer one then; with one that is too high it
- * would be waited for without end.
+ * The newest confirmed blockhash, and the slot at which it was. `finalized` must have been asked
+ * for before: no confirmed block is below it. With a last valid height that is too low a
+ * transaction would be given up for dead that the ledger still takes, over a newer one then; with
+ * one that is too high it would be waited for without end.
  *
- * A transaction is given up when the last valid height is finalized. Since that is 150 blocks past what was finalized at signing, the newest
- * block is then as far past what was the newest one, and the ledger itself no longer knows the blockhash.
+ * A transaction is given up when the last valid height is finalized. Since that is 150 blocks past
+ * what was finalized at signing, the newest block is then as far past what was the newest one, and
+ * the ledger itself no longer knows the blockhash.
  */
 export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: FinalizedBlock) {
   const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
@@ -44,7 +53,10 @@ export async function rentOf(rpc: Rpc, abortSignal: AbortSignal, bytes: number):
   return rent;
 }
 
-/** What others paid of late to be taken first, in micro-lamports per compute unit: the 75th percentile of recent blocks, capped. */
+/**
+ * What others paid of late to be taken first, in micro-lamports per compute unit: the 75th
+ * percentile of recent blocks, capped.
+ */
 export async function priorityFee(rpc: Rpc, abortSignal: AbortSignal): Promise<bigint> {
   const recent: unknown = await rpc.getRecentPrioritizationFees().send({ abortSignal });
   const what = 'what others paid';

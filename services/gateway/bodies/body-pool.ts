@@ -13,12 +13,17 @@ const WORKER_HEAP_MAX_MIB = 1_536;
 const WORKERS_MAX = 4;
 /** Of the memory that there is. */
 const HEAPS_SHARE = 0.5;
-/** A thread that parsed large bodies keeps their garbage; ending it is what gives the memory back. */
+/**
+ * A thread that parsed large bodies keeps their garbage; ending it is what gives the memory back.
+ */
 const IDLE_MS = 5_000;
 const BACKSLASH = 0x5c;
 const ESCAPES_MAX = 1_000;
 
-/** Threads that large bodies are decoded in, and how large the heap of each may grow: of the processors and the memory that are left by the process's own. */
+/**
+ * Threads that large bodies are decoded in, and how large the heap of each may grow: of the
+ * processors and the memory that are left by the process's own.
+ */
 export function bodyWorkers(processors = availableParallelism(), memoryMiB = memoryLimitMiB()) {
   const heapsMiB = memoryMiB * HEAPS_SHARE;
   const most = Math.min(WORKERS_MAX, processors - 1, Math.floor(heapsMiB / WORKER_HEAP_MIN_MIB));
@@ -36,7 +41,9 @@ interface Waiting {
 }
 
 /**
- * Decodes bodies: small ones at once, large ones and those with many escapes in worker threads that are started when first needed, each account's in turn. A worker that dies fails the body it had and is replaced.
+ * Decodes bodies: small ones at once, large ones and those with many escapes in worker threads that
+ * are started when first needed, each account's in turn. A worker that dies fails the body it had
+ * and is replaced.
  */
 export class BodyPool {
   readonly #offThreadMinBytes: number;
@@ -49,7 +56,9 @@ export class BodyPool {
   readonly #queue: Waiting[] = [];
   #closed = false;
 
-  /** `turn` says whose body is next; not more than `workers` at once, in heaps of `heapMiB` each. */
+  /**
+   * `turn` says whose body is next; not more than `workers` at once, in heaps of `heapMiB` each.
+   */
   constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: Turn) {
     this.#offThreadMinBytes = offThreadMinBytes;
     this.#workersMax = workers;
@@ -144,7 +153,10 @@ export class BodyPool {
   }
 }
 
-/** Keys with escapes take several times as long as others: as many as this, up to a few milliseconds. */
+/**
+ * Keys with escapes take several times as long as others: as many as this, up to a few
+ * milliseconds.
+ */
 function hasManyEscapes(bytes: Uint8Array): boolean {
   let count = 0;
   for (let at = bytes.indexOf(BACKSLASH); at >= 0 && count <= ESCAPES_MAX; count++)
@@ -158,7 +170,9 @@ function settle(waiting: Waiting, outcome: BodyOutcome): void {
   else waiting.reject(new ProvecError(outcome.code, outcome.message, { details: outcome.details ?? [] }));
 }
 
-/** A body that needs more memory than any body within the limits is too large, whatever its length. */
+/**
+ * A body that needs more memory than any body within the limits is too large, whatever its length.
+ */
 function deathOf(cause: unknown): Error {
   if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return new ProvecError('BODY_TOO_LARGE', 'The body holds too many values; send it in several requests.');

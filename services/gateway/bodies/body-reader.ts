@@ -11,7 +11,10 @@ const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
 const FIRST_BYTES = 64 * 1024;
 const GROWTH = 8;
 
-/** Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time on a header full of them. */
+/**
+ * Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time
+ * on a header full of them.
+ */
 function isJsonInUtf8(type: string): boolean {
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
   return (
@@ -44,8 +47,9 @@ const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
 /**
- * The body's bytes, in an ArrayBuffer that is nobody else's. What came of them is held as `exchange.body`. Throws
- * UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known, UNAVAILABLE when too much is on its way, ClientGoneError.
+ * The body's bytes, in an ArrayBuffer that is nobody else's. What came of them is held as
+ * `exchange.body`. Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known,
+ * UNAVAILABLE when too much is on its way, ClientGoneError.
  */
 export async function readBody(
   exchange: Exchange,
@@ -71,7 +75,10 @@ export async function readBody(
   return body.bytes;
 }
 
-/** What has come of a body of at most `mostBytes`. Memory is taken as it comes, so that a header alone costs nothing. */
+/**
+ * What has come of a body of at most `mostBytes`. Memory is taken as it comes, so that a header
+ * alone costs nothing.
+ */
 class GrowingBody {
   readonly #mostBytes: number;
   #buffer = new ArrayBuffer(0);
@@ -95,7 +102,10 @@ class GrowingBody {
     return true;
   }
 
-  /** The most, or an eighth of it, or an eighth of that: growing never copies more than an eighth, which bounds how long it holds the event loop. */
+  /**
+   * The most, or an eighth of it, or an eighth of that: growing never copies more than an eighth,
+   * which bounds how long it holds the event loop.
+   */
   #capacityFor(length: number): number {
     let capacity = this.#mostBytes;
     while (capacity > FIRST_BYTES && capacity / GROWTH >= length) capacity = Math.ceil(capacity / GROWTH);
@@ -103,7 +113,10 @@ class GrowingBody {
   }
 }
 
-/** Hands every chunk to `take` and has `hold` hold all that came; when either throws, reading stops and nothing is held. */
+/**
+ * Hands every chunk to `take` and has `hold` hold all that came; when either throws, reading stops
+ * and nothing is held.
+ */
 function eachChunk(req: IncomingMessage, hold: MemoryHold, take: (chunk: Uint8Array) => void): Promise<void> {
   let heldBytes = 0;
   return new Promise((resolve, reject) => {

@@ -1,4 +1,6 @@
-/** Thread that parses and checks large bodies, one at a time, so that the main thread never does. */
+/**
+ * Thread that parses and checks large bodies, one at a time, so that the main thread never does.
+ */
 import { parentPort } from 'node:worker_threads';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { BodyJob, BodyOutcome } from './body-protocol.ts';

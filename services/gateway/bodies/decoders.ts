@@ -4,7 +4,9 @@ import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/
 import { parseJsonBody } from './json-body.ts';
 import { EACH, type VectorPlace } from './lifted-vectors.ts';
 
-/** What a body is checked against; `shape` is the collection's, for the kinds that carry vectors. */
+/**
+ * What a body is checked against; `shape` is the collection's, for the kinds that carry vectors.
+ */
 export interface BodyContext {
   limits: Limits;
   shape: NonNullable<DecodeContext['shape']> | null;
@@ -22,7 +24,10 @@ function vectorPlace(kind: RequestName, { limits, shape }: BodyContext): VectorP
   return { path: ['records', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
 }
 
-/** Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main thread and in body workers alike. */
+/**
+ * Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main
+ * thread and in body workers alike.
+ */
 export function decodeBody<N extends RequestName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
   const request = requestsOf(context.limits)[kind];
   const bounds = { levelsMax: context.limits.jsonMaxLevels, keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys };

@@ -8,9 +8,10 @@ import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
 
 /**
- * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps within `bounds` and has no key
- * `__proto__`, which would reach a prototype. Of duplicate keys the last wins. Vectors at `place` that are as they should be come as
- * Float32Arrays. Throws INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
+ * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps
+ * within `bounds` and has no key `__proto__`, which would reach a prototype. Of duplicate keys the
+ * last wins. Vectors at `place` that are as they should be come as Float32Arrays. Throws
+ * INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
  */
 export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: VectorPlace | null = null): JsonObject {
   if (bytes.length === 0) throw invalidJson('The request has no body; send a JSON object.');

@@ -1,10 +1,12 @@
 /**
  * Takes the vectors out of JSON text before it is parsed, so that what is parsed is short.
  *
- * Only what is an array of numbers, as many as the collection has dimensions, at the one place where a body of its kind has vectors, is taken
- * out, and something unmistakable put in its place; all else, vectors that are not as they should be included, stays for the parser and the
- * checks behind it, which say what is wrong. It reads bytes, so that no depth can overflow a stack, and finds out on the way how deep the
- * text nests, and whether an object has so many keys that parsing it takes seconds.
+ * Only what is an array of numbers, as many as the collection has dimensions, at the one place
+ * where a body of its kind has vectors, is taken out, and something unmistakable put in its place;
+ * all else, vectors that are not as they should be included, stays for the parser and the checks
+ * behind it, which say what is wrong. It reads bytes, so that no depth can overflow a stack, and
+ * finds out on the way how deep the text nests, and whether an object has so many keys that parsing
+ * it takes seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -19,10 +21,16 @@ const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const BRACKET = 0x5b;
 
-/** Before the number of a vector, in a string of its own. That a client knows it does no harm: it would get its own vector. */
+/**
+ * Before the number of a vector, in a string of its own. That a client knows it does no harm: it
+ * would get its own vector.
+ */
 const MARK = `${randomUUID()}:`;
 
-/** Looking in vain costs up to a copy of the longest vector, and a body can hold many places to look at. */
+/**
+ * Looking in vain costs up to a copy of the longest vector, and a body can hold many places to look
+ * at.
+ */
 const FAILURES_MAX = 8;
 
 /** Stands for every element of an array in a path. */
@@ -50,7 +58,10 @@ export interface TextBounds {
   keysMax: number;
 }
 
-/** The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes one. */
+/**
+ * The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes
+ * one.
+ */
 export function liftVectors(
   bytes: Uint8Array,
   { levelsMax, keysMax }: TextBounds,
@@ -62,7 +73,8 @@ export function liftVectors(
   const key = Buffer.from(String(path.at(-1)));
   const vectors: Float32Array[] = [];
   const end = bytes.length;
-  // All in one piece: memory that many threads take in small ones is not given back. A number is a digit and what follows it, at least.
+  // All in one piece: memory that many threads take in small ones is not given back. A number is a
+  // digit and what follows it, at least.
   const most = Math.min(countMax, Math.floor(end / (2 * Math.max(1, dimensions))));
   const room = new Float32Array(most * dimensions);
   let text = '';

@@ -29,7 +29,10 @@ const ERROR: Schema = object(
   ['details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'],
 );
 
-/** The OpenAPI 3.1 document of this configuration: its limits, and the operator's routes only where they exist. Throws for a route that nothing describes. */
+/**
+ * The OpenAPI 3.1 document of this configuration: its limits, and the operator's routes only where
+ * they exist. Throws for a route that nothing describes.
+ */
 export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
   const { adminToken, limits } = config;
   const texts = [

@@ -5,8 +5,8 @@
  * Promises: a request that meets a shard for which nobody can answer gives its seat to others,
  * waits until the shard is back, and then takes its turn as any other does. A query of a collection
  * for which others wait joins them without an attempt of its own. All that wait for one shard ask
- * for it once. Where a shard is said to be back and is not, attempts come further and further apart.
- * How it fails: with the SHARD_UNAVAILABLE that it met, when its time is over, when
+ * for it once. Where a shard is said to be back and is not, attempts come further and further
+ * apart. How it fails: with the SHARD_UNAVAILABLE that it met, when its time is over, when
  * `perAccountMax` requests of its account wait already, or when the service stops.
  */
 import { type Caller, call } from '../../../lib/actions/call.ts';
@@ -68,9 +68,9 @@ export class AwayLines {
   }
 
   /**
-   * What `attempt` gives, made again whenever a shard that was away is back. `needsAll`: the request
-   * needs every shard of its collection. `leftMs`: null at first, then what is left of its time.
-   * Rejects as `attempt` does, or with ClientGoneError.
+   * What `attempt` gives, made again whenever a shard that was away is back. `needsAll`: the
+   * request needs every shard of its collection. `leftMs`: null at first, then what is left of its
+   * time. Rejects as `attempt` does, or with ClientGoneError.
    */
   async run<T>(waiter: Waiter, needsAll: boolean, attempt: (leftMs: number | null) => Promise<T>): Promise<T> {
     let leftMs: number | null = null;
@@ -150,7 +150,8 @@ export class AwayLines {
           this.#refusals.delete(end);
           resolve();
         };
-        // Whoever asked may be gone, and nobody knows then: each that has time left finds out for itself.
+        // Whoever asked may be gone, and nobody knows then: each that has time left finds out for
+        // itself.
         const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());
         ready.then(
           () => after(begunMs + minMs - this.#parts.nowMs()),

@@ -2,16 +2,20 @@
  * Where requests wait for one of a bounded number of seats, each account in a line of its own.
  *
  * Promises
- * - What is begun takes at most `seats`, and one account at most `shareFactor` times what it leaves free.
- * - Accounts that wait take turns by the seat time they used: width times milliseconds, guessed when a request begins and set right when
- *   it ends. So one that comes to an empty line is begun before the next of every line that used more. Source: start-time fair
- *   queueing for servers that work on several requests at once, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional Sharing for a
- *   Storage Service Utility" (2004); charging the measured time afterwards is what Kubernetes' API Priority and Fairness does.
- * - At most `waitingMax` wait, and `waitingPerAccountMax` of one account. Where all lines together are full, the last of the longest
- *   gives way to one that comes to a shorter line.
+ * - What is begun takes at most `seats`, and one account at most `shareFactor` times what it leaves
+ *   free.
+ * - Accounts that wait take turns by the seat time they used: width times milliseconds, guessed
+ *   when a request begins and set right when it ends. So one that comes to an empty line is begun
+ *   before the next of every line that used more. Source: start-time fair queueing for servers that
+ *   work on several requests at once, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
+ *   Sharing for a Storage Service Utility" (2004); charging the measured time afterwards is what
+ *   Kubernetes' API Priority and Fairness does.
+ * - At most `waitingMax` wait, and `waitingPerAccountMax` of one account. Where all lines together
+ *   are full, the last of the longest gives way to one that comes to a shorter line.
  * - Nobody waits longer than `waitMaxMs`, or when the client is gone.
  *
- * How it fails: with UNAVAILABLE and the time after which to try again, before anything was done for the request.
+ * How it fails: with UNAVAILABLE and the time after which to try again, before anything was done
+ * for the request.
  */
 import { ProvecError } from '../../../lib/errors.ts';
 import { Shares } from '../../../lib/shares.ts';
@@ -187,7 +191,8 @@ export class FairQueue {
   #beginNext(): void {
     for (let line = this.#firstInTurn(); line !== null && !this.#closed; line = this.#firstInTurn()) {
       const { begin, width } = line.waiting[0]!;
-      // One that needs many seats would be passed by others for ever: they wait until there are as many.
+      // One that needs many seats would be passed by others for ever: they wait until there are as
+      // many.
       if (!this.#isFree(line, width)) return;
       begin(this.#begin(line, width));
     }

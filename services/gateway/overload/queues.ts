@@ -7,9 +7,11 @@ import type { OverloadMetrics } from './overload-metrics.ts';
 const SHARE_FACTOR = 2;
 
 /**
- * The queues that requests wait in before their action is called, each with seats of its own, so that work of one kind never waits behind
- * another: queries, which take a seat for each shard that they search; upserts, which may wait for the ledger; verifies, which take
- * long; deletes, which make room, and what operators do, which wait behind no other account; and everything else. `parse` is for large bodies, within the seat of their request.
+ * The queues that requests wait in before their action is called, each with seats of its own, so
+ * that work of one kind never waits behind another: queries, which take a seat for each shard that
+ * they search; upserts, which may wait for the ledger; verifies, which take long; deletes, which
+ * make room, and what operators do, which wait behind no other account; and everything else.
+ * `parse` is for large bodies, within the seat of their request.
  */
 export const QUEUES = ['query', 'write', 'verify', 'unshared', 'other', 'parse'] as const;
 export type QueueName = (typeof QUEUES)[number];

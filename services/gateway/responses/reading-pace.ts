@@ -6,7 +6,10 @@ export interface MinimumPace {
   windowMs: number;
 }
 
-/** Whether a client reads its answer fast enough: one that does not would hold the answer's memory for as long as it likes. */
+/**
+ * Whether a client reads its answer fast enough: one that does not would hold the answer's memory
+ * for as long as it likes.
+ */
 export class ReadingPace {
   readonly #minimum: MinimumPace;
   #waitedMs = 0;
@@ -16,7 +19,10 @@ export class ReadingPace {
     this.#minimum = minimum;
   }
 
-  /** Waits until the client has taken enough of what was written, `bytes` since the last time. False when it is gone or too slow. */
+  /**
+   * Waits until the client has taken enough of what was written, `bytes` since the last time. False
+   * when it is gone or too slow.
+   */
   async keeps(res: ServerResponse, bytes: number): Promise<boolean> {
     this.#takenBytes += bytes;
     while (!res.destroyed && res.writableNeedDrain) {
@@ -39,7 +45,10 @@ export class ReadingPace {
     return taken * 1_000 < this.#minimum.bytesPerSecond * this.#waitedMs;
   }
 
-  /** Until the client has read enough, is gone, or the window is over; of an answer that is not sent yet, until it is. */
+  /**
+   * Until the client has read enough, is gone, or the window is over; of an answer that is not sent
+   * yet, until it is.
+   */
   #drained(res: ServerResponse, isCounting: boolean): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {

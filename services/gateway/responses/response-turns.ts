@@ -1,8 +1,9 @@
 /**
  * Shares out the time that each turn of the event loop has for making answers.
  *
- * Promises: all answers together take about `turnMs` of a turn, however many there are, and each gets its turn in order. What is run may
- * overrun that by its own length, so it should take a millisecond or two.
+ * Promises: all answers together take about `turnMs` of a turn, however many there are, and each
+ * gets its turn in order. What is run may overrun that by its own length, so it should take a
+ * millisecond or two.
  */
 export class ResponseTurns {
   readonly #turnMs: number;
@@ -14,7 +15,10 @@ export class ResponseTurns {
     this.#turnMs = turnMs;
   }
 
-  /** Runs `work` at once while this turn has time left, else in one of the next. Rejects with what it throws. */
+  /**
+   * Runs `work` at once while this turn has time left, else in one of the next. Rejects with what
+   * it throws.
+   */
   run<T>(work: () => T): Promise<T> {
     return new Promise((resolve, reject) => {
       const timed = () => {

@@ -9,7 +9,10 @@ import type { Pieces } from './splice.ts';
 const PIECE_MIN_BYTES = 64 * 1024;
 /** An unread rest of a body up to this size is read and thrown away, and the connection kept. */
 const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
-/** A client that is still sending gets this long to notice the answer before the connection is closed. */
+/**
+ * A client that is still sending gets this long to notice the answer before the connection is
+ * closed.
+ */
 const LINGER_MS = 2_000;
 
 /** Whether so much of the request's body is still to come that the connection is better closed. */
@@ -18,14 +21,20 @@ function hasMuchUnread(exchange: Exchange): boolean {
   return exchange.awaitsContinue || exchange.declaredBytes === 0 || exchange.declaredBytes > UNREAD_KEPT_MAX_BYTES;
 }
 
-/** Throws away what the client still sends, so that closing the connection does not cut off the answer on its way. */
+/**
+ * Throws away what the client still sends, so that closing the connection does not cut off the
+ * answer on its way.
+ */
 async function linger({ req }: Exchange): Promise<void> {
   req.resume();
   const signal = AbortSignal.timeout(LINGER_MS);
   await Promise.race([once(req, 'end', { signal }), once(req, 'close', { signal })]).catch(() => {});
 }
 
-/** Sends answers: large ones piece by piece, in turns with all others, and no faster than their clients read. */
+/**
+ * Sends answers: large ones piece by piece, in turns with all others, and no faster than their
+ * clients read.
+ */
 export class Sender {
   readonly #turns: ResponseTurns;
   readonly #minimumPace: MinimumPace;
@@ -36,8 +45,8 @@ export class Sender {
   }
 
   /**
-   * Sends a whole answer: text, or pieces that are written as they are sent. A client that reads too slowly is cut off. Rejects when a piece
-   * cannot be made; the client gone is no error.
+   * Sends a whole answer: text, or pieces that are written as they are sent. A client that reads
+   * too slowly is cut off. Rejects when a piece cannot be made; the client gone is no error.
    */
   async send(
     exchange: Exchange,

@@ -2,12 +2,15 @@ import type { QueryResult } from '../../../lib/actions/collections.ts';
 import type { FetchedRecord } from '../../../lib/actions/shards.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
-/** Writes an answer bit by bit: each step is one record, and may be the last of a turn of the event loop. */
+/**
+ * Writes an answer bit by bit: each step is one record, and may be the last of a turn of the event
+ * loop.
+ */
 export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
 /**
- * Bodies of query and fetch: metadata goes in as the text it is stored as, unparsed, and nothing is ever a key of a JavaScript object, so
- * any id is safe.
+ * Bodies of query and fetch: metadata goes in as the text it is stored as, unparsed, and nothing is
+ * ever a key of a JavaScript object, so any id is safe.
  */
 export function matchesJson({ matches, shards }: QueryResult): Pieces {
   return function* write(json) {

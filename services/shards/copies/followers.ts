@@ -1,8 +1,10 @@
 /**
  * Has the shards of replicated collections followed by other nodes, and knows how far these are.
  *
- * Promises: every follower hears of each commit within a fraction of a second, and of the shard every few seconds even when nothing is written; nothing waits for a
- * follower. How it fails: a node that does not answer is left to its lease; what it followed is followed by the next one when it is gone.
+ * Promises: every follower hears of each commit within a fraction of a second, and of the shard
+ * every few seconds even when nothing is written; nothing waits for a follower. How it fails: a
+ * node that does not answer is left to its lease; what it followed is followed by the next one when
+ * it is gone.
  */
 import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
 import type { Placement } from '../../../lib/placement/placement.ts';

@@ -1,11 +1,13 @@
 /**
  * Copies of shards that other nodes hold, kept by reading the same log.
  *
- * Promises: a copy shows states of the shard that were committed, one after the other and each whole; how far it is behind its holder is known. At every seq its root is
- * held against the one that the holder recorded: a copy that differs is thrown away and made anew, with an error in the log. `take` hands a copy over to whoever opens
- * the shard here, so that a takeover replays what is missing and builds nothing.
- * How it fails: a copy is a convenience. Where there is no memory for it, or the log was trimmed past it, or its worker ended, it is dropped and made anew from
- * the newest checkpoint when its holder next asks for it; readers are sent to the holder meanwhile.
+ * Promises: a copy shows states of the shard that were committed, one after the other and each
+ * whole; how far it is behind its holder is known. At every seq its root is held against the one
+ * that the holder recorded: a copy that differs is thrown away and made anew, with an error in the
+ * log. `take` hands a copy over to whoever opens the shard here, so that a takeover replays what is
+ * missing and builds nothing. How it fails: a copy is a convenience. Where there is no memory for
+ * it, or the log was trimmed past it, or its worker ended, it is dropped and made anew from the
+ * newest checkpoint when its holder next asks for it; readers are sent to the holder meanwhile.
  */
 import type { Logger } from 'pino';
 import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
@@ -79,7 +81,10 @@ export class Replicas {
     return living.map(([shard, { at, holderSeq, bytes }]) => ({ shard, seq: at?.head.seq ?? 0, holderSeq, bytes }));
   }
 
-  /** The holder, which is at `holderSeq`, wants the shard followed here; answers with how far the copy is, without waiting for it to catch up. */
+  /**
+   * The holder, which is at `holderSeq`, wants the shard followed here; answers with how far the
+   * copy is, without waiting for it to catch up.
+   */
   follow(spec: ShardSpec, holderSeq: number): ReplicaState {
     const key = shardKey(spec.collectionId, spec.index);
     let replica = this.#replicas.get(key);
@@ -120,7 +125,10 @@ export class Replicas {
     }
   }
 
-  /** Hands the copy over, if there is one that is whole; from then on it is the caller's, with its worker. */
+  /**
+   * Hands the copy over, if there is one that is whole; from then on it is the caller's, with its
+   * worker.
+   */
   async take(key: ShardKey): Promise<{ worker: ShardWorker; warm: Warm } | null> {
     // What is left of a copy that was dropped must not get in the way of what is opened now.
     await this.#endings.get(key);
@@ -133,7 +141,10 @@ export class Replicas {
     return null;
   }
 
-  /** Drops copies, those least recently asked for first, until `bytes` are free; false when it dropped none. */
+  /**
+   * Drops copies, those least recently asked for first, until `bytes` are free; false when it
+   * dropped none.
+   */
   async shed(bytes: number): Promise<boolean> {
     const endings: Promise<void>[] = [];
     let freed = 0;
@@ -197,7 +208,8 @@ export class Replicas {
     const { store, log } = this.#options;
     const { spec, worker, at } = replica;
     const recorded = (await store.log.head(key)) ?? EMPTY_HEAD;
-    // The holder speaks of what is committed; a store that does not show it yet is asked again when the holder next speaks.
+    // The holder speaks of what is committed; a store that does not show it yet is asked again when
+    // the holder next speaks.
     replica.holderSeq = Math.min(replica.holderSeq, Math.max(recorded.seq, at?.head.seq ?? 0));
     const reached = await followShard(spec, at, recorded, worker, store, log);
     replica.at = typeof reached === 'string' ? null : reached;
@@ -214,7 +226,9 @@ export class Replicas {
     if (!replica.ended) this.#count(replica, bytes);
   }
 
-  /** Drops copies that nobody asks for any more or whose worker ended; to be called now and then. */
+  /**
+   * Drops copies that nobody asks for any more or whose worker ended; to be called now and then.
+   */
   dropForgotten(): void {
     const beforeMs = this.#options.clock.monotonicMs() - FORGOTTEN_MS;
     for (const [key, replica] of [...this.#replicas]) {
@@ -223,7 +237,10 @@ export class Replicas {
     }
   }
 
-  /** After a step that failed: the worker may have gone a part of the way, or hold what is no copy yet. */
+  /**
+   * After a step that failed: the worker may have gone a part of the way, or hold what is no copy
+   * yet.
+   */
   async #settle(key: ShardKey, replica: Replica): Promise<void> {
     const { worker, at } = replica;
     const ask = { key, entries: [], watchSeq: null, exactFromSeq: 0 };

@@ -1,12 +1,14 @@
 /**
  * A shard's checkpoint: `records.bin`, and `graph.usearch` where there is a graph.
  *
- * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON); then groups of records, each u32
- * records, u32 bytes of ids and metadata, then for all of the group f64 seqs, f32 vectors, u32 graph keys (NO_KEY: none),
- * u32 metadata bytes, u16 id bytes, and ids and metadata one after the other.
+ * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON); then
+ * groups of records, each u32 records, u32 bytes of ids and metadata, then for all of the group f64
+ * seqs, f32 vectors, u32 graph keys (NO_KEY: none), u32 metadata bytes, u16 id bytes, and ids and
+ * metadata one after the other.
  *
- * Promises: neither leaves nor root are taken from the file on trust, the reader computes them from the records. Reading
- * fails with an Error, and never with a wrong shard, when files are cut short, of another shard, or do not fit together.
+ * Promises: neither leaves nor root are taken from the file on trust, the reader computes them from
+ * the records. Reading fails with an Error, and never with a wrong shard, when files are cut short,
+ * of another shard, or do not fit together.
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +36,10 @@ export interface CheckpointHeader {
   graph: { nodes: number; fit: SpaceFit } | null;
 }
 
-/** One record of a checkpoint; vector, id and metadata are views that hold until the next one is read. */
+/**
+ * One record of a checkpoint; vector, id and metadata are views that hold until the next one is
+ * read.
+ */
 export interface CheckpointRecord {
   id: string;
   seq: number;
@@ -81,7 +86,10 @@ export function writeCheckpoint(
   graph.save(join(folder, GRAPH_FILE));
 }
 
-/** Reads a checkpoint's header, then calls `onHeader` with it and `onRecord` with each of its records. */
+/**
+ * Reads a checkpoint's header, then calls `onHeader` with it and `onRecord` with each of its
+ * records.
+ */
 export function readCheckpoint(
   folder: string,
   onHeader: (header: CheckpointHeader) => void,

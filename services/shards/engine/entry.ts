@@ -1,11 +1,13 @@
 /**
  * Body of a log entry of kind `write`: what one commit did to the records of a shard.
  *
- * Layout (little-endian, version 1): u32 version, u32 dimensions, u32 upserts, u32 deletes; then float32 vectors of all
- * upserts, their 32-byte leaves; then per upsert u16 id bytes, u32 metadata bytes, id (UTF-8), metadata (canonical JSON);
- * then per delete u16 id bytes, id. No id occurs twice. An empty body (entries of kind `open` and `void`) changes nothing.
+ * Layout (little-endian, version 1): u32 version, u32 dimensions, u32 upserts, u32 deletes; then
+ * float32 vectors of all upserts, their 32-byte leaves; then per upsert u16 id bytes, u32 metadata
+ * bytes, id (UTF-8), metadata (canonical JSON); then per delete u16 id bytes, id. No id occurs
+ * twice. An empty body (entries of kind `open` and `void`) changes nothing.
  *
- * Decoding throws UnreadableBytes for anything that encoding cannot have written; it never reads past the end.
+ * Decoding throws UnreadableBytes for anything that encoding cannot have written; it never reads
+ * past the end.
  */
 import type { RecordChange } from '../../../lib/store/records.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
@@ -65,7 +67,10 @@ export function encodeEntry(entry: EntryBody): Uint8Array<ArrayBuffer> {
   return new Uint8Array(out.buffer);
 }
 
-/** Reads an entry back. Its vectors and metadata are views of `body`. Throws UnreadableBytes when the body is not one. */
+/**
+ * Reads an entry back. Its vectors and metadata are views of `body`. Throws UnreadableBytes when
+ * the body is not one.
+ */
 export function decodeEntry(body: Uint8Array): EntryBody {
   if (body.length === 0) return { dimensions: 0, upserts: [], deletes: [] };
   const aligned = body.byteOffset % 4 === 0 ? body : body.slice();
@@ -101,7 +106,10 @@ export function decodeEntry(body: Uint8Array): EntryBody {
   return { dimensions, upserts, deletes };
 }
 
-/** What an entry does to the stored records, for the materialiser and for recomputing a root. Throws as `decodeEntry` does. */
+/**
+ * What an entry does to the stored records, for the materialiser and for recomputing a root. Throws
+ * as `decodeEntry` does.
+ */
 export function changesOf(body: Uint8Array, seq: number): RecordChange[] {
   const { upserts, deletes } = decodeEntry(body);
   const changes: RecordChange[] = upserts.map((record) => ({ id: record.id, record: { ...record, seq } }));

@@ -1,10 +1,11 @@
 /**
  * A usearch HNSW graph over slots, and the *tail* of slots that are not in it.
  *
- * Every vector added gets a key of its own that is never used again, and a table leads from key to slot. A record that
- * goes away, or moves to another slot, only changes the table: usearch itself never removes (its re-use of removed nodes
- * rewires the graph in place and its keys cannot be looked up), so a stale node still leads searches through the graph
- * but is never an answer. The owner makes a new graph when too many nodes are stale.
+ * Every vector added gets a key of its own that is never used again, and a table leads from key to
+ * slot. A record that goes away, or moves to another slot, only changes the table: usearch itself
+ * never removes (its re-use of removed nodes rewires the graph in place and its keys cannot be
+ * looked up), so a stale node still leads searches through the graph but is never an answer. The
+ * owner makes a new graph when too many nodes are stale.
  */
 import { Index } from 'usearch';
 import type { IndexSpace } from './index-space.ts';
@@ -14,7 +15,10 @@ const EXPANSION_ADD = 200;
 const NOWHERE = 0xffffffff;
 /** In `#places`: set for a position in the tail, clear for a key. */
 const IN_TAIL = 0x80000000;
-/** Of a node beside its vector, with connectivity 16: key, level, links, entries of usearch's tables. Measured. */
+/**
+ * Of a node beside its vector, with connectivity 16: key, level, links, entries of usearch's
+ * tables. Measured.
+ */
 const NODE_BYTES = 232;
 
 const LOW_HALF = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
@@ -113,7 +117,10 @@ export class Graph {
     else this.#tail[place - IN_TAIL] = to;
   }
 
-  /** Adds up to `most` vectors from the tail; false when none is left that fits. Blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread. */
+  /**
+   * Adds up to `most` vectors from the tail; false when none is left that fits. Blocks for 0.25 to
+   * 0.5 ms a vector of 384 dimensions and thread.
+   */
   addSlice(source: VectorSource, most: number, threads: number): boolean {
     const out = this.space.allocate(Math.min(most, this.#tail.length - this.#unfit));
     const slots: number[] = [];
@@ -143,15 +150,19 @@ export class Graph {
   }
 
   /**
-   * A number from 0 to below `below`, as if at random (a linear congruential generator). What comes first shapes a graph, and records
-   * often come sorted: the newest first gave a recall of 0.9928 at 100 candidates of 61,666 x 384, at random 0.9948.
+   * A number from 0 to below `below`, as if at random (a linear congruential generator). What comes
+   * first shapes a graph, and records often come sorted: the newest first gave a recall of 0.9928
+   * at 100 candidates of 61,666 x 384, at random 0.9948.
    */
   #draw(below: number): number {
     this.#drawn = (Math.imul(this.#drawn, 1_664_525) + 1_013_904_223) >>> 0;
     return Math.floor((this.#drawn / 2 ** 32) * below);
   }
 
-  /** Live slots that match among the about `count` nodes nearest to `query` (of `space.query`), nearest first. */
+  /**
+   * Live slots that match among the about `count` nodes nearest to `query` (of `space.query`),
+   * nearest first.
+   */
   search(query: Float32Array | Int8Array, count: number, matches: (slot: number) => boolean): Found {
     const { keys, distances } = this.#index.search(query, Math.min(count, this.#nodes), 1);
     // Keys are below 2^31: their low halves alone are many times cheaper than bigints.
@@ -177,7 +188,10 @@ export class Graph {
     this.#index.save(file);
   }
 
-  /** Reads what `save` wrote into a new graph of `nodes` nodes, all stale. Throws when the file is not such a graph, or ends the process: native code does not check what it reads. */
+  /**
+   * Reads what `save` wrote into a new graph of `nodes` nodes, all stale. Throws when the file is
+   * not such a graph, or ends the process: native code does not check what it reads.
+   */
   load(file: string, nodes: number): void {
     this.#index.load(file);
     if (this.#index.size() !== nodes || this.#index.dimensions() !== this.space.dimensions) {

@@ -1,4 +1,7 @@
-/** Building an index failed. Searches scan what it would have held, and it is built anew after a pause. */
+/**
+ * Building an index failed. Searches scan what it would have held, and it is built anew after a
+ * pause.
+ */
 export class IndexFailure extends Error {
   override name = 'IndexFailure';
   readonly pauseMs: number;

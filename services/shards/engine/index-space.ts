@@ -1,16 +1,20 @@
 /**
- * Where the graph index measures distances. Every metric becomes one that the index handles well at low precision, with
- * the same order of neighbours; exact scores are worked out afterwards from the float32 vectors.
+ * Where the graph index measures distances. Every metric becomes one that the index handles well at
+ * low precision, with the same order of neighbours; exact scores are worked out afterwards from the
+ * float32 vectors.
  *
- * - cosine: unit vectors under the inner product. As `i8` each vector is stretched to the full range of its own (the
- *   index' own conversion would leave a 384-dimensional unit vector about six steps), under the cosine.
- * - euclidean: vectors minus a centre, divided by a scale, under the squared distance, which neither changes the order;
- *   without it low precision would be spent on a common offset and float16 could overflow.
- * - dot: the reduction of Bachrach et al., "Speeding up the Xbox recommender system" (RecSys 2014): x / M is given one
- *   more component that makes it a unit vector, the query 0 there, so that the nearest by angle has the greatest dot
- *   product. Vectors much shorter than M all lie at the pole, where the few long ones are nobody's neighbours and no
- *   search finds its way: only norms from M / 3 to M fit, with M such that most vectors did when the space was made.
- *   `bf16` and `i8` are kept as `f16`: that component is near 1 for many vectors and takes 11 bits of precision to tell
+ * - cosine: unit vectors under the inner product. As `i8` each vector is stretched to the full
+ *   range of its own (the index' own conversion would leave a 384-dimensional unit vector about six
+ *   steps), under the cosine.
+ * - euclidean: vectors minus a centre, divided by a scale, under the squared distance, which
+ *   neither changes the order; without it low precision would be spent on a common offset and
+ *   float16 could overflow.
+ * - dot: the reduction of Bachrach et al., "Speeding up the Xbox recommender system" (RecSys 2014):
+ *   x / M is given one more component that makes it a unit vector, the query 0 there, so that the
+ *   nearest by angle has the greatest dot product. Vectors much shorter than M all lie at the pole,
+ *   where the few long ones are nobody's neighbours and no search finds its way: only norms from M
+ *   / 3 to M fit, with M such that most vectors did when the space was made. `bf16` and `i8` are
+ *   kept as `f16`: that component is near 1 for many vectors and takes 11 bits of precision to tell
  *   their norms apart.
  */
 import { MetricKind, ScalarKind } from 'usearch';
@@ -25,9 +29,15 @@ const NORM_RATIO_MAX = 3;
 /** A little room for vectors longer than those of now. */
 const NORM_HEADROOM = 1.05;
 const I8_MAX = 127;
-/** Euclidean `i8` spends its range on components up to this many standard deviations and clips the few beyond. */
+/**
+ * Euclidean `i8` spends its range on components up to this many standard deviations and clips the
+ * few beyond.
+ */
 const DEVIATIONS_MAX = 4;
-/** Components beyond this many times the scale do not fit: float16 and sums of squares would overflow. */
+/**
+ * Components beyond this many times the scale do not fit: float16 and sums of squares would
+ * overflow.
+ */
 const COMPONENT_MAX = 1000;
 
 /** What a space was fitted to; enough to make it again. */
@@ -64,13 +74,15 @@ export class IndexSpace {
   }
 
   /**
-   * The greatest distance in the index of a vector that may in truth be no farther than another one that has `distance` there;
-   * infinite where precision is too low to say. A stored component is off by no more than ROUNDING of itself, so that the
-   * distance to a vector x is off by no more than ROUNDING times (|x| + |query|).
+   * The greatest distance in the index of a vector that may in truth be no farther than another one
+   * that has `distance` there; infinite where precision is too low to say. A stored component is
+   * off by no more than ROUNDING of itself, so that the distance to a vector x is off by no more
+   * than ROUNDING times (|x| + |query|).
    */
   reach(distance: number, query: IndexVector): number {
     const rounding = ROUNDING[this.scalarKind as keyof typeof ROUNDING];
-    // Of unit vectors the inner product is off by twice the rounding, for each of the two that are compared.
+    // Of unit vectors the inner product is off by twice the rounding, for each of the two that are
+    // compared.
     if (this.metricKind !== MetricKind.L2sq) return distance + 4 * rounding;
     if (rounding === Number.POSITIVE_INFINITY) return rounding;
     const length = norm(query as Float32Array, 0, query.length);
@@ -89,7 +101,10 @@ export class IndexSpace {
     return this.scalarKind === ScalarKind.I8 ? new Int8Array(length) : new Float32Array(length);
   }
 
-  /** Writes a record's vector, as the index wants it, to row `row` of `out`; false, writing nothing, when it does not fit. */
+  /**
+   * Writes a record's vector, as the index wants it, to row `row` of `out`; false, writing nothing,
+   * when it does not fit.
+   */
   put(vector: Float32Array, norm: number, out: IndexVector, row: number): boolean {
     const at = row * this.dimensions;
     if (this.#metric === 'dot') {
@@ -137,7 +152,10 @@ const SCALAR_KINDS: Record<Quantization, ScalarKind> = {
 
 const SCALAR_BYTES = { [ScalarKind.BF16]: 2, [ScalarKind.F32]: 4, [ScalarKind.F16]: 2, [ScalarKind.I8]: 1 };
 
-/** Relative error of a component, rounded to the nearest as usearch does; f32 stands for that of sums as well. */
+/**
+ * Relative error of a component, rounded to the nearest as usearch does; f32 stands for that of
+ * sums as well.
+ */
 const ROUNDING = {
   [ScalarKind.BF16]: 2 ** -8,
   [ScalarKind.F16]: 2 ** -11,

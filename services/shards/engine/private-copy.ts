@@ -4,8 +4,9 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 const STEP_BYTES = 1024 * 1024;
 
 /**
- * Calls `read` with the path of a copy of `file`, once its bytes were found to have `sha256` (hex). The copy lies beside the file and has no name,
- * so that nobody can exchange it between the look and the reading. Blocks for about a second a GiB. Throws an Error when the bytes are others.
+ * Calls `read` with the path of a copy of `file`, once its bytes were found to have `sha256` (hex).
+ * The copy lies beside the file and has no name, so that nobody can exchange it between the look
+ * and the reading. Blocks for about a second a GiB. Throws an Error when the bytes are others.
  */
 export function withPrivateCopy(file: string, sha256: string, read: (copy: string) => void): void {
   const name = `${file}.${randomUUID()}`;

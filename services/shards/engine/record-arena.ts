@@ -1,10 +1,12 @@
 /**
- * Ids and metadata of a shard's records as bytes, many to a chunk, so that a record costs the collector nothing.
+ * Ids and metadata of a shard's records as bytes, many to a chunk, so that a record costs the
+ * collector nothing.
  *
- * A blob is u32 slot, u32 metadata bytes, u16 id bytes, id, metadata, padded to 8. Its address counts units of 8 bytes;
- * an address lies in chunk `address / CHUNK_UNITS`. Blobs are written once and released; the slot in the blob lets
- * `compactSlice` find whose they are. A chunk whose blobs are all released is given back at once, the others when more
- * than a quarter of all bytes is released.
+ * A blob is u32 slot, u32 metadata bytes, u16 id bytes, id, metadata, padded to 8. Its address
+ * counts units of 8 bytes; an address lies in chunk `address / CHUNK_UNITS`. Blobs are written once
+ * and released; the slot in the blob lets `compactSlice` find whose they are. A chunk whose blobs
+ * are all released is given back at once, the others when more than a quarter of all bytes is
+ * released.
  */
 const UNIT_BYTES = 8;
 const CHUNK_BYTES = 256 * 1024;
@@ -36,7 +38,10 @@ export class RecordArena {
     return this.#held;
   }
 
-  /** Stores a record's id and metadata for `slot` and returns their address. Throws RangeError when no address is left (32 GiB). */
+  /**
+   * Stores a record's id and metadata for `slot` and returns their address. Throws RangeError when
+   * no address is left (32 GiB).
+   */
   add(slot: number, id: Uint8Array, metadata: Uint8Array): number {
     const size = blobBytes(id.length, metadata.length);
     const chunk = this.#chunkFor(size);
@@ -96,8 +101,8 @@ export class RecordArena {
   }
 
   /**
-   * Empties the chunk with the most released bytes if compaction is due; false when it is not. `addressOf` tells which
-   * blob a slot holds now, `moved` is told its new one.
+   * Empties the chunk with the most released bytes if compaction is due; false when it is not.
+   * `addressOf` tells which blob a slot holds now, `moved` is told its new one.
    */
   compactSlice(addressOf: (slot: number) => number, moved: (slot: number, address: number) => void): boolean {
     const garbage = this.#used - this.#live;

@@ -4,9 +4,9 @@ import { norm } from './norm.ts';
 import type { Slots } from './slots.ts';
 
 /**
- * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order of additions, so that a record's score
- * does not depend on how it was found. Higher is better: the cosine similarity in [-1, 1] (0 beside a zero vector), the dot product, or
- * 1 / (1 + distance).
+ * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order
+ * of additions, so that a record's score does not depend on how it was found. Higher is better: the
+ * cosine similarity in [-1, 1] (0 beside a zero vector), the dot product, or 1 / (1 + distance).
  */
 export class Scorer {
   /** As many slots as `scores` takes. */

@@ -9,10 +9,16 @@ import { TopK } from './top-k.ts';
 
 /** A graph search asks for this many candidates, whatever is wanted ... */
 const CANDIDATES_MIN = 70;
-/** ... for more where they cost less, as those of few dimensions do, and lie in clusters that a short search does not get out of: for as many as take this long ... */
+/**
+ * ... for more where they cost less, as those of few dimensions do, and lie in clusters that a
+ * short search does not get out of: for as many as take this long ...
+ */
 const CANDIDATES_MIN_NS = 28_000;
 const CANDIDATES_NARROW_MAX = 200;
-/** ... and this many more per match wanted: recall falls off towards the last of what a search returns. */
+/**
+ * ... and this many more per match wanted: recall falls off towards the last of what a search
+ * returns.
+ */
 const CANDIDATES_PER_MATCH = 5;
 /** A search of the graph cannot be interrupted: a longer one is made only ... */
 const GRAPH_SEARCH_MAX_US = 12_000;
@@ -21,7 +27,10 @@ const DEAR_SCAN = 8;
 /** Estimate of what it takes to compare the ids of two records. */
 const TIE_NS = 600;
 
-/** One query over the live slots, or over those of a selection. The shard must not change from its first step to its last. */
+/**
+ * One query over the live slots, or over those of a selection. The shard must not change from its
+ * first step to its last.
+ */
 export class SearchRun {
   readonly #slots: Slots;
   readonly #query: QueryOptions;
@@ -157,7 +166,10 @@ export class SearchRun {
     return ofGraph < ofScan && (ofGraph <= GRAPH_SEARCH_MAX_US || ofGraph * DEAR_SCAN < ofScan);
   }
 
-  /** Microseconds, roughly, as measured: scans read memory in order, graph searches jump and look at several vectors per candidate. */
+  /**
+   * Microseconds, roughly, as measured: scans read memory in order, graph searches jump and look at
+   * several vectors per candidate.
+   */
   #scanCost(slots: number): number {
     return this.#scanCostFactor * slots * (0.05 + 0.0009 * this.#slots.dimensions);
   }
@@ -176,7 +188,10 @@ export class SearchRun {
   }
 }
 
-/** Those of `found` that may be among the `wanted` best, as far as the index' precision leaves it open. */
+/**
+ * Those of `found` that may be among the `wanted` best, as far as the index' precision leaves it
+ * open.
+ */
 function nearest({ slots, distances }: Found, wanted: number, graph: Graph, query: IndexVector): Uint32Array {
   const reach = graph.space.reach(distances[wanted - 1], query);
   let count = wanted;

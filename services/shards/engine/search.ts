@@ -1,13 +1,14 @@
 /**
  * Finds the records of a shard that are most similar to a vector.
  *
- * Promises: scores are exact however a record was found; a query returns min(topK, matching records) matches, less only
- * those below `scoreThreshold`; best first, ties by id in UTF-16 code unit order. Records that the graph does not hold yet
- * are always scanned. Without a graph, with `exact`, or where a scan is cheaper, the matching records are scanned; else
- * the graph is asked for more and more candidates until enough of them match, and a scan ends it if that grows dearer.
+ * Promises: scores are exact however a record was found; a query returns min(topK, matching
+ * records) matches, less only those below `scoreThreshold`; best first, ties by id in UTF-16 code
+ * unit order. Records that the graph does not hold yet are always scanned. Without a graph, with
+ * `exact`, or where a scan is cheaper, the matching records are scanned; else the graph is asked
+ * for more and more candidates until enough of them match, and a scan ends it if that grows dearer.
  *
- * All of it is done in steps of about `stepNs`. Only a search of the graph is in one piece: one that would take longer than
- * others should wait gives way to a scan, unless that is dearer by far.
+ * All of it is done in steps of about `stepNs`. Only a search of the graph is in one piece: one
+ * that would take longer than others should wait gives way to a scan, unless that is dearer by far.
  */
 import type { QueryOptions, ShardMatch, ShardSpec } from '../../../lib/actions/shards.ts';
 import { parseFilter } from '../../../lib/filter/parse.ts';
@@ -24,7 +25,10 @@ import { VectorIndex, type VectorIndexOptions } from './vector-index.ts';
 const RANK_NS = 300;
 
 export interface SearchOptions extends VectorIndexOptions {
-  /** How many times dearer a scan is taken to be than measured; raised, it sends searches of small shards to the graph. */
+  /**
+   * How many times dearer a scan is taken to be than measured; raised, it sends searches of small
+   * shards to the graph.
+   */
   scanCostFactor?: number;
   limits?: Limits;
   /** Work of one step, by estimate. */
@@ -63,7 +67,10 @@ export class Search {
     return this.index.bytes + this.#selector.bytes;
   }
 
-  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. Both must still be readable. */
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   * Both must still be readable.
+   */
   changed(oldSlot: number, newSlot: number): void {
     this.index.changed(oldSlot, newSlot);
     this.#selector.changed(oldSlot, newSlot);

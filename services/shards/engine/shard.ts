@@ -1,11 +1,11 @@
 /**
  * One shard as a deterministic state machine: synchronous, no I/O but checkpoint files.
  *
- * Promises: state changes only through `commit`, `replay`, `restore` and `seal`; the same log gives the same root; every
- * answer is of committed state. While a group is staged the Merkle map is ahead of what is committed, so `fetch`,
- * `countNew`, `prove`, `save` and another `stage` throw until `commit` or `abort`; `query`, `head`, `maintain` and what
- * reads pinned records work.
- * A write that throws in `stage` (RangeError: ill-formed id or vector, no memory) leaves no trace.
+ * Promises: state changes only through `commit`, `replay`, `restore` and `seal`; the same log gives
+ * the same root; every answer is of committed state. While a group is staged the Merkle map is
+ * ahead of what is committed, so `fetch`, `countNew`, `prove`, `save` and another `stage` throw
+ * until `commit` or `abort`; `query`, `head`, `maintain` and what reads pinned records work. A
+ * write that throws in `stage` (RangeError: ill-formed id or vector, no memory) leaves no trace.
  */
 
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ export class Shard {
   readonly #search: Search;
   readonly #monotonicMs: () => number;
   #head: ShardHead = EMPTY_HEAD;
-  /** The group that is staged or being staged; its head is the state after it, null until all of it is staged. */
+  /** The group being staged; `head` is the state after it, null until all is staged. */
   #staged: { staging: Staging; head: ShardHead | null } | null = null;
 
   constructor(spec: ShardSpec, options: EngineOptions = {}) {
@@ -119,9 +119,8 @@ export class Shard {
   }
 
   /**
-   * Applies a log entry. False when the root it gives, computed from the entry's vectors and metadata, is not the one the
-   * entry recorded; the state advances all the same, by nothing where the entry does not decode or cannot be one of this
-   * shard. Throws on an entry out of order, changing nothing.
+   * Applies a log entry. False when its vectors and metadata do not give the root it recorded, or
+   * when it does not decode; the state advances all the same. Throws on an entry out of order.
    */
   replay(entry: Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>): boolean {
     this.#assertNothingStaged();
@@ -147,8 +146,8 @@ export class Shard {
   }
 
   /**
-   * Loads stored records into a new shard; `seal` must follow. Leaves are computed from the bytes, those given are not
-   * looked at. Returns how many were left out because they cannot be records of this shard.
+   * Loads stored records into a new shard; `seal` must follow. Computes leaves from the bytes.
+   * Returns how many it left out because they cannot be records of this shard.
    */
   restore(records: StoredRecord[]): number {
     this.#assertNothingStaged();
@@ -173,19 +172,19 @@ export class Shard {
     return this.#head;
   }
 
-  /** The best matches, best first. Throws ProvecError INVALID_FILTER, and RangeError for a vector of another length. */
+  /** Best first. Throws ProvecError INVALID_FILTER, RangeError for another length. */
   query(query: QueryOptions): ShardMatch[] {
     const ranking = runThrough(this.rankSteps(query));
     return Array.from(ranking.slots, (_, rank) => this.matchAt(rank, ranking, query));
   }
 
-  /** Finds what `query` gives, in steps; what they yield says whether the state may change before the next. */
+  /** `query` in steps; each says whether the state may change before the next. */
   *rankSteps(query: QueryOptions): Steps<Ranking> {
     this.#assertDimensions(query.vector);
     return yield* this.#search.rank(query);
   }
 
-  /** One match of a ranking, of the state in which it was ranked: that of now, or any since if its slots were pinned. */
+  /** One match of a ranking. Its slots are pinned, or the state is as it was. */
   matchAt(rank: number, ranking: Ranking, query: QueryOptions): ShardMatch {
     return this.#search.matchAt(rank, ranking, query);
   }
@@ -238,7 +237,7 @@ export class Shard {
     return slot < 0 ? null : this.#partsAt(slot);
   }
 
-  /** Every record's id and the seq of the commit that wrote it, in no particular order. Nothing may be written meanwhile. */
+  /** Each record's id and the seq that wrote it, in any order; no write may come between. */
   *ids(): Iterable<{ id: string; seq: number }> {
     this.#assertNothingStaged();
     for (const { slot } of this.#map.entries()) yield { id: this.#slots.id(slot), seq: this.#slots.seq(slot) };
@@ -263,7 +262,7 @@ export class Shard {
     };
   }
 
-  /** Works on index and memory for about `budgetMs`; true while there is more to do. Throws IndexFailure, after which all else works on. */
+  /** Indexes and compacts for about `budgetMs`; true while there is more. IndexFailure. */
   maintain(budgetMs: number): boolean {
     const until = this.#monotonicMs() + budgetMs;
     let more = true;
@@ -278,8 +277,7 @@ export class Shard {
   }
 
   /**
-   * Reads a checkpoint. Throws Error when it is damaged, of another shard, or when its records do not give the root it
-   * was written with.
+   * Throws Error when the checkpoint is damaged, of another shard, or does not give its root.
    */
   static load(checkpoint: FetchedCheckpoint, spec: ShardSpec, options: EngineOptions = {}): Shard {
     const shard = new Shard(spec, options);

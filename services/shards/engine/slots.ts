@@ -1,10 +1,12 @@
 /**
- * The records of a shard without an object per record: a slot holds a float32 vector, its norm, the seq of the commit
- * that wrote it, and the address of its id and metadata. Slots lie in chunks of at most about 1 MiB of vectors, so that
- * growing copies nothing and memory goes back chunk by chunk.
+ * The records of a shard without an object per record: a slot holds a float32 vector, its norm, the
+ * seq of the commit that wrote it, and the address of its id and metadata. Slots lie in chunks of
+ * at most about 1 MiB of vectors, so that growing copies nothing and memory goes back chunk by
+ * chunk.
  *
- * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by searches. One that is freed while
- * somebody reads it (`pin`) is *left*: nothing finds it, and it keeps its content until nobody does.
+ * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by
+ * searches. One that is freed while somebody reads it (`pin`) is *left*: nothing finds it, and it
+ * keeps its content until nobody does.
  */
 import { Bitmap } from './bitmap.ts';
 import { norm } from './norm.ts';
@@ -65,7 +67,10 @@ export class Slots {
     return bytes;
   }
 
-  /** Takes a slot for a record; it is not live yet. Throws RangeError when memory or addresses run out, and then takes none. */
+  /**
+   * Takes a slot for a record; it is not live yet. Throws RangeError when memory or addresses run
+   * out, and then takes none.
+   */
   take(id: Uint8Array, vector: Float32Array, metadata: Uint8Array, seq: number): number {
     const slot = this.#free.pop() ?? this.#extend();
     const chunk = this.#chunks[slot >>> this.shift];
@@ -96,7 +101,9 @@ export class Slots {
     else this.#giveBack(slot);
   }
 
-  /** Has live slots keep their content, whatever becomes of their records, until they are unpinned. */
+  /**
+   * Has live slots keep their content, whatever becomes of their records, until they are unpinned.
+   */
   pin(slots: Uint32Array): void {
     for (const slot of slots) this.#pins.set(slot, (this.#pins.get(slot) ?? 0) + 1);
   }
@@ -143,8 +150,9 @@ export class Slots {
   }
 
   /**
-   * Becomes true when more than a quarter of the slots and at least a chunk of them is free (of a single chunk, more than
-   * half), and false when none is. While slots are pinned it is false: those must stay where they are.
+   * Becomes true when more than a quarter of the slots and at least a chunk of them is free (of a
+   * single chunk, more than half), and false when none is. While slots are pinned it is false:
+   * those must stay where they are.
    */
   get compactionDue(): boolean {
     if (this.#pins.size > 0) return false;
@@ -159,8 +167,8 @@ export class Slots {
   }
 
   /**
-   * Moves up to `most` records from the highest slots into free ones and gives chunks back. `moved` is called after each
-   * move. Nothing may be taken but not live.
+   * Moves up to `most` records from the highest slots into free ones and gives chunks back. `moved`
+   * is called after each move. Nothing may be taken but not live.
    */
   compactSlice(most: number, moved: (from: number, to: number) => void): void {
     for (let steps = 0; steps < most && this.#end > this.#liveCount; steps++) {
@@ -179,7 +187,10 @@ export class Slots {
     this.live.trim(this.#end);
   }
 
-  /** Moves bytes of ids and metadata together; false when there is nothing to gain. Nothing may be taken but not live. */
+  /**
+   * Moves bytes of ids and metadata together; false when there is nothing to gain. Nothing may be
+   * taken but not live.
+   */
   compactArenaSlice(): boolean {
     return this.arena.compactSlice(
       (slot) => (this.live.has(slot) || this.#left.has(slot) ? this.#address(slot) : NO_ADDRESS),

@@ -1,6 +1,7 @@
 /**
- * A group of writes on its way into a shard. The Merkle map takes the changes at once (its root is wanted before the log
- * entry is written); new records lie in slots that no search sees. `undo` puts the map and the slots back as they were.
+ * A group of writes on its way into a shard. The Merkle map takes the changes at once (its root is
+ * wanted before the log entry is written); new records lie in slots that no search sees. `undo`
+ * puts the map and the slots back as they were.
  */
 
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
@@ -10,7 +11,10 @@ import type { EntryBody } from './entry.ts';
 import type { Slots } from './slots.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 
-/** The net change of one record; -1 stands for absence. Equal slots: written again with the same content. */
+/**
+ * The net change of one record; -1 stands for absence. Equal slots: written again with the same
+ * content.
+ */
 export interface Change {
   id: string;
   key: Buffer;
@@ -40,7 +44,10 @@ export class Staging {
     return this.#changes.values();
   }
 
-  /** Writes a record; false when it existed. Throws UnreadableBytes for an ill-formed id or vector, and then changes nothing. */
+  /**
+   * Writes a record; false when it existed. Throws UnreadableBytes for an ill-formed id or vector,
+   * and then changes nothing.
+   */
   upsert(id: string, vector: Float32Array, metadata: Uint8Array): boolean {
     const { key, leaf } = hashRecord(this.#spec, id, vector, metadata);
     const change = this.#changeOf(id, key);
@@ -107,7 +114,10 @@ export class Staging {
   }
 }
 
-/** Throws UnreadableBytes for stored metadata that is no JSON object: an answer in which it stood could be read by nobody. */
+/**
+ * Throws UnreadableBytes for stored metadata that is no JSON object: an answer in which it stood
+ * could be read by nobody.
+ */
 export function assertMetadata(metadata: Uint8Array): void {
   try {
     const value: unknown = JSON.parse(
@@ -118,7 +128,10 @@ export function assertMetadata(metadata: Uint8Array): void {
   throw new UnreadableBytes('Stored metadata is no JSON object.');
 }
 
-/** Key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or vector, or an id of another shard. */
+/**
+ * Key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or vector, or
+ * an id of another shard.
+ */
 export function hashRecord(
   { index, of }: ShardSpec,
   id: string,

@@ -19,7 +19,10 @@ export function runThrough<T>(steps: Steps<T>): T {
   }
 }
 
-/** Says when a step has been long enough: work is noted in nanoseconds by estimate, which costs less than a look at the clock. */
+/**
+ * Says when a step has been long enough: work is noted in nanoseconds by estimate, which costs less
+ * than a look at the clock.
+ */
 export class StepMeter {
   readonly stepNs: number;
   spentNs = 0;

@@ -34,7 +34,10 @@ export class TopK {
     if (this.#size === this.#k) this.#floor = this.#scores[0];
   }
 
-  /** Takes out the worst of those kept, of which there must be one; nothing may be offered afterwards. */
+  /**
+   * Takes out the worst of those kept, of which there must be one; nothing may be offered
+   * afterwards.
+   */
   takeWorst(): { slot: number; score: number } {
     const worst = { slot: this.#slots[0], score: this.#scores[0] };
     const last = --this.#size;

@@ -1,9 +1,10 @@
 /**
- * The graph index of a shard over time: none while the shard is small, then one that grows behind the writes, and beside
- * it the next one while it is rebuilt. Searches see the current graph and its tail, which together hold every live slot.
+ * The graph index of a shard over time: none while the shard is small, then one that grows behind
+ * the writes, and beside it the next one while it is rebuilt. Searches see the current graph and
+ * its tail, which together hold every live slot.
  *
- * A graph that failed to grow is given up, since it may hold nodes that no key leads from; without one, searches scan. It is
- * built anew after a pause that doubles from failure to failure.
+ * A graph that failed to grow is given up, since it may hold nodes that no key leads from; without
+ * one, searches scan. It is built anew after a pause that doubles from failure to failure.
  */
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
@@ -12,14 +13,23 @@ import { IndexFailure } from './index-failure.ts';
 import { fitSpace, IndexSpace, type SpaceFit } from './index-space.ts';
 import type { Slots } from './slots.ts';
 
-/** One call of usearch's `add` blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread, and queries wait for it. */
+/**
+ * One call of usearch's `add` blocks for 0.25 to 0.5 ms a vector of 384 dimensions and thread, and
+ * queries wait for it.
+ */
 const SLICE_VECTORS = 8;
-/** A tail shorter than this is left to be scanned: adding hot records one by one would only make stale nodes. */
+/**
+ * A tail shorter than this is left to be scanned: adding hot records one by one would only make
+ * stale nodes.
+ */
 const TAIL_MIN_SLOTS = 128;
 const STALE_SHARE_MAX = 0.2;
 const STALE_SLACK_NODES = 32;
 const UNFIT_SHARE_MAX = 0.02;
-/** So much must the vectors that do not fit grow before it is looked again whether another space would suit them. */
+/**
+ * So much must the vectors that do not fit grow before it is looked again whether another space
+ * would suit them.
+ */
 const UNFIT_GROWTH_MIN = 1.25;
 /** A space that leaves more than this of them out is not worth a new graph. */
 const UNFIT_LEFT_MAX = 0.5;
@@ -79,7 +89,9 @@ export class VectorIndex {
     return growing === this.#graph && waiting < TAIL_MIN_SLOTS ? 0 : waiting;
   }
 
-  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. */
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   */
   changed(oldSlot: number, newSlot: number): void {
     if (this.#graph === null) return;
     const sameVector =
@@ -97,7 +109,10 @@ export class VectorIndex {
     for (const graph of this.#graphs()) graph.move(from, to);
   }
 
-  /** Does one short piece of building; false when there is nothing to do for now. Throws IndexFailure. */
+  /**
+   * Does one short piece of building; false when there is nothing to do for now. Throws
+   * IndexFailure.
+   */
   buildSlice(): boolean {
     if (this.#monotonicMs() < this.#pausedUntilMs) return false;
     try {

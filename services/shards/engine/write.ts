@@ -13,7 +13,10 @@ export interface WriteOutcome {
   created: number;
 }
 
-/** A group of writes worked out but not shown. `commit` is null when the group changed nothing; then nothing is staged. */
+/**
+ * A group of writes worked out but not shown. `commit` is null when the group changed nothing; then
+ * nothing is staged.
+ */
 export interface Staged {
   /** One per write, in order. */
   outcomes: WriteOutcome[];

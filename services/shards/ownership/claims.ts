@@ -7,13 +7,19 @@ export interface Claim {
   readonly shard: ShardKey;
   readonly epoch: number;
   readonly incarnation: string;
-  /** What the log held when the claim was made good: all that was ever acknowledged stands at or before it. */
+  /**
+   * What the log held when the claim was made good: all that was ever acknowledged stands at or
+   * before it.
+   */
   readonly head: ShardHead;
 }
 
 /** By what right shards are served. */
 export interface Claims {
-  /** Whether other nodes serve shards of the same store: what cannot be served here is asked for there. */
+  /**
+   * Whether other nodes serve shards of the same store: what cannot be served here is asked for
+   * there.
+   */
   readonly isShared: boolean;
   /** Throws ShardMoved where another node holds the shard, UNAVAILABLE, StoreError. */
   acquire(shard: ShardKey): Promise<Claim>;
@@ -23,7 +29,10 @@ export interface Claims {
   rest(claim: Claim, bytes: number): void;
 }
 
-/** For the only process on a store, as the lock of its data directory makes sure: it holds every shard. */
+/**
+ * For the only process on a store, as the lock of its data directory makes sure: it holds every
+ * shard.
+ */
 export class SoleClaims implements Claims {
   readonly isShared = false;
   readonly #log: ShardLog;

@@ -1,9 +1,13 @@
 /**
- * Makes a claim hold against whoever held the shard before: an entry of kind `open` under the new epoch at the next free seq of the log.
+ * Makes a claim hold against whoever held the shard before: an entry of kind `open` under the new
+ * epoch at the next free seq of the log.
  *
- * Promises: when it resolves, no entry of an earlier epoch can be committed any more, since every holder has one append in flight at most, at the seq that the
- * `open` entry now takes or at one before it. The returned head is that of the log at the `open` entry: all that was ever acknowledged stands at or before it.
- * How it fails: on an entry of a later epoch it throws ShardMoved; when the store cannot say, StoreError, and the claim has to be made again under a new epoch.
+ * Promises: when it resolves, no entry of an earlier epoch can be committed any more, since every
+ * holder has one append in flight at most, at the seq that the `open` entry now takes or at one
+ * before it. The returned head is that of the log at the `open` entry: all that was ever
+ * acknowledged stands at or before it. How it fails: on an entry of a later epoch it throws
+ * ShardMoved; when the store cannot say, StoreError, and the claim has to be made again under a new
+ * epoch.
  */
 import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/shard-head.ts';
@@ -25,7 +29,8 @@ export async function fence(
 ): Promise<ShardHead> {
   for (let collisions = 0; collisions < COLLISIONS_MAX; collisions++) {
     const newest = (await log.head(shard)) ?? EMPTY_HEAD;
-    // In this order: whoever claims the shard after this look finds the seq below taken, or takes it first.
+    // In this order: whoever claims the shard after this look finds the seq below taken, or takes
+    // it first.
     const row = await owners.get(shard);
     if (row?.epoch !== epoch) throw new ShardMoved(row?.holder?.node ?? null);
     const head = { ...newest, seq: newest.seq + 1 };
@@ -35,7 +40,10 @@ export async function fence(
   throw new StoreError('unavailable', 'The log of a shard grows faster than it can be claimed.');
 }
 
-/** Whether the entry stands in the log now; false when another one has its seq, which is not of a later epoch. */
+/**
+ * Whether the entry stands in the log now; false when another one has its seq, which is not of a
+ * later epoch.
+ */
 async function commit(log: ShardLog, entry: LogEntry): Promise<boolean> {
   try {
     if ((await log.append(entry)) === 'committed') return true;
@@ -43,7 +51,8 @@ async function commit(log: ShardLog, entry: LogEntry): Promise<boolean> {
     if (!(error instanceof StoreError) || error.kind !== 'unknown') throw error;
   }
   const [there] = await log.read(entry.shard, entry.seq - 1, 1);
-  // Nothing there after an unknown outcome: whether it still comes or not, it is tried again with the next one, and one of the two wins.
+  // Nothing there after an unknown outcome: whether it still comes or not, it is tried again with
+  // the next one, and one of the two wins.
   if (there === undefined || there.seq !== entry.seq) return false;
   if (there.entryId === entry.entryId) return true;
   if (there.epoch > entry.epoch) throw new ShardMoved(null);

@@ -1,11 +1,13 @@
 /**
  * This node's lease: says whether the node may serve what it holds.
  *
- * Promises: `isValid` is true only while the last renewal that is known to have succeeded was *sent* less than the lease time ago on this node's own monotonic
- * clock. Others wait longer than that before they call the lease dead, so nobody else serves a shard while `isValid` is true here. A lease that has run out or was
- * ended by somebody else never becomes valid again: `onLost` is called once, whatever was held under it must be dropped, and a new incarnation begins.
- * How it fails: when the store cannot be reached the lease runs out, and the node serves nothing until it is back. While calls cannot reach the node it has no lease, so
- * that others serve what it held.
+ * Promises: `isValid` is true only while the last renewal that is known to have succeeded was
+ * *sent* less than the lease time ago on this node's own monotonic clock. Others wait longer than
+ * that before they call the lease dead, so nobody else serves a shard while `isValid` is true here.
+ * A lease that has run out or was ended by somebody else never becomes valid again: `onLost` is
+ * called once, whatever was held under it must be dropped, and a new incarnation begins. How it
+ * fails: when the store cannot be reached the lease runs out, and the node serves nothing until it
+ * is back. While calls cannot reach the node it has no lease, so that others serve what it held.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../lib/runtime.ts';
@@ -91,7 +93,10 @@ export class LeaseKeeper {
     this.#incarnation = null;
   }
 
-  /** Ends the lease, so that others need not wait for its death; whatever was held must have been dropped. */
+  /**
+   * Ends the lease, so that others need not wait for its death; whatever was held must have been
+   * dropped.
+   */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel();
@@ -100,7 +105,10 @@ export class LeaseKeeper {
     if (incarnation !== null) await this.#options.leases.end(incarnation).catch(() => undefined);
   }
 
-  /** From when a renewal counts, of when it was sent and when it was answered: others count from when it arrived, which was in between. */
+  /**
+   * From when a renewal counts, of when it was sent and when it was answered: others count from
+   * when it arrived, which was in between.
+   */
   protected countedFrom(sentAtMs: number, _answeredAtMs: number): number {
     return sentAtMs;
   }
@@ -138,7 +146,8 @@ export class LeaseKeeper {
     const sentAtMs = clock.monotonicMs();
     const isThere = await leases.renew(incarnation, this.#beat, this.#draining, this.#options.use?.());
     if (incarnation !== this.#incarnation) return;
-    // A renewal that comes back after the lease ran out is too late: others may have judged by then.
+    // A renewal that comes back after the lease ran out is too late: others may have judged by
+    // then.
     if (isThere && this.isValid(incarnation))
       this.#validUntilMs = Math.max(this.#validUntilMs, this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS);
     else this.#lose(incarnation);
@@ -170,7 +179,8 @@ export class LeaseKeeper {
     const incarnation = this.#incarnation;
     const cutOff = this.#options.cutOff?.() ?? 'no';
     if (incarnation !== null && (cutOff === 'yes' || !this.isValid(incarnation))) this.#lose(incarnation);
-    // The next turn must not wait for a store that does not answer: the lease has to be given up in time.
+    // The next turn must not wait for a store that does not answer: the lease has to be given up in
+    // time.
     this.#schedule(RENEW_AGAIN_MS);
     try {
       if (this.#incarnation !== null) await this.#renew();

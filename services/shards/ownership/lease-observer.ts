@@ -1,11 +1,13 @@
 /**
  * Reads the leases of the other nodes, as few as are enough, and ends those that are dead.
  *
- * Promises: every second it reads the leases that come next in the ring (`lease-ring.ts`) and those that somebody here waits for, and all of them every
- * `listEveryMs`; so every lease is watched by some node, and all nodes together read a number of rows that grows with their number, not with its square. For everybody
- * who does not watch a lease it is dead once it is gone. `isOver` says that a lease is no more only when it is no longer in the store, so that two nodes never judge
- * differently; all that ask for one lease at a time share one reading of it.
- * How it fails: while the store cannot be reached nobody is judged, and readings go on until it is back.
+ * Promises: every second it reads the leases that come next in the ring (`lease-ring.ts`) and those
+ * that somebody here waits for, and all of them every `listEveryMs`; so every lease is watched by
+ * some node, and all nodes together read a number of rows that grows with their number, not with
+ * its square. For everybody who does not watch a lease it is dead once it is gone. `isOver` says
+ * that a lease is no more only when it is no longer in the store, so that two nodes never judge
+ * differently; all that ask for one lease at a time share one reading of it. How it fails: while
+ * the store cannot be reached nobody is judged, and readings go on until it is back.
  */
 import { listEveryMs, watchedLeases } from '../../../lib/placement/lease-ring.ts';
 import type { Clock } from '../../../lib/runtime.ts';
@@ -62,7 +64,10 @@ export class LeaseObserver {
     return this.#read(null);
   }
 
-  /** Whether the lease is in the store no more, after a reading where that is not known; one that is dead is ended. Throws StoreError. */
+  /**
+   * Whether the lease is in the store no more, after a reading where that is not known; one that is
+   * dead is ended. Throws StoreError.
+   */
   isOver(incarnation: string): Promise<boolean> {
     const { watch, clock } = this.#options;
     if (watch.isOver(incarnation)) return Promise.resolve(true);
@@ -128,7 +133,10 @@ export class LeaseObserver {
     for (const row of watch.live()) if (await isGone(row)) watch.markGone(row.incarnation);
   }
 
-  /** A lease that was judged by its beat is ended at that beat: where it was renewed meanwhile, the next reading says so. */
+  /**
+   * A lease that was judged by its beat is ended at that beat: where it was renewed meanwhile, the
+   * next reading says so.
+   */
   async #end({ row, gone }: { row: LeaseRow; gone: boolean }): Promise<void> {
     const { leases, watch, onDead } = this.#options;
     if (!(await leases.end(row.incarnation, gone ? undefined : row.beat))) return;

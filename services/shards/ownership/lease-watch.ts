@@ -1,25 +1,35 @@
 /**
- * Judges the leases of others as Kubernetes' leader election does: by how long a beat has stood unchanged on the observer's own monotonic clock, never by a time
- * that somebody wrote. Readings may be of all leases or of some, and their answers may come in any order.
+ * Judges the leases of others as Kubernetes' leader election does: by how long a beat has stood
+ * unchanged on the observer's own monotonic clock, never by a time that somebody wrote. Readings
+ * may be of all leases or of some, and their answers may come in any order.
  *
- * Promises: a lease is called dead only when its holder serves nothing under it any more, or its process is no more.
- * - Unchanged: a beat was seen when the answer of a reading came (`sinceMs`), so its renewal was sent before that, and the holder's lease ends at most LEASE_MS of the
- *   holder's clock later unless another renewal is answered before. A reading that began `unchangedMs` later shows the same beat; beats never go back in the store,
- *   so no later renewal had come there by then, and one that comes afterwards is too late for the holder, who counts by its own clock (DEAD_AFTER_MS has room for both
- *   clocks being wrong). What was read or not read in between is of no matter: leaving readings out only makes `sinceMs` later or the judgement later.
- *   An answer that was overtaken by that of a later reading is left out, so neither bound can be of an older beat than the other.
- * - Absent: a holder claims shards only after its lease was there, and a lease that was ended does not come back. One that a reading asked for and did not give is
- *   therefore over, but only if it had been heard of before the reading began: one that began afterwards is absent as well.
+ * Promises: a lease is called dead only when its holder serves nothing under it any more, or its
+ * process is no more.
+ * - Unchanged: a beat was seen when the answer of a reading came (`sinceMs`), so its renewal was
+ *   sent before that, and the holder's lease ends at most LEASE_MS of the holder's clock later
+ *   unless another renewal is answered before. A reading that began `unchangedMs` later shows the
+ *   same beat; beats never go back in the store, so no later renewal had come there by then, and
+ *   one that comes afterwards is too late for the holder, who counts by its own clock
+ *   (DEAD_AFTER_MS has room for both clocks being wrong). What was read or not read in between is
+ *   of no matter: leaving readings out only makes `sinceMs` later or the judgement later. An answer
+ *   that was overtaken by that of a later reading is left out, so neither bound can be of an older
+ *   beat than the other.
+ * - Absent: a holder claims shards only after its lease was there, and a lease that was ended does
+ *   not come back. One that a reading asked for and did not give is therefore over, but only if it
+ *   had been heard of before the reading began: one that began afterwards is absent as well.
  * - Not asked for: says nothing.
- * Whoever takes something by such a judgement ends the lease first, at the beat that was judged by: if the reading was of a store that lags behind, that fails.
- * How it fails: where readings are seldom or slow a lease is called dead later, never earlier.
+ * Whoever takes something by such a judgement ends the lease first, at the beat that was judged by:
+ * if the reading was of a store that lags behind, that fails. How it fails: where readings are
+ * seldom or slow a lease is called dead later, never earlier.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { LeaseRow } from '../../../lib/store/owners.ts';
 import { DEAD_AFTER_MS } from './lease-terms.ts';
 
-/** Leases that are kept in mind as over; one that is forgotten is read again when somebody names it. */
+/**
+ * Leases that are kept in mind as over; one that is forgotten is read again when somebody names it.
+ */
 const OVER_MAX = 10_000;
 
 export interface Sighting {
@@ -54,7 +64,10 @@ export class LeaseWatch {
   protected readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly #heard = new Map<string, Heard>();
   readonly #over: LRUCache<string, true>;
-  /** Leases that are over and that a reading shows all the same: their beginning came to the store once more. */
+  /**
+   * Leases that are over and that a reading shows all the same: their beginning came to the store
+   * once more.
+   */
   readonly #left = new Map<string, LeaseRow>();
   #order = 0;
 
@@ -114,7 +127,10 @@ export class LeaseWatch {
     return sighting !== null && sighting !== undefined && this.#isDead(sighting);
   }
 
-  /** For how long a beat is known to have stood. Not until the present: the holder may have renewed since the leases were last read. */
+  /**
+   * For how long a beat is known to have stood. Not until the present: the holder may have renewed
+   * since the leases were last read.
+   */
   protected unchangedMs({ seenMs, sinceMs }: Sighting): number {
     return seenMs - sinceMs;
   }

@@ -1,10 +1,13 @@
 /**
- * This node among the shard nodes: its own lease, its watch over the leases of the others, and the claims made under both.
+ * This node among the shard nodes: its own lease, its watch over the leases of the others, and the
+ * claims made under both.
  *
- * Promises: a holder whose process is known to be gone, or whose beat stood still for long enough, is found within a second by the nodes that watch it or want something
- * that it holds, and its lease ended in the store, so that every other node may take its shards at once; `onDead` tells of its node, unless that lives on under another
- * lease.
- * How it fails: while the store cannot be reached nobody is judged, this node's own lease runs out, and it serves nothing until the store is back.
+ * Promises: a holder whose process is known to be gone, or whose beat stood still for long enough,
+ * is found within a second by the nodes that watch it or want something that it holds, and its
+ * lease ended in the store, so that every other node may take its shards at once; `onDead` tells of
+ * its node, unless that lives on under another lease. How it fails: while the store cannot be
+ * reached nobody is judged, this node's own lease runs out, and it serves nothing until the store
+ * is back.
  */
 import type { Logger } from 'pino';
 import { Placement, WEIGHT_UNSAID } from '../../../lib/placement/placement.ts';
@@ -33,7 +36,9 @@ export interface MembershipOptions {
   onLost(): void;
   /** Another node was found dead. */
   onDead(node: string): void;
-  /** For how long this node has heard nothing of any other, in milliseconds. Default: not at all. */
+  /**
+   * For how long this node has heard nothing of any other, in milliseconds. Default: not at all.
+   */
   silenceMs?(): number;
 }
 
@@ -150,8 +155,9 @@ export class Membership {
   }
 
   /**
-   * Nobody has been heard for long, and for a while others have heard each other: not at once, because after an outage of what carries calls every node hears the
-   * others again at a time of its own.
+   * Nobody has been heard for long, and for a while others have heard each other: not at once,
+   * because after an outage of what carries calls every node hears the others again at a time of
+   * its own.
    */
   #cutOff(): CutOff {
     const silenceMs = this.#silenceMs();

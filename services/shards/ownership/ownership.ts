@@ -1,13 +1,16 @@
 /**
  * Which shards this node holds, and by what right.
  *
- * Promises: `acquire` resolves with a claim only when no holder with a live lease had the shard, and after the log was fenced under the claim's epoch; the claim is
- * good while `holds` is true, which is while the lease under which it was made is valid. A shard that was given back in good
- * order is opened again under its old epoch; after anything else (a worker that ended, an append whose outcome is unknown) a new epoch and a new fence come first,
- * because a late append of our own could otherwise still land behind our back.
- * While a lease is being taken callers wait for it for a moment, so that shards which nobody holds go to the nodes they belong to, and not all to the first that has one.
- * A shard that is being handed over is not claimed again here meanwhile; one that is asked for at a node that leaves is given back.
- * How it fails: ShardMoved with the node to ask, or with none while this node has no valid lease; StoreError.
+ * Promises: `acquire` resolves with a claim only when no holder with a live lease had the shard,
+ * and after the log was fenced under the claim's epoch; the claim is good while `holds` is true,
+ * which is while the lease under which it was made is valid. A shard that was given back in good
+ * order is opened again under its old epoch; after anything else (a worker that ended, an append
+ * whose outcome is unknown) a new epoch and a new fence come first, because a late append of our
+ * own could otherwise still land behind our back. While a lease is being taken callers wait for it
+ * for a moment, so that shards which nobody holds go to the nodes they belong to, and not all to
+ * the first that has one. A shard that is being handed over is not claimed again here meanwhile;
+ * one that is asked for at a node that leaves is given back. How it fails: ShardMoved with the node
+ * to ask, or with none while this node has no valid lease; StoreError.
  */
 import { randomUUID } from 'node:crypto';
 import { EMPTY_HEAD, type ShardHead } from '../../../lib/shard/shard-head.ts';
@@ -24,7 +27,10 @@ export interface OwnershipOptions {
   owners: OwnerStore;
   log: ShardLog;
   keeper: LeaseKeeper;
-  /** Whether the lease of another holder is over, so that nothing is served under it any more. Throws StoreError. */
+  /**
+   * Whether the lease of another holder is over, so that nothing is served under it any more.
+   * Throws StoreError.
+   */
   isOver(incarnation: string): Promise<boolean>;
   /** Default: a random UUID. */
   newEntryId?(): string;
@@ -71,7 +77,8 @@ export class Ownership implements Claims {
       const head = await log.head(shard);
       const { epoch, incarnation } = resting;
       const claim = { shard, epoch, incarnation, head: head ?? EMPTY_HEAD };
-      // Read while the lease ran, row and head are of one holding; read later, somebody may have claimed the shard in between.
+      // Read while the lease ran, row and head are of one holding; read later, somebody may have
+      // claimed the shard in between.
       if (!this.holds(claim)) throw outOfTouch();
       return claim;
     }
@@ -91,12 +98,17 @@ export class Ownership implements Claims {
     return claim;
   }
 
-  /** The shard, of so many bytes, left memory with nothing in flight; this node goes on holding it. */
+  /**
+   * The shard, of so many bytes, left memory with nothing in flight; this node goes on holding it.
+   */
   rest({ shard, epoch, incarnation }: Claim, bytes: number): void {
     this.#resting.set(shard, { shard, epoch, incarnation, bytes });
   }
 
-  /** Shards that this node holds and that are in memory no more, with the bytes that they took there. */
+  /**
+   * Shards that this node holds and that are in memory no more, with the bytes that they took
+   * there.
+   */
   resting(): { shard: ShardKey; bytes: number }[] {
     return [...this.#resting.values()].map(({ shard, bytes }) => ({ shard, bytes }));
   }
@@ -117,7 +129,10 @@ export class Ownership implements Claims {
     await this.#options.owners.release(shard, epoch, to);
   }
 
-  /** Gives a shard back if it rests here: to `to`, which nobody can come before while it lives, or to anybody. */
+  /**
+   * Gives a shard back if it rests here: to `to`, which nobody can come before while it lives, or
+   * to anybody.
+   */
   async releaseResting(shard: ShardKey, to?: Holder): Promise<void> {
     const claim = this.#resting.get(shard);
     if (!claim || !this.#options.keeper.isValid(claim.incarnation)) return;
@@ -126,8 +141,9 @@ export class Ownership implements Claims {
   }
 
   /**
-   * Gives a shard back that is held here, or was left to somebody who has yet to claim it, and of which nothing is in memory or on its way there, whether it left in good
-   * order or not. False where somebody else has it.
+   * Gives a shard back that is held here, or was left to somebody who has yet to claim it, and of
+   * which nothing is in memory or on its way there, whether it left in good order or not. False
+   * where somebody else has it.
    */
   async giveBack(shard: ShardKey, to?: Holder): Promise<boolean> {
     if (this.#resting.has(shard)) {

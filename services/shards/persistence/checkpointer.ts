@@ -1,19 +1,25 @@
 /**
  * Decides when a shard is checkpointed and how far its log may be trimmed.
  *
- * What keeps a shard's content is its materialised records and the log after their mark: the log is never trimmed past the mark, nor while somebody reads it behind
- * a scan (`pin`), so a lost or damaged checkpoint costs time and nothing else.
+ * What keeps a shard's content is its materialised records and the log after their mark: the log is
+ * never trimmed past the mark, nor while somebody reads it behind a scan (`pin`), so a lost or
+ * damaged checkpoint costs time and nothing else.
  *
- * What a checkpoint saves is that time: from records alone the whole index has to be built again. The store keeps the newest two, and the log reaches back to the
- * older one, so that a shard whose newest is damaged opens from the one before it and the log since. Of a collection that is anchored a shard opens only from one
- * that is not newer than the confirmed root, so none is taken while the newest already is. A shard too small for an index has no use for any: its log is
+ * What a checkpoint saves is that time: from records alone the whole index has to be built again.
+ * The store keeps the newest two, and the log reaches back to the older one, so that a shard whose
+ * newest is damaged opens from the one before it and the log since. Of a collection that is
+ * anchored a shard opens only from one that is not newer than the confirmed root, so none is taken
+ * while the newest already is. A shard too small for an index has no use for any: its log is
  * trimmed to the mark, and those that the log reaches no more are removed.
  *
- * What leaves the log is read once more: an entry that is not what was appended is a contradiction. Where one is known of a shard its log and checkpoints stay as they
- * are, since they may be all that tells what is right, until an operator has decided (`accepted`).
+ * What leaves the log is read once more: an entry that is not what was appended is a contradiction.
+ * Where one is known of a shard its log and checkpoints stay as they are, since they may be all
+ * that tells what is right, until an operator has decided (`accepted`).
  *
- * How it fails: what was staged is discarded, and the log stays longer. The next try comes after a pause that grows, or when the shard closes. Where no checkpoint can
- * be had and the log has grown past TAIL_URGENT_BYTES, its room is worth more than the checkpoints there are, and it is trimmed to the mark.
+ * How it fails: what was staged is discarded, and the log stays longer. The next try comes after a
+ * pause that grows, or when the shard closes. Where no checkpoint can be had and the log has grown
+ * past TAIL_URGENT_BYTES, its room is worth more than the checkpoints there are, and it is trimmed
+ * to the mark.
  */
 import { backoffMs } from '../../../lib/backoff.ts';
 import { collectGarbage } from '../../../lib/garbage.ts';
@@ -64,7 +70,10 @@ export class Checkpointer {
   #runs = new Set<{ key: ShardKey; done: Promise<void> }>();
   #pauses = new Map<ShardKey, Pause>();
   #pins = new Map<ShardKey, number>();
-  /** After openings, one shard at a time: where many open at once the store is to answer what they wait for first. */
+  /**
+   * After openings, one shard at a time: where many open at once the store is to answer what they
+   * wait for first.
+   */
   #trims: Promise<void> = Promise.resolve();
   /** What the checkpoints that are being written may yet take from the disk. */
   #stagedBytes = 0;
@@ -83,11 +92,15 @@ export class Checkpointer {
     this.#onContradiction = onContradiction;
   }
 
-  /** A shard opened from the checkpoint at `checkpointSeq` (0: from records) and `replayedBytes` of log bodies. */
+  /**
+   * A shard opened from the checkpoint at `checkpointSeq` (0: from records) and `replayedBytes` of
+   * log bodies.
+   */
   opened(key: ShardKey, checkpointSeq: number, replayedBytes: number, isContradicted = false): void {
     const opening: Opening = { tailBytes: replayedBytes, checkpointSeq, run: null, ended: false, isContradicted };
     this.#openings.set(key, opening);
-    // What an earlier process no longer needed and did not live to trim. The shard's next run makes good what fails here.
+    // What an earlier process no longer needed and did not live to trim. The shard's next run makes
+    // good what fails here.
     const trim = async (): Promise<void> => {
       if (!opening.ended) await this.#trimAfterOpening(key, opening, checkpointSeq > 0);
     };
@@ -114,13 +127,19 @@ export class Checkpointer {
     return tail > TAIL_URGENT_BYTES || (tail > TAIL_MAX_BYTES && size.unindexed === 0);
   }
 
-  /** Whether opening the shard again would take a moment only: it is small, and so is what it would replay. */
+  /**
+   * Whether opening the shard again would take a moment only: it is small, and so is what it would
+   * replay.
+   */
   opensAtOnce({ key, size }: ShardActor): boolean {
     const tail = this.#openings.get(key)?.tailBytes ?? Number.POSITIVE_INFINITY;
     return size.records < CHECKPOINT_MIN_RECORDS && size.bytes <= MOMENT_MAX_BYTES && tail <= MOMENT_MAX_TAIL_BYTES;
   }
 
-  /** Checkpoints if that pays, and trims the log, pause or none; calls that overlap share one run. Throws StoreError or WorkerLost. */
+  /**
+   * Checkpoints if that pays, and trims the log, pause or none; calls that overlap share one run.
+   * Throws StoreError or WorkerLost.
+   */
   run(actor: ShardActor): Promise<void> {
     const opening = this.#openings.get(actor.key);
     if (!opening) return Promise.resolve();
@@ -141,7 +160,10 @@ export class Checkpointer {
     };
   }
 
-  /** An operator has decided that what is materialised, through `mark`, is right: nothing of what led there is kept. */
+  /**
+   * An operator has decided that what is materialised, through `mark`, is right: nothing of what
+   * led there is kept.
+   */
   async accepted(key: ShardKey, mark: number): Promise<void> {
     await this.#store.log.trim(key, mark);
     await this.#store.checkpoints.prune(key, mark + 1);
@@ -149,7 +171,10 @@ export class Checkpointer {
     if (opening) Object.assign(opening, { isContradicted: false, checkpointSeq: 0 });
   }
 
-  /** The shard is closed: a run that is under way ends without effect, and the promise resolves when it has. */
+  /**
+   * The shard is closed: a run that is under way ends without effect, and the promise resolves when
+   * it has.
+   */
   async closed(key: ShardKey): Promise<void> {
     const opening = this.#openings.get(key);
     if (!opening) return;
@@ -158,7 +183,10 @@ export class Checkpointer {
     await opening.run?.catch(() => undefined);
   }
 
-  /** Resolves when nothing runs any more for a collection whose shards are closed, and nothing that it staged is left. */
+  /**
+   * Resolves when nothing runs any more for a collection whose shards are closed, and nothing that
+   * it staged is left.
+   */
   async forget(collectionId: string): Promise<void> {
     const isOwn = (key: ShardKey) => parseShardKey(key).collectionId === collectionId;
     await Promise.allSettled([...this.#runs].filter(({ key }) => isOwn(key)).map(({ done }) => done));
@@ -201,7 +229,10 @@ export class Checkpointer {
     opening.tailBytes -= tail;
   }
 
-  /** Whether another checkpoint would leave one from which the way up passes the confirmed root: the store keeps two. */
+  /**
+   * Whether another checkpoint would leave one from which the way up passes the confirmed root: the
+   * store keeps two.
+   */
   async #leavesAnchored(key: ShardKey): Promise<boolean> {
     const [newest] = await this.#store.checkpoints.list(key);
     return newest === undefined || newest.seq <= (await anchoredBound(this.#store.anchors, key));
@@ -234,7 +265,10 @@ export class Checkpointer {
     await this.#trim(key, opening, await this.#store.records.appliedSeq(key), keepCheckpoints);
   }
 
-  /** `mark` may be out of date by now: it only grows, and whoever pins the log from here on scans at a later one. */
+  /**
+   * `mark` may be out of date by now: it only grows, and whoever pins the log from here on scans at
+   * a later one.
+   */
   async #trim(key: ShardKey, opening: Opening, mark: number, keepCheckpoints: boolean): Promise<void> {
     if (this.#pins.has(key) || opening.isContradicted) return;
     const { log, checkpoints } = this.#store;

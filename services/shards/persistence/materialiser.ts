@@ -1,14 +1,17 @@
 /**
- * Copies committed log entries into the materialised records, behind the writers' backs and in order.
+ * Copies committed log entries into the materialised records, behind the writers' backs and in
+ * order.
  *
- * Promises: the mark of a shard only grows; an entry is applied once, however often it is tried (the store guards by the mark);
- * a failed pass is tried again after a pause that grows, holds up no other shard and loses nothing, because the log keeps what is
- * not applied. One pass runs at a time, so that it never takes more than a share of the disk from the appends. The mark of a shard
- * whose collection is anchored never passes its last confirmed root (anchored-bound.ts); what is held back for that goes on when
- * the next one is confirmed.
+ * Promises: the mark of a shard only grows; an entry is applied once, however often it is tried
+ * (the store guards by the mark); a failed pass is tried again after a pause that grows, holds up
+ * no other shard and loses nothing, because the log keeps what is not applied. One pass runs at a
+ * time, so that it never takes more than a share of the disk from the appends. The mark of a shard
+ * whose collection is anchored never passes its last confirmed root (anchored-bound.ts); what is
+ * held back for that goes on when the next one is confirmed.
  *
- * How it fails: before an entry that does not decode, or is missing, it stops for good: what comes after such an entry must not be
- * applied over it, and the log, which is never trimmed past the mark, keeps all there is for whoever repairs it.
+ * How it fails: before an entry that does not decode, or is missing, it stops for good: what comes
+ * after such an entry must not be applied over it, and the log, which is never trimmed past the
+ * mark, keeps all there is for whoever repairs it.
  */
 import type { Logger } from 'pino';
 import { backoffMs } from '../../../lib/backoff.ts';
@@ -32,7 +35,10 @@ interface Pause {
   timer: NodeJS.Timeout | null;
 }
 
-/** The mark after a pass, whether there may be more to apply, and whether writes wait for their root to be confirmed. */
+/**
+ * The mark after a pass, whether there may be more to apply, and whether writes wait for their root
+ * to be confirmed.
+ */
 interface Pass {
   mark: number;
   more: boolean;
@@ -58,7 +64,9 @@ export class Materialiser {
   #turns: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  /** `onBound`: the root of the shard's collection at a seq of its log was found to be confirmed. */
+  /**
+   * `onBound`: the root of the shard's collection at a seq of its log was found to be confirmed.
+   */
   constructor(store: Store, log: Logger, onBound: (key: ShardKey, seq: number) => void = () => undefined) {
     this.#store = store;
     this.#log = log;
@@ -80,8 +88,9 @@ export class Materialiser {
   }
 
   /**
-   * Applies everything that is in the shard's log when it is called, as far as it can be applied; gives the mark. With `passOver` entries that do not decode are taken for
-   * empty: an operator has decided that what the shard holds without them is right. Throws StoreError.
+   * Applies everything that is in the shard's log when it is called, as far as it can be applied;
+   * gives the mark. With `passOver` entries that do not decode are taken for empty: an operator has
+   * decided that what the shard holds without them is right. Throws StoreError.
    */
   async catchUp(key: ShardKey, passOver = false): Promise<number> {
     // Not until there is nothing more: whoever writes on could keep it going for ever.
@@ -92,7 +101,10 @@ export class Materialiser {
     }
   }
 
-  /** Resolves when nothing is applied any more for a collection whose shards are closed, so that its records can be removed. */
+  /**
+   * Resolves when nothing is applied any more for a collection whose shards are closed, so that its
+   * records can be removed.
+   */
   async forget(collectionId: string): Promise<void> {
     this.#forgotten.add(collectionId);
     for (const { timer } of this.#removeForgotten(this.#pauses)) if (timer) clearTimeout(timer);
@@ -195,7 +207,8 @@ export class Materialiser {
       through = entry.seq;
     }
     const left = entries.length > through - mark;
-    // Where another node holds the shard by now, entries that were here may be materialised and trimmed there.
+    // Where another node holds the shard by now, entries that were here may be materialised and
+    // trimmed there.
     if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
     if (left) this.#stickAt(key, through + 1);
     else this.#stuck.delete(key);
@@ -226,7 +239,10 @@ export class Materialiser {
   }
 }
 
-/** What the entry, which must be that at `seq`, does to the records; null where that is not to be known. */
+/**
+ * What the entry, which must be that at `seq`, does to the records; null where that is not to be
+ * known.
+ */
 function changesIn(entry: LogEntry, seq: number): RecordChange[] | null {
   if (entry.seq !== seq || entry.kind === 'damaged') return null;
   if (entry.kind !== 'write') return [];

@@ -10,9 +10,10 @@ export interface Arrival extends ShardUse {
 export type Refusal = 'draining' | 'busy' | 'room' | 'share';
 
 /**
- * What a node answers to the offer of a shard; null: it takes it. The giver's view may be old; `own` is what the node holds at this moment, so that many givers at once
- * do not fill it: it takes one shard at a time, and none that would bring it above the bound of such a move. A drain is bounded by room alone: the shard has to go
- * somewhere.
+ * What a node answers to the offer of a shard; null: it takes it. The giver's view may be old;
+ * `own` is what the node holds at this moment, so that many givers at once do not fill it: it takes
+ * one shard at a time, and none that would bring it above the bound of such a move. A drain is
+ * bounded by room alone: the shard has to go somewhere.
  */
 export function refusalOf(own: NodeUse, use: ClusterUse, isTaking: boolean, arrival: Arrival): Refusal | null {
   if (own.draining) return 'draining';

@@ -1,7 +1,13 @@
-/** After this time an old load counts for a third. Shorter than a shard rests after a move, longer than a burst. */
+/**
+ * After this time an old load counts for a third. Shorter than a shard rests after a move, longer
+ * than a burst.
+ */
 const MEMORY_MS = 60_000;
 
-/** Worker threads kept busy, as an exponential average over time, from a total of busy time, which begins anew when the shard is loaded anew. */
+/**
+ * Worker threads kept busy, as an exponential average over time, from a total of busy time, which
+ * begins anew when the shard is loaded anew.
+ */
 export class LoadAverage {
   #atMs: number;
   /** Null until it is known. */

@@ -5,8 +5,9 @@ const REFUSED_MS = 10_000;
 const FAILED_MS = 60_000;
 
 /**
- * How fast a node gives shards away: one at a time, and over time no more than so many bytes a second, so that checkpoints and openings leave the disk and the network
- * to queries. Times are of one monotonic clock.
+ * How fast a node gives shards away: one at a time, and over time no more than so many bytes a
+ * second, so that checkpoints and openings leave the disk and the network to queries. Times are of
+ * one monotonic clock.
  */
 export class MovePace {
   readonly #bytesPerSecond: number;

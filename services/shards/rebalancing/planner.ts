@@ -1,26 +1,38 @@
 /**
  * Which shard a node gives away next, and to whom.
  *
- * A shard's home is the first node in its order (rendezvous hashing). Shards go home while there is room, and away from nodes that hold too much:
+ * A shard's home is the first node in its order (rendezvous hashing). Shards go home while there is
+ * room, and away from nodes that hold too much:
  *
- *   drain    a node that is about to leave gives away what it has, the largest first
- *   relieve  a node above OVER times the mean, or above GIVE while another is below UNDER, gives away the smallest shard that brings it below, or else the largest
- *   home     a shard that is not at home goes there while the home stays at or below HOME times the mean
+ *   drain    a node that is about to leave gives away what it has, the largest first relieve  a
+ *   node above OVER times the mean, or above GIVE while another is below UNDER, gives away the
+ *   smallest shard that brings it below, or else the largest home     a shard that is not at home
+ *   goes there while the home stays at or below HOME times the mean
  *
- * by memory and by worker threads alike: a target must have room for both. Against placing every shard by bounded-load hashing (Mirrokni, Thorup and Zadimoghaddam
- * 2018): that needs the sizes of all shards on every node and moves shards of third nodes along when one joins; this needs the sums of the nodes alone.
+ * by memory and by worker threads alike: a target must have room for both. Against placing every
+ * shard by bounded-load hashing (Mirrokni, Thorup and Zadimoghaddam 2018): that needs the sizes of
+ * all shards on every node and moves shards of third nodes along when one joins; this needs the
+ * sums of the nodes alone.
  *
  * Promises, as long as sizes stay as they are:
- * - On a join a node gives shards to the new one alone, those whose home that is; on a leave it gives away those that it held, to many nodes. Beside this ideal share
- *   move: what is above a bound then, and shards that were away from home and find room there now.
- * - It comes to rest: no target goes above OVER by a relief or above HOME by a home move, so a node below OVER never goes above it again; a node above only shrinks,
- *   so reliefs end, and then each home move puts a shard where it stays.
- * - No ping-pong: a shard that left its home because that was above GIVE comes back only after the home lost a tenth of the mean (GIVE - HOME) otherwise; a shard
- *   that arrived less than REST_MS ago moves for a drain only, which bounds how often it moves even when loads jump or views contradict each other.
- * - It does not starve queries: a node gives one shard at a time and takes one at a time (the target refuses a second, `arrival.ts`), with pauses between (`move-pace.ts`);
- *   nothing goes to a node that is overloaded or short of memory; a node that is itself so makes no move but those that relieve or drain it.
- * How it fails: a shard larger than what any node has free stays, and the others leave its node instead. With an old view the target refuses, knowing itself, and the
- * move is planned anew; two nodes never move one shard, since only its holder does. It is deterministic: the same view gives the same move.
+ * - On a join a node gives shards to the new one alone, those whose home that is; on a leave it
+ *   gives away those that it held, to many nodes. Beside this ideal share move: what is above a
+ *   bound then, and shards that were away from home and find room there now.
+ * - It comes to rest: no target goes above OVER by a relief or above HOME by a home move, so a node
+ *   below OVER never goes above it again; a node above only shrinks, so reliefs end, and then each
+ *   home move puts a shard where it stays.
+ * - No ping-pong: a shard that left its home because that was above GIVE comes back only after the
+ *   home lost a tenth of the mean (GIVE - HOME) otherwise; a shard that arrived less than REST_MS
+ *   ago moves for a drain only, which bounds how often it moves even when loads jump or views
+ *   contradict each other.
+ * - It does not starve queries: a node gives one shard at a time and takes one at a time (the
+ *   target refuses a second, `arrival.ts`), with pauses between (`move-pace.ts`); nothing goes to a
+ *   node that is overloaded or short of memory; a node that is itself so makes no move but those
+ *   that relieve or drain it.
+ * How it fails: a shard larger than what any node has free stays, and the others leave its node
+ * instead. With an old view the target refuses, knowing itself, and the move is planned anew; two
+ * nodes never move one shard, since only its holder does. It is deterministic: the same view gives
+ * the same move.
  */
 import {
   type ClusterUse,
@@ -115,7 +127,8 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
     const helps = (node: string): boolean => resource === 'workers' || !shard.followers.includes(node);
     const gains = (node: string): boolean =>
       use.relative(use.get(node)!, taken(shard, node))[resource] <= relative - GAIN;
-    // Nothing is copied for one that rests: it is left to its home, where callers without its owner's row look for it as well.
+    // Nothing is copied for one that rests: it is left to its home, where callers without its
+    // owner's row look for it as well.
     const isPlace = (node: string): boolean => !shard.rests || placement.preferred(shard.shard) === node;
     const fits = (node: string, bound: number): boolean =>
       isPlace(node) && helps(node) && staysBelow(view, node, shard, bound) && isOpenTo(view, node, shard);
@@ -126,7 +139,10 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
   return null;
 }
 
-/** Shards whose leaving relieves the node: the smallest that is enough by itself first, then the largest of those that are not. */
+/**
+ * Shards whose leaving relieves the node: the smallest that is enough by itself first, then the
+ * largest of those that are not.
+ */
 function byFit(view: RebalancingView, own: NodeUse, resource: Resource, excess: number): OwnedShard[] {
   const { mean } = view.cluster.use;
   const sizeOf = ({ bytes, load }: OwnedShard): number =>

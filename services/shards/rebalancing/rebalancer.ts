@@ -1,9 +1,11 @@
 /**
  * Carries out what the planner says, for one node.
  *
- * Promises: one shard of this node is on its way at a time, and one to it; a move begins only after its target has said that it takes the shard; the pace leaves the disk
- * and the network to queries. A shard that rests, held and not in memory, is left to its target without a word: that costs the target nothing until somebody asks for it.
- * How it fails: a refused or failed move is planned anew after a while, to somebody else.
+ * Promises: one shard of this node is on its way at a time, and one to it; a move begins only after
+ * its target has said that it takes the shard; the pace leaves the disk and the network to queries.
+ * A shard that rests, held and not in memory, is left to its target without a word: that costs the
+ * target nothing until somebody asks for it. How it fails: a refused or failed move is planned anew
+ * after a while, to somebody else.
  */
 import type { Logger } from 'pino';
 import type { ClusterUse, NodeUse } from '../../../lib/placement/cluster-use.ts';
@@ -88,7 +90,10 @@ export class Rebalancer {
     this.#cancel();
   }
 
-  /** Whether this node takes a shard that another one wants to give; null: it does, and waits for it. */
+  /**
+   * Whether this node takes a shard that another one wants to give; null: it does, and waits for
+   * it.
+   */
   offered(arrival: Arrival): Refusal | null {
     const nowMs = this.#options.clock.monotonicMs();
     const refusal = refusalOf(this.#options.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);

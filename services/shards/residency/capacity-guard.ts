@@ -5,7 +5,10 @@ import type { Clock } from '../../../lib/runtime.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { WriteBudget } from '../writing/write-budget.ts';
 
-/** Shares of the memory limit: above the first, what can be had again is let go of until the second is reached. */
+/**
+ * Shares of the memory limit: above the first, what can be had again is let go of until the second
+ * is reached.
+ */
 export const CLOSE_ABOVE = 0.85;
 export const CLOSE_UNTIL = 0.75;
 /** Of the memory limit, for writes that wait. */
@@ -42,12 +45,17 @@ export class CapacityGuard {
     return this.#config.diskReserveMiB * MIB;
   }
 
-  /** Whether a write that adds `incomingBytes` fits beside what open shards and queued writes hold. */
+  /**
+   * Whether a write that adds `incomingBytes` fits beside what open shards and queued writes hold.
+   */
   fits(heldBytes: number, incomingBytes: number): boolean {
     return heldBytes + incomingBytes <= this.memoryBytes;
   }
 
-  /** Throws OUT_OF_CAPACITY when the write would eat into the disk's reserve; looks at the disk once a second. */
+  /**
+   * Throws OUT_OF_CAPACITY when the write would eat into the disk's reserve; looks at the disk once
+   * a second.
+   */
   async admitToDisk(incomingBytes: number): Promise<void> {
     if (this.#clock.monotonicMs() - this.#checkedAtMs >= DISK_CHECK_MS) {
       this.#measuring ??= this.#measure().finally(() => {

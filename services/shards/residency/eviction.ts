@@ -13,7 +13,10 @@ export interface EvictionOptions {
   close(resident: Resident): Promise<void>;
 }
 
-/** Makes room in a node's memory: copies of what other nodes hold go first, then shards that nobody uses, least recently used first. */
+/**
+ * Makes room in a node's memory: copies of what other nodes hold go first, then shards that nobody
+ * uses, least recently used first.
+ */
 export class Eviction implements Room {
   readonly #options: EvictionOptions;
 
@@ -38,7 +41,10 @@ export class Eviction implements Room {
     return this.fits(bytes, overdraft) || (memory.shards === 0 && arriving().shards === 0);
   }
 
-  /** Goes on until `bytes` of the memory limit are free or nothing is left to drop or close but `kept`; false when nothing was. */
+  /**
+   * Goes on until `bytes` of the memory limit are free or nothing is left to drop or close but
+   * `kept`; false when nothing was.
+   */
   async free(bytes: number, kept: ShardActor | null = null): Promise<boolean> {
     const { memory, copies, residents, close } = this.#options;
     let excess = memory.excess(bytes);
@@ -48,7 +54,8 @@ export class Eviction implements Room {
     for (const resident of byLastUse(residents())) {
       if (excess <= 0) break;
       const { actor, closing } = resident;
-      // One that is to close as soon as it is open may itself be waiting for the room that is made here.
+      // One that is to close as soon as it is open may itself be waiting for the room that is made
+      // here.
       if (!actor || (!closing && (actor === kept || !isIdle(resident)))) continue;
       excess -= actor.size.bytes;
       closings.push(closing ?? close(resident));
@@ -57,7 +64,10 @@ export class Eviction implements Room {
     return hasShed || closings.length > 0;
   }
 
-  /** Counts `bytes` as held beside the shards, once idle ones have made room where they had to; false when they do not fit. */
+  /**
+   * Counts `bytes` as held beside the shards, once idle ones have made room where they had to;
+   * false when they do not fit.
+   */
   async hold(bytes: number): Promise<boolean> {
     const { memory, copies, arriving } = this.#options;
     if (!memory.fits(bytes, false)) {

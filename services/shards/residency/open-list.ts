@@ -8,7 +8,10 @@ const WRITE_DELAY_MS = 1_000;
 const LISTED_MAX = 1_000;
 const SHARD_KEY = /^[0-9a-f-]{36}\.\d{1,3}$/;
 
-/** Remembers which shards are open on this node, so that a restart opens them again before it calls itself ready. Best effort: losing it costs a cold first query, never data. */
+/**
+ * Remembers which shards are open on this node, so that a restart opens them again before it calls
+ * itself ready. Best effort: losing it costs a cold first query, never data.
+ */
 export class OpenList {
   #path: string;
   #current: () => ShardKey[];
@@ -35,7 +38,10 @@ export class OpenList {
     if (!this.#ended) this.#timer ??= setTimeout(() => void this.flush(), WRITE_DELAY_MS).unref();
   }
 
-  /** Keeps the list as it was last written: the shards that close from here on are to be opened again. */
+  /**
+   * Keeps the list as it was last written: the shards that close from here on are to be opened
+   * again.
+   */
   end(): void {
     this.#ended = true;
     if (this.#timer) clearTimeout(this.#timer);

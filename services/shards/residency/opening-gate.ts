@@ -9,7 +9,10 @@ const REFUSE_AFTER_MS = 20_000;
 /** What is left of the memory limit, with `overdraft` of a little more than it. */
 export interface Room {
   fits(bytes: number, overdraft: boolean): boolean;
-  /** Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or nothing is open at all. */
+  /**
+   * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
+   * nothing is open at all.
+   */
   make(bytes: number, overdraft: boolean): Promise<boolean>;
 }
 
@@ -21,10 +24,12 @@ interface Candidate {
 }
 
 /**
- * Lets shards into memory, a bounded number at once, and each only when there is room for it beside those that are in and those on their way:
- * many closed shards that are asked for at the same time would otherwise pass any limit before the first of them could be closed again. One that has waited long
- * may use the overdraft, so that a small shard gets in beside a large one that is never idle; where that is used up, too, it is refused. They enter in order of
- * arrival, but one that fits as it is does not wait behind one for which no room can be made.
+ * Lets shards into memory, a bounded number at once, and each only when there is room for it beside
+ * those that are in and those on their way: many closed shards that are asked for at the same time
+ * would otherwise pass any limit before the first of them could be closed again. One that has
+ * waited long may use the overdraft, so that a small shard gets in beside a large one that is never
+ * idle; where that is used up, too, it is refused. They enter in order of arrival, but one that
+ * fits as it is does not wait behind one for which no room can be made.
  */
 export class OpeningGate {
   #clock: Clock;
@@ -50,7 +55,10 @@ export class OpeningGate {
     return this.#opening;
   }
 
-  /** Runs `open` when there is room for `bytes`. Throws UNAVAILABLE when there was none for too long, ShardUnsettled once the gate is closed. */
+  /**
+   * Runs `open` when there is room for `bytes`. Throws UNAVAILABLE when there was none for too
+   * long, ShardUnsettled once the gate is closed.
+   */
   async pass<T>(bytes: number, open: () => Promise<T>): Promise<T> {
     if (this.#closed) throw stopping();
     await new Promise<void>((resolve, reject) => {

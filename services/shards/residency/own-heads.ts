@@ -4,22 +4,29 @@ import { type ShardHead, unsoundHead } from '../../../lib/shard/shard-head.ts';
 export const OWN_HEADS_MAX = 1_024;
 
 /**
- * What an open shard was at the seqs that it passed in memory, for whoever holds it against a root on the ledger: what the store says of them later proves nothing.
- * Of those after the confirmed one the newest 1,024 are kept; those before are of no use.
+ * What an open shard was at the seqs that it passed in memory, for whoever holds it against a root
+ * on the ledger: what the store says of them later proves nothing. Of those after the confirmed one
+ * the newest 1,024 are kept; those before are of no use.
  */
 export class OwnHeads {
   #anchored: ShardHead | null;
   #contradiction: string | null;
   readonly #recent = new Map<number, ShardHead>();
 
-  /** `anchored`: at the confirmed root; `passed`: after it, oldest first; `contradiction`: what stood against the stored bytes, one sentence. */
+  /**
+   * `anchored`: at the confirmed root; `passed`: after it, oldest first; `contradiction`: what
+   * stood against the stored bytes, one sentence.
+   */
   constructor(anchored: ShardHead | null, passed: readonly ShardHead[], contradiction: string | null) {
     this.#anchored = anchored;
     this.#contradiction = contradiction;
     for (const head of passed) this.add(head);
   }
 
-  /** Null where nothing stood against the stored bytes when it opened, or an operator has decided since. */
+  /**
+   * Null where nothing stood against the stored bytes when it opened, or an operator has decided
+   * since.
+   */
   get contradiction(): string | null {
     return this.#contradiction;
   }
@@ -38,7 +45,10 @@ export class OwnHeads {
     }
   }
 
-  /** Null where it is not known any more, or never was; the state of no shard (`isUnsound`) while its stored bytes stand against it. */
+  /**
+   * Null where it is not known any more, or never was; the state of no shard (`isUnsound`) while
+   * its stored bytes stand against it.
+   */
   at(seq: number): ShardHead | null {
     if (this.#contradiction !== null) return unsoundHead(seq);
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);

@@ -1,11 +1,14 @@
 /**
  * The shards that a node has in memory, from the first call for one until it is let go.
  *
- * Promises: a shard is opened once however many ask for it, under a claim that was made before and from a log that was read after it, and what the actor before had
- * under way is over by then; while it is used it is not closed; nothing is told that was read when the claim had gone. What open shards, copies and queries hold together
- * stays within the memory limit, but for the overdraft of the gate and for a shard that could never fit and is alone.
- * How it fails: an opening that fails leaves nothing behind, neither in a worker nor, for a collection that is no more, in the store; the next call tries again. A
- * worker that ends takes its shards with it: they open again from their log. Where other nodes may hold a shard its callers are told to look for the holder.
+ * - A shard is opened once however many ask for it, under a claim made before and from a log read
+ *   after it, when nothing of the actor before is under way any more.
+ * - It is not closed while it is used, and answers nothing that was read after the claim had gone.
+ * - Open shards, copies and queries together stay within the memory limit, but for the gate's
+ *   overdraft and for a shard that could never fit and is alone.
+ * - An opening that fails leaves nothing behind, and the next call tries again. A worker that ends
+ *   takes its shards with it; they open again from their log. Where another node may hold a shard,
+ *   callers are told to look for the holder.
  */
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
@@ -113,7 +116,7 @@ export class Residency {
     return this.#residents.has(shardKey(spec.collectionId, spec.index));
   }
 
-  /** What the shard was in memory at `seq`; null where it cannot say. One opened before that root was confirmed opens anew, and passes it. Throws what openings throw. */
+  /** What the shard was in memory at `seq`, opened anew where needed; null: cannot say. */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
     const ask = () => this.#with(spec, {}, async ({ heads }) => heads!.at(seq));
     const known = await ask();
@@ -126,12 +129,12 @@ export class Residency {
     return this.#residents.get(key)?.heads ?? null;
   }
 
-  /** Runs `work` on the open shard, opening it first where needed; it is not closed meanwhile. A lost worker becomes UNAVAILABLE. */
+  /** Runs `work` on the shard, opened where needed. Throws UNAVAILABLE for a lost worker. */
   use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
     return this.#with(spec, how, ({ actor }) => work(actor!));
   }
 
-  /** As `use`, for what only reads: nothing is told that was read when the node no longer held the shard. */
+  /** As `use`, to read: throws where the node lost the shard meanwhile. */
   read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, openMaxMs?: number): Promise<T> {
     return this.#with(spec, { openMaxMs }, async (resident) => {
       try {
@@ -181,12 +184,12 @@ export class Residency {
     if (!claim || !this.#options.claims.holds(claim)) throw new ShardMoved(null);
   }
 
-  /** Drops copies and closes idle shards but `kept` until `freeBytes` of the memory limit are free; false when there was nothing to drop or close. */
+  /** Drops copies and idle shards but `kept` until `freeBytes` are free; false: had none. */
   makeRoom(freeBytes: number, kept: ShardActor | null = null): Promise<boolean> {
     return this.#eviction.free(freeBytes, kept);
   }
 
-  /** Lets the shard out of memory, if it is there, saved unless `save` is false; resolves when it is out. */
+  /** Closes the shard, if it is open, saved unless `save` is false. */
   async letGo(key: ShardKey, save = true): Promise<void> {
     const resident = this.#residents.get(key);
     if (resident) await this.#close(resident, save);
@@ -203,9 +206,7 @@ export class Residency {
     return [...this.#residents.keys()];
   }
 
-  /**
-   * Counts `bytes` as held beside the shards until the returned function is called; idle shards close where that makes them fit. Null when they do not fit.
-   */
+  /** Counts `bytes` beside the shards until the returned call; null when they do not fit. */
   async hold(bytes: number): Promise<(() => void) | null> {
     if (!(await this.#eviction.hold(bytes))) return null;
     let isHeld = true;
@@ -217,13 +218,13 @@ export class Residency {
     };
   }
 
-  /** Closes every open shard of a collection that is in the catalog no more, without saving it; later uses are told that it does not exist. */
+  /** Closes, unsaved, the shards of a collection that was deleted. */
   async drop(collectionId: string): Promise<void> {
     const own = [...this.#residents.values()].filter(({ spec }) => spec.collectionId === collectionId);
     await Promise.all(own.map((resident) => this.#close(resident, false)));
   }
 
-  /** Ends what was accepted, checkpoints unless `save` is false, closes all; shards that are not saved open from their log next time. */
+  /** Ends what was accepted, checkpoints unless `save` is false, and closes all. */
   async stop(save = true): Promise<void> {
     this.#stopping = true;
     this.#gate.close();
@@ -283,7 +284,7 @@ export class Residency {
       } catch (error) {
         worker.placed--;
         await worker.request('close', { key }).catch(() => undefined);
-        // Dropped while the shard was claimed, whose claim and fence were made after what drops had looked.
+        // Dropped meanwhile: the claim and its fence were made after the drop had looked.
         if (claims.isShared && isGone(error)) await store.dropCollectionData(spec.collectionId);
         throw error;
       }

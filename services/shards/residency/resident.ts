@@ -33,7 +33,9 @@ export interface Copies {
   resized(key: ShardKey, bytes: number): void;
   /** The shard's copy, which is the caller's from then on; null where there is none. */
   take(key: ShardKey): Promise<{ worker: ShardWorker; warm: Warm } | null>;
-  /** Drops copies until so many bytes are free, or there are no more; false when it dropped none. */
+  /**
+   * Drops copies until so many bytes are free, or there are no more; false when it dropped none.
+   */
   shed(bytes: number): Promise<boolean>;
 }
 

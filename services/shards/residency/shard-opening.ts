@@ -1,14 +1,20 @@
 /**
- * How a shard comes into memory: the newest sound checkpoint and the log after it, else the materialised records and the log after their mark.
+ * How a shard comes into memory: the newest sound checkpoint and the log after it, else the
+ * materialised records and the log after their mark.
  *
- * Whatever it was built from, the root at the end is held against the head that the log recorded. A difference means that stored bytes were changed behind the
- * service's back (or rotted): the shard is served as it is, but the contradiction is kept in the store before the shard takes a write, and nothing of its
- * collection is anchored until an operator decides. A contradiction that cannot be kept fails the opening: the first write would record a root that contains the
- * changed bytes, and nothing would tell any more. Bytes that do not decode are left out, which is a contradiction like any other.
+ * Whatever it was built from, the root at the end is held against the head that the log recorded. A
+ * difference means that stored bytes were changed behind the service's back (or rotted): the shard
+ * is served as it is, but the contradiction is kept in the store before the shard takes a write,
+ * and nothing of its collection is anchored until an operator decides. A contradiction that cannot
+ * be kept fails the opening: the first write would record a root that contains the changed bytes,
+ * and nothing would tell any more. Bytes that do not decode are left out, which is a contradiction
+ * like any other.
  *
- * Of a collection that is anchored the way up begins no later than at the confirmed root, and is held against it as it passes: whoever can change the records can
- * change what the log recorded with them, but not the ledger. A way up that begins later is a contradiction, since records are never ahead of the ledger
- * (anchored-bound.ts). A copy in memory has been held against each recorded root since it was made, and reads no stored records again.
+ * Of a collection that is anchored the way up begins no later than at the confirmed root, and is
+ * held against it as it passes: whoever can change the records can change what the log recorded
+ * with them, but not the ledger. A way up that begins later is a contradiction, since records are
+ * never ahead of the ledger (anchored-bound.ts). A copy in memory has been held against each
+ * recorded root since it was made, and reads no stored records again.
  */
 import type { Logger } from 'pino';
 import type { ShardSpec } from '../../../lib/actions/shards.ts';
@@ -28,10 +34,12 @@ import { OWN_HEADS_MAX } from './own-heads.ts';
 const OVERTAKEN_MAX = 5;
 const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
 /**
- * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph 200 more for its links, and a copy of its vector
- * as the collection is quantized. Bytes of a record with 100 of metadata as measured, and as so estimated: with bf16 at 2 dimensions 521 (552), of 100,000 as
- * of 20,000 records, at 16 dimensions 641 (636), at 384 dimensions 2,851 (2,844); with f32 525 (556), 672 (668) and 3,603 (3,612); of 1,000 records,
- * which have no graph, 397 (348) at 2 dimensions. Without metadata at 2 dimensions 429 to 447, with 400 bytes of it 836.
+ * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph
+ * 200 more for its links, and a copy of its vector as the collection is quantized. Bytes of a
+ * record with 100 of metadata as measured, and as so estimated: with bf16 at 2 dimensions 521
+ * (552), of 100,000 as of 20,000 records, at 16 dimensions 641 (636), at 384 dimensions 2,851
+ * (2,844); with f32 525 (556), 672 (668) and 3,603 (3,612); of 1,000 records, which have no graph,
+ * 397 (348) at 2 dimensions. Without metadata at 2 dimensions 429 to 447, with 400 bytes of it 836.
  */
 const RECORD_BYTES = 340;
 const GRAPH_RECORD_BYTES = 200;
@@ -45,7 +53,7 @@ export interface OpenedShard {
   checkpointSeq: number;
   /** The head at the seq of the last confirmed anchor, when the way up passed it. */
   anchored: ShardHead | null;
-  /** Its heads after that one, as far as the way up gave what was recorded: the newest, oldest first. */
+  /** Its heads after that one, oldest first, as far as the log bore them out. */
   passed: ShardHead[];
   /** Bytes of log bodies on the way up. */
   replayedBytes: number;
@@ -53,7 +61,10 @@ export interface OpenedShard {
   contradiction: string | null;
   /** Whether one was found now or before, and not yet decided. */
   isContradicted: boolean;
-  /** The log has entries that cannot be reached, or lacks some that there were: the shard can be read as far as they go, and nothing can be appended. */
+  /**
+   * The log has entries that cannot be reached, or lacks some that there were: the shard can be
+   * read as far as they go, and nothing can be appended.
+   */
   isCutShort: boolean;
 }
 
@@ -72,7 +83,10 @@ interface Progress {
   bytes: number;
 }
 
-/** What the log is laid over: a copy in memory, the newest checkpoint that will do (the records where there is none), or the records. */
+/**
+ * What the log is laid over: a copy in memory, the newest checkpoint that will do (the records
+ * where there is none), or the records.
+ */
 type Start = Warm | 'checkpoint' | 'records';
 
 interface WayUp {
@@ -98,8 +112,10 @@ export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<num
 }
 
 /**
- * Brings a copy of a shard up to the head that its log recorded, from where it is (null: from nothing), without judging the store. 'differs' when its root is
- * not the recorded one, 'behind' when the log does not reach back to it any more; it is out of the worker then. Throws StoreError or WorkerLost.
+ * Brings a copy of a shard up to the head that its log recorded, from where it is (null: from
+ * nothing), without judging the store. 'differs' when its root is not the recorded one, 'behind'
+ * when the log does not reach back to it any more; it is out of the worker then. Throws StoreError
+ * or WorkerLost.
  */
 export async function followShard(
   spec: ShardSpec,
@@ -112,7 +128,8 @@ export async function followShard(
   const key = shardKey(spec.collectionId, spec.index);
   const base = await baseOf(spec, from ?? 'checkpoint', recorded, worker, store, log);
   const { exactFromSeq } = base;
-  // The holder goes on: records that are read after the log was may be ahead of it, and have no root then.
+  // The holder goes on: records that are read after the log was may be ahead of it, and have no
+  // root then.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
   const confirmed = from === null ? await confirmedHead(spec, store) : null;
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
@@ -131,7 +148,11 @@ export async function assertThere(spec: ShardSpec, store: Store): Promise<void> 
     throw new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
 }
 
-/** Opens one shard into a worker, up to the head that its log recorded; `warm`: from what the worker has of it. Throws StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved when others have written to it since `recorded`, and then leaves nothing in the worker. */
+/**
+ * Opens one shard into a worker, up to the head that its log recorded; `warm`: from what the worker
+ * has of it. Throws StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved when others have
+ * written to it since `recorded`, and then leaves nothing in the worker.
+ */
 export async function openShard(
   spec: ShardSpec,
   recorded: ShardHead,
@@ -167,8 +188,10 @@ export async function openShard(
 }
 
 /**
- * The way up from the quickest start that bears out what was recorded, else the one from the records: neither a copy nor a checkpoint is a witness against the store.
- * Throws ShardMoved where somebody who claimed the shard meanwhile has written to it: what was read is of different states then.
+ * The way up from the quickest start that bears out what was recorded, else the one from the
+ * records: neither a copy nor a checkpoint is a witness against the store. Throws ShardMoved where
+ * somebody who claimed the shard meanwhile has written to it: what was read is of different states
+ * then.
  */
 async function bestWayUp(
   spec: ShardSpec,
@@ -215,7 +238,8 @@ async function wayUp(
   log: Logger,
 ): Promise<WayUp> {
   const base = await baseOf(spec, start, recorded, worker, store, log);
-  // Not before: what records are never ahead of is the root that is confirmed by the time they were read.
+  // Not before: what records are never ahead of is the root that is confirmed by the time they were
+  // read.
   const confirmed = await confirmedHead(spec, store);
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
   const end = await replay(spec, base.head, recorded.seq, terms, worker, store);
@@ -242,7 +266,10 @@ async function confirmedHead({ collectionId, index }: ShardSpec, { anchors }: St
   return (await anchors.get(collectionId))?.confirmed?.cut[index] ?? null;
 }
 
-/** Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may still do: from what is materialised by then it goes on. */
+/**
+ * Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may
+ * still do: from what is materialised by then it goes on.
+ */
 async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, store: Store): Promise<boolean> {
   return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
 }
@@ -282,13 +309,17 @@ async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, 
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
   for await (const records of scan.batches) await worker.request('restore', { key, records });
-  // A record that was applied during the scan is ahead of the others until the log is laid over it through there.
+  // A record that was applied during the scan is ahead of the others until the log is laid over it
+  // through there.
   const seq = scan.throughSeq;
   const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, recorded, store) });
   return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
 }
 
-/** How many writes led to a seq that is materialised: the log says it of its end, and of the entry that comes next. */
+/**
+ * How many writes led to a seq that is materialised: the log says it of its end, and of the entry
+ * that comes next.
+ */
 async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
   // The log may have gone on since, and have been trimmed past this.
   if (seq === recorded.seq) return recorded.version;
@@ -342,7 +373,10 @@ async function replay(
   return { head, anchored, passed, differs, bytes };
 }
 
-/** `isStored`: the way up began with what the store holds, which is never ahead of the confirmed root. */
+/**
+ * `isStored`: the way up began with what the store holds, which is never ahead of the confirmed
+ * root.
+ */
 function contradictionOf(
   recorded: ShardHead,
   base: ShardHead,

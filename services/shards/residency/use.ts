@@ -20,7 +20,10 @@ export class Patience {
     this.#endMs = performance.now() + openMaxMs;
   }
 
-  /** Ends as `work` does, or throws SHARD_UNAVAILABLE for the reason given when the time is over: `work` goes on by itself then. */
+  /**
+   * Ends as `work` does, or throws SHARD_UNAVAILABLE for the reason given when the time is over:
+   * `work` goes on by itself then.
+   */
   async over(work: Promise<unknown>, reason: AwayReason): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {

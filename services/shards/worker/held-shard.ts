@@ -1,19 +1,22 @@
 /**
- * A shard in memory, and who may work on it when. Requests run to completion; queries and the staging of writes are worked on in
- * slices, between which others run.
+ * A shard in memory, and who may work on it when. Requests run to completion; queries and the
+ * staging of writes are worked on in slices, between which others run.
  *
- * What a query has read must stay true until it ends: a slot that it has counted in must not be given to another record. So
- * a change (a commit, a replay, the engine's own moving of records) waits until no query is reading, rather than that
- * every structure keeps what it was for each query. What queries only build (columns) follows the writes and bars nothing;
- * and staging writes to places that no query looks at, so that it bars no query and none bars it.
+ * What a query has read must stay true until it ends: a slot that it has counted in must not be
+ * given to another record. So a change (a commit, a replay, the engine's own moving of records)
+ * waits until no query is reading, rather than that every structure keeps what it was for each
+ * query. What queries only build (columns) follows the writes and bars nothing; and staging writes
+ * to places that no query looks at, so that it bars no query and none bars it.
  *
- * Nobody starves: at most RUNNING_MAX queries are under way, each reads for a bounded time, and while anything waits none is
- * added; all that wait go on in the order of their arrival. A query always has its first slice, which is enough for nearly
- * all. One that then has to wait goes on where it was, or begins anew if the shard has changed, and from then on is one of
- * those under way.
+ * Nobody starves: at most RUNNING_MAX queries are under way, each reads for a bounded time, and
+ * while anything waits none is added; all that wait go on in the order of their arrival. A query
+ * always has its first slice, which is enough for nearly all. One that then has to wait goes on
+ * where it was, or begins anew if the shard has changed, and from then on is one of those under
+ * way.
  *
- * From the first slice of staging a group until it is committed or taken back, the shard's hash index is ahead of its state: only
- * queries, the building of the index and what ends that state may run. The requests that wait for it run in their order.
+ * From the first slice of staging a group until it is committed or taken back, the shard's hash
+ * index is ahead of its state: only queries, the building of the index and what ends that state may
+ * run. The requests that wait for it run in their order.
  */
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 import type { Shard } from '../engine/shard.ts';

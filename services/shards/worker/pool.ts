@@ -4,8 +4,9 @@ import { Worker } from 'node:worker_threads';
 import { backoffMs } from '../../../lib/backoff.ts';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
-// V8 shares the code of one WebAssembly module among threads, and frees it with the last of them: threads that end at once while it
-// does have ended processes (nodejs/node#64500). This thread lives as long as the process.
+// V8 shares the code of one WebAssembly module among threads, and frees it with the last of them:
+// threads that end at once while it does have ended processes (nodejs/node#64500). This thread
+// lives as long as the process.
 import '../engine/kernel/similarity-kernel.ts';
 import type {
   IndexNotice,
@@ -25,7 +26,10 @@ const OLD_GENERATION_MIB = 4_096;
 const BEGUN_AFTER_MS = 5_000;
 const START_PAUSE = { minMs: 100, maxMs: 10_000 };
 
-/** What a shard counts for where it is placed, however little it holds yet: those that open together must not all go to one thread. */
+/**
+ * What a shard counts for where it is placed, however little it holds yet: those that open together
+ * must not all go to one thread.
+ */
 const PLACED_BYTES = 1024 * 1024;
 
 interface Pending {
@@ -37,10 +41,16 @@ interface Pending {
 
 type OnSize = (key: ShardKey, size: ShardSize) => void;
 type OnFault = (error: Error) => void;
-/** Told that a shard's index could not be built, so that its searches scan; `fault` is what was thrown, as text. */
+/**
+ * Told that a shard's index could not be built, so that its searches scan; `fault` is what was
+ * thrown, as text.
+ */
 type OnIndexFault = (key: ShardKey, fault: string) => void;
 
-/** The thread ended with the request unanswered: whether it ran is unknown, and its shards are gone from memory. */
+/**
+ * The thread ended with the request unanswered: whether it ran is unknown, and its shards are gone
+ * from memory.
+ */
 export class WorkerLost extends Error {
   override name = 'WorkerLost';
 }
@@ -50,7 +60,9 @@ export class ShardWorker implements WorkerRequests {
   /** Bytes and number of the shards placed here, for placement; kept by the residency. */
   load = 0;
   placed = 0;
-  /** Milliseconds of the worker's time that the queries of each shard took since it was last loaded. */
+  /**
+   * Milliseconds of the worker's time that the queries of each shard took since it was last loaded.
+   */
   readonly busyMs = new Map<ShardKey, number>();
   searches = 0;
   searchMs = 0;
@@ -130,14 +142,18 @@ export class ShardWorker implements WorkerRequests {
   }
 }
 
-/** A fixed number of workers; one that ends is replaced, at once unless it ended as it began, and its shards open again elsewhere. */
+/**
+ * A fixed number of workers; one that ends is replaced, at once unless it ended as it began, and
+ * its shards open again elsewhere.
+ */
 export class WorkerPool {
   readonly workers: ShardWorker[];
   readonly #start: () => ShardWorker;
   #stopping = false;
 
   constructor(size: number, onSize: OnSize, onFault: OnFault, onIndexFault: OnIndexFault) {
-    // A worker that is alone has the main thread's processor for its graphs, too: more would be more than the operator gave.
+    // A worker that is alone has the main thread's processor for its graphs, too: more would be
+    // more than the operator gave.
     const graphThreads = size === 1 ? Math.min(2, availableParallelism()) : 1;
     this.#start = () => new ShardWorker(onSize, onFault, onIndexFault, graphThreads);
     this.workers = Array.from({ length: size }, this.#start);

@@ -1,6 +1,6 @@
 /**
- * A write in the form that a message carries. Strings are copied into a message when it is posted, in one piece; megabytes of
- * metadata are made bytes before, in pieces, and handed over.
+ * A write in the form that a message carries. Strings are copied into a message when it is posted,
+ * in one piece; megabytes of metadata are made bytes before, in pieces, and handed over.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ShardWrite } from '../engine/write.ts';
@@ -21,7 +21,10 @@ interface PackedUpsert {
 
 export type PostedWrite = ShardWrite | PackedUpsert;
 
-/** A write to be posted alone: what can be handed over is, so that it is gone here, unless whoever sent it may send it once more (`isKept`). */
+/**
+ * A write to be posted alone: what can be handed over is, so that it is gone here, unless whoever
+ * sent it may send it once more (`isKept`).
+ */
 export async function posted(
   write: ShardWrite,
   isKept = false,
@@ -49,7 +52,9 @@ export function received(write: PostedWrite): ShardWrite {
   return { kind: 'upsert', batch: { ids, dimensions, vectors, metadata } };
 }
 
-/** Null where it does not pay, and where texts are not well-formed: as bytes they would be others. */
+/**
+ * Null where it does not pay, and where texts are not well-formed: as bytes they would be others.
+ */
 async function pack(texts: string[]): Promise<Pick<PackedUpsert, 'metadata' | 'metadataBytes'> | null> {
   if (texts.reduce((sum, { length }) => sum + length, 0) < PACKED_MIN_CHARS) return null;
   const metadataBytes = new Uint32Array(texts.length);

@@ -1,7 +1,9 @@
 /**
- * What the main thread asks of a shard worker. Each request is answered once, in any order of shards but in order within a
- * shard, but for `query`, which overtakes requests that wait for a staged group to be committed, and a long one is overtaken by
- * what comes after it; and `size`, `next`, `leave` and `close`, which overtake a `stage`. Whatever was answered before a query was sent, the query sees.
+ * What the main thread asks of a shard worker. Each request is answered once, in any order of
+ * shards but in order within a shard, but for `query`, which overtakes requests that wait for a
+ * staged group to be committed, and a long one is overtaken by what comes after it; and `size`,
+ * `next`, `leave` and `close`, which overtake a `stage`. Whatever was answered before a query was
+ * sent, the query sees.
  */
 import type {
   FetchedRecord,
@@ -28,7 +30,9 @@ export type ReplayEntry = Pick<LogEntry, 'seq' | 'kind' | 'head' | 'body'>;
 export interface ShardSize {
   bytes: number;
   records: number;
-  /** Records that the HNSW index has not caught up with; a shard too small for an index counts 0. */
+  /**
+   * Records that the HNSW index has not caught up with; a shard too small for an index counts 0.
+   */
   unindexed: number;
 }
 
@@ -39,9 +43,10 @@ export interface WorkerOps {
   restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
   seal: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
   /**
-   * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head at `watchSeq` when it was
-   * passed. Both only from `exactFromSeq` on, before which the state may be ahead in some records. With `orClose` the shard is
-   * let go at an entry that differs, before anybody reads what it gave.
+   * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head
+   * at `watchSeq` when it was passed. Both only from `exactFromSeq` on, before which the state may
+   * be ahead in some records. With `orClose` the shard is let go at an entry that differs, before
+   * anybody reads what it gave.
    */
   replay: {
     params: {
@@ -75,14 +80,25 @@ export interface WorkerOps {
   recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: null };
   recomputeHead: {
     params: { session: string; seq: number; version: number };
-    /** `contradicting` counts records and entries that do not decode, and records whose leaf does not follow from their bytes. */
+    /**
+     * `contradicting` counts records and entries that do not decode, and records whose leaf does
+     * not follow from their bytes.
+     */
     result: { head: ShardHead; contradicting: number };
   };
-  /** Entries, in order, from which `recomputeCompare` is to know what was written; the first may be that of seq 1, and then there are no other records. */
+  /**
+   * Entries, in order, from which `recomputeCompare` is to know what was written; the first may be
+   * that of seq 1, and then there are no other records.
+   */
   recomputeWitness: { params: { session: string; entries: ReplayEntry[] }; result: null };
-  /** Names what differs from the open shard `key` (null: there is none), from the leaves stored beside the records and from the log; at most `limit`. */
+  /**
+   * Names what differs from the open shard `key` (null: there is none), from the leaves stored
+   * beside the records and from the log; at most `limit`.
+   */
   recomputeCompare: { params: { session: string; key: ShardKey | null; limit: number }; result: RecordDifference[] };
-  /** Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`. */
+  /**
+   * Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`.
+   */
   recomputeAltered: { params: { session: string; entry: ReplayEntry; limit: number }; result: string[] };
   recomputeEnd: { params: { session: string }; result: null };
 }
@@ -94,7 +110,10 @@ export type WorkerHandlers<O extends WorkerOp> = {
   [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'];
 };
 
-/** Long work for which nobody waits at once: it is done in slices, and others are answered in between. */
+/**
+ * Long work for which nobody waits at once: it is done in slices, and others are answered in
+ * between.
+ */
 export type SlicedOp = 'recomputeRecords' | 'recomputeEntries' | 'recomputeWitness';
 
 /** What does each of the sliced ops, step by step. */
@@ -102,7 +121,10 @@ export type SlicedHandlers = { [op in SlicedOp]: (params: WorkerOps[op]['params'
 
 /** Whoever answers requests: a worker thread, or a host without one. */
 export interface WorkerRequests {
-  /** Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, Error for a fault of ours. */
+  /**
+   * Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, Error for a
+   * fault of ours.
+   */
   request<O extends WorkerOp>(
     op: O,
     params: WorkerOps[O]['params'],
@@ -128,7 +150,10 @@ export interface SizeNotice {
   size: ShardSize;
 }
 
-/** Sent unasked when a shard's index could not be built: its searches scan until it can. Of a row of failures the first is told. */
+/**
+ * Sent unasked when a shard's index could not be built: its searches scan until it can. Of a row of
+ * failures the first is told.
+ */
 export interface IndexNotice {
   id: null;
   key: ShardKey;

@@ -16,9 +16,15 @@ export interface Queried {
 export interface QueryTerms {
   /** How long a query works before it is others' turn. */
   sliceMs: number;
-  /** How long it works at least when it arrives, however many there are on its shard: longer than most queries take. */
+  /**
+   * How long it works at least when it arrives, however many there are on its shard: longer than
+   * most queries take.
+   */
   firstSliceMinMs: number;
-  /** Reading beyond this much of the thread's time is refused. Building columns is not counted: queries to come have them too. */
+  /**
+   * Reading beyond this much of the thread's time is refused. Building columns is not counted:
+   * queries to come have them too.
+   */
   cpuMaxMs: number;
   /** No caller waits longer than this. */
   waitMaxMs: number;

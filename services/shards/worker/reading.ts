@@ -1,6 +1,7 @@
 /**
- * An answer that is handed out page by page, so that whoever takes it in is never held by more than a page. All of it is of the
- * state in which it was found: its records are pinned until the last page was taken or the reading ends otherwise.
+ * An answer that is handed out page by page, so that whoever takes it in is never held by more than
+ * a page. All of it is of the state in which it was found: its records are pinned until the last
+ * page was taken or the reading ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/actions/shards.ts';
@@ -47,7 +48,10 @@ export class Reading {
     return this.#next === this.#slots.length;
   }
 
-  /** The items that come next: until they are `maxBytes` or a little more, at least one if one is left. */
+  /**
+   * The items that come next: until they are `maxBytes` or a little more, at least one if one is
+   * left.
+   */
   *page(maxBytes: number): Steps<Item[]> {
     const meter = new StepMeter(STEP_NS);
     const items: Item[] = [];

@@ -5,7 +5,10 @@ import { RecomputeSession } from './recompute-session.ts';
 
 type RecomputeOp = Exclude<Extract<WorkerOp, `recompute${string}`>, SlicedOp>;
 
-/** Answers the requests of recomputations, whose sessions it keeps. `shardOf` throws for a shard that is not open. */
+/**
+ * Answers the requests of recomputations, whose sessions it keeps. `shardOf` throws for a shard
+ * that is not open.
+ */
 export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): {
   whole: WorkerHandlers<RecomputeOp>;
   sliced: SlicedHandlers;

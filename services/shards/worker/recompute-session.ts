@@ -15,7 +15,10 @@ interface Parts {
   metaHash: Buffer;
 }
 
-/** A shard's Merkle map built anew from stored bytes alone, with every leaf hashed again and the stored leaves believed in nothing. */
+/**
+ * A shard's Merkle map built anew from stored bytes alone, with every leaf hashed again and the
+ * stored leaves believed in nothing.
+ */
 export class RecomputeSession {
   #map: MerkleMap;
   #seq = 0;
@@ -84,8 +87,9 @@ export class RecomputeSession {
   }
 
   /**
-   * Records whose bytes do not give the leaf stored beside them, and bytes that do not decode. There can be some although the
-   * root is the recorded one: a shard that was opened from changed bytes records roots that contain them.
+   * Records whose bytes do not give the leaf stored beside them, and bytes that do not decode.
+   * There can be some although the root is the recorded one: a shard that was opened from changed
+   * bytes records roots that contain them.
    */
   get contradicting(): number {
     return this.#contradicting.size + this.#unreadableIds.size + this.#unreadableEntries;
@@ -98,8 +102,9 @@ export class RecomputeSession {
   }
 
   /**
-   * Names what differs from the open `shard`, from the leaves stored beside the records, and from what the log wrote. The shard
-   * may be a little ahead: records that it wrote after the recomputed seq are left out.
+   * Names what differs from the open `shard`, from the leaves stored beside the records, and from
+   * what the log wrote. The shard may be a little ahead: records that it wrote after the recomputed
+   * seq are left out.
    */
   compare(shard: Shard | null, limit: number): RecordDifference[] {
     const differences = new Map<string, string>();

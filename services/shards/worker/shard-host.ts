@@ -1,8 +1,9 @@
 /**
- * What a worker thread does: it holds shards. Most requests run to completion, one after the other. What may take long works in
- * slices of milliseconds, and accounts take turns at them (fair-turns.ts): queries after their first slice, the staging of writes,
- * and background work (index building, rebuilding, compaction). Whoever comes waits for the slice under way and for what its own
- * account has before it. Where many records wait to be indexed, queries and staging are followed by more building (index-debt.ts).
+ * What a worker thread does: it holds shards. Most requests run to completion, one after the other.
+ * What may take long works in slices of milliseconds, and accounts take turns at them
+ * (fair-turns.ts): queries after their first slice, the staging of writes, and background work
+ * (building and compacting the index). Whoever comes waits for the slice under way and for what its
+ * own account has before it. Indexing that falls behind gets more turns (index-debt.ts).
  */
 import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
@@ -248,7 +249,7 @@ export class ShardHost {
     }
   }
 
-  /** Goes on with sliced work; the requests that came meanwhile are answered before the next slice. */
+  /** Goes on with sliced work; requests that came meanwhile go before the next slice. */
   #slice(id: number, steps: Steps<null>, beforeMs: number): void {
     const startedMs = this.#terms.nowMs();
     let tookMs = 0;
@@ -385,7 +386,7 @@ export class ShardHost {
     try {
       return shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS));
     } catch (error) {
-      // After anything else the shard's state is unknown: the thread ends, and its shards open again from the store.
+      // The shard's state is unknown: the thread ends, its shards open again from the store.
       if (!(error instanceof IndexFailure)) throw error;
       // What was built is given up.
       this.#workedMs = COLLECT_AFTER_WORK_MS;

@@ -19,7 +19,9 @@ export class StageRun {
     this.#steps = shard.stageSteps(unpacked(writes));
   }
 
-  /** Works for one slice. The reply where that was the last, with what is handed over, else null. */
+  /**
+   * Works for one slice. The reply where that was the last, with what is handed over, else null.
+   */
   slice(sliceMs: number): { reply: WorkerReply; transfer: ArrayBuffer[] } | null {
     const startedMs = this.#nowMs();
     const beforeMs = this.tookMs;

@@ -1,9 +1,11 @@
 /**
  * Appends one entry and finds out what became of it.
  *
- * Promises: 'committed' means durable; 'refused' that the entry is not there and never will be, and the log is as it was; 'barred' the same, but an empty entry
- * took its seq, since the append had an unknown outcome and could otherwise have landed later; 'deposed' that somebody else's entry stands there. 'unknown' is what
- * is left when the store does not answer: nothing more may be appended before the shard was claimed anew. Never throws.
+ * Promises: 'committed' means durable; 'refused' that the entry is not there and never will be, and
+ * the log is as it was; 'barred' the same, but an empty entry took its seq, since the append had an
+ * unknown outcome and could otherwise have landed later; 'deposed' that somebody else's entry
+ * stands there. 'unknown' is what is left when the store does not answer: nothing more may be
+ * appended before the shard was claimed anew. Never throws.
  */
 import type { ShardHead } from '../../../lib/shard/shard-head.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
@@ -24,7 +26,10 @@ type Standing =
   | { there: 'nothing for good'; reason: StoreError }
   | { there: 'unreadable'; reason: unknown };
 
-/** `before` is the shard's head without the entry; `newEntryId` names the empty entry, where one is needed. */
+/**
+ * `before` is the shard's head without the entry; `newEntryId` names the empty entry, where one is
+ * needed.
+ */
 export async function appendEntry(
   log: ShardLog,
   entry: LogEntry,

@@ -2,22 +2,29 @@
  * One open shard on the node that owns it: the only writer of its log.
  *
  * Promises
- * - A write that is acknowledged is one durable log entry, complete or not there at all; its effects are visible to every read
- *   that begins after the acknowledgement.
- * - At most one append is in flight. Requests that arrive meanwhile share the next entry (group commit), in order of arrival.
- * - Nothing of a write is visible before its entry is durable; a refused append leaves the shard as it was.
- * - A write that has waited past its deadline is refused when its turn comes, not before; one whose turn has come is answered only when
- *   its outcome is known. ProvecError says that nothing of it is or will be committed, StoreError 'unknown' that nobody knows.
+ * - A write that is acknowledged is one durable log entry, complete or not there at all; its
+ *   effects are visible to every read that begins after the acknowledgement.
+ * - At most one append is in flight. Requests that arrive meanwhile share the next entry (group
+ *   commit), in order of arrival.
+ * - Nothing of a write is visible before its entry is durable; a refused append leaves the shard as
+ *   it was.
+ * - A write that has waited past its deadline is refused when its turn comes, not before; one whose
+ *   turn has come is answered only when its outcome is known. ProvecError says that nothing of it
+ *   is or will be committed, StoreError 'unknown' that nobody knows.
  *
  * How it fails
  * - The store refuses for lack of space: 507 for the whole group, state unchanged.
- * - A write makes the engine throw: the group is halved until that write is alone, and it alone fails, with 500. The shard goes on, since
- *   a stage that throws takes back all it did to the map and the slots: each change is noted with the old leaf and slot before it is made.
- * - The outcome of an append is unknown: the log is read at that seq before anything else; what is found there decides. Where nothing is
- *   found, an empty entry takes the seq first, so that what is still on its way cannot land later. When that cannot be done either, the
- *   group fails with the store's error and the shard closes.
- * - Somebody else's entry stands at our seq: we are deposed. The group fails with 503 and the shard closes.
- * - The worker dies before the append: 503. After it: the write stands and is acknowledged; the shard closes and opens again from the log.
+ * - A write makes the engine throw: the group is halved until that write is alone, and it alone
+ *   fails, with 500. The shard goes on, since a stage that throws takes back all it did to the map
+ *   and the slots: each change is noted with the old leaf and slot before it is made.
+ * - The outcome of an append is unknown: the log is read at that seq before anything else; what is
+ *   found there decides. Where nothing is found, an empty entry takes the seq first, so that what
+ *   is still on its way cannot land later. When that cannot be done either, the group fails with
+ *   the store's error and the shard closes.
+ * - Somebody else's entry stands at our seq: we are deposed. The group fails with 503 and the shard
+ *   closes.
+ * - The worker dies before the append: 503. After it: the write stands and is acknowledged; the
+ *   shard closes and opens again from the log.
  */
 import { randomUUID } from 'node:crypto';
 import type { ShardSpec, WriteAck } from '../../../lib/actions/shards.ts';
@@ -62,7 +69,10 @@ export interface ActorOptions<W extends WorkerRequests = ShardWorker> {
   events: ActorEvents<W>;
   /** For the writes of all shards of the node; absent: each queue is bounded by itself alone. */
   writes?: WriteBudget;
-  /** Whether a caller in this process sends a write once more when the shard turns out to have moved. */
+  /**
+   * Whether a caller in this process sends a write once more when the shard turns out to have
+   * moved.
+   */
   keepsWrites?: boolean;
   /** Why nothing can be written; null or absent when it can. */
   barrier?: ProvecError | null;
@@ -116,8 +126,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   }
 
   /**
-   * Rejects with UNAVAILABLE when its turn has not come by `deadlineMs` (on the node's monotonic clock). The vectors of an upsert may be
-   * taken over.
+   * Rejects with UNAVAILABLE when its turn has not come by `deadlineMs` (on the node's monotonic
+   * clock). The vectors of an upsert may be taken over.
    */
   write(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const { barrier } = this.#options;
@@ -128,7 +138,10 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     return answer;
   }
 
-  /** Commits an entry that changes nothing and records the root that the shard has now: an operator has decided that it is right. */
+  /**
+   * Commits an entry that changes nothing and records the root that the shard has now: an operator
+   * has decided that it is right.
+   */
   async affirm(): Promise<void> {
     while (this.#running) await this.#running;
     const { barrier, epoch, log, newEntryId = randomUUID } = this.#options;
@@ -163,7 +176,10 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     await this.#running;
   }
 
-  /** Takes no more writes, and refuses those whose turn has not come: where other nodes can hold the shard their callers send them there. */
+  /**
+   * Takes no more writes, and refuses those whose turn has not come: where other nodes can hold the
+   * shard their callers send them there.
+   */
   refuseQueued(): void {
     this.#closed = true;
     this.#queue.refuse(new ShardUnsettled('The shard is closing; try again.'));
@@ -230,7 +246,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 
   async #stage(group: QueuedWrite[]): Promise<Staged> {
     try {
-      // What is handed over is gone: writes that may have to be staged once more, alone, are copied.
+      // What is handed over is gone: writes that may have to be staged once more, alone, are
+      // copied.
       if (group.length > 1)
         return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
       const { write, transfer } = await posted(group[0]!.write, this.#options.keepsWrites);
@@ -242,7 +259,10 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     }
   }
 
-  /** Returns once the entry is known to be durable; otherwise the staged group is taken back and the reason thrown. */
+  /**
+   * Returns once the entry is known to be durable; otherwise the staged group is taken back and the
+   * reason thrown.
+   */
   async #append(entry: LogEntry): Promise<void> {
     const { log, newEntryId = randomUUID } = this.#options;
     const outcome = await appendEntry(log, entry, this.#head, newEntryId);

@@ -4,8 +4,9 @@ import { Shares } from '../../../lib/shares.ts';
 const SHARE_FACTOR = 2;
 
 /**
- * Bounds the bytes of all writes that wait or run on a node, and what one account's may take of them: however many collections a tenant
- * floods, another's upsert is neither refused for it nor told that memory is used up.
+ * Bounds the bytes of all writes that wait or run on a node, and what one account's may take of
+ * them: however many collections a tenant floods, another's upsert is neither refused for it nor
+ * told that memory is used up.
  */
 export class WriteBudget {
   readonly #maxBytes: number;

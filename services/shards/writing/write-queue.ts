@@ -21,8 +21,8 @@ export interface SharedBudget {
 }
 
 /**
- * Writes of one shard in order of arrival, from when they are accepted until they are answered. Upserts leave room for deletes, which are
- * what makes room in a shard that cannot keep up.
+ * Writes of one shard in order of arrival, from when they are accepted until they are answered.
+ * Upserts leave room for deletes, which are what makes room in a shard that cannot keep up.
  */
 export class WriteQueue {
   readonly #clock: Clock;
@@ -31,7 +31,10 @@ export class WriteQueue {
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
-  /** `onChange` is told by how much the bytes held grew or shrank. Without `shared` the queue is bounded by itself alone. */
+  /**
+   * `onChange` is told by how much the bytes held grew or shrank. Without `shared` the queue is
+   * bounded by itself alone.
+   */
   constructor(clock: Clock, onChange: (changeBytes: number) => void, shared: SharedBudget | null = null) {
     this.#clock = clock;
     this.#onChange = onChange;
@@ -43,7 +46,10 @@ export class WriteQueue {
     return this.#waiting.length;
   }
 
-  /** Resolves with the write's answer. Rejects with UNAVAILABLE when the queue is full, or the account's writes take too much of the node. */
+  /**
+   * Resolves with the write's answer. Rejects with UNAVAILABLE when the queue is full, or the
+   * account's writes take too much of the node.
+   */
   push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
     const bytes = sizeOfWrite(write);
     if (!this.#hasRoom(write, bytes)) {
@@ -58,7 +64,10 @@ export class WriteQueue {
     });
   }
 
-  /** The writes whose turn it is, for `release` once they are answered. Refuses those that have waited past their deadline. */
+  /**
+   * The writes whose turn it is, for `release` once they are answered. Refuses those that have
+   * waited past their deadline.
+   */
   take(): QueuedWrite[] {
     this.#refuseLate();
     let count = 0;

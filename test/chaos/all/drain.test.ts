@@ -19,7 +19,10 @@ afterEach(async () => {
   relay = null;
 });
 
-/** Stops the node that holds all while clients are at work; they meet with no failure, and all that was acknowledged is there. */
+/**
+ * Stops the node that holds all while clients are at work; they meet with no failure, and all that
+ * was acknowledged is there.
+ */
 async function drained(
   title: string,
   meanwhile: () => Promise<void> = async () => undefined,

@@ -20,7 +20,8 @@ describe.each(await backings())('%s', (backing) => {
       },
     });
     expect(result.faults).toEqual([]);
-    // Others take over when the lease is dead, if not earlier than it goes on: halted in a transaction of the shared file, it holds up everybody.
+    // Others take over when the lease is dead, if not earlier than it goes on: halted in a
+    // transaction of the shared file, it holds up everybody.
     expect(result.shardAwayMs).toBeLessThan(HALTED_MS + 5_000);
   }, 180_000);
 });

@@ -3,10 +3,16 @@ import { describe, expect, test } from '@jest/globals';
 import { ownerOf, runChaos } from '../chaos-run.ts';
 import { backings } from '../selection.ts';
 
-/** A machine of its own as far as anybody can tell: its host name is another, so that nobody asks the system whether the process lives. */
+/**
+ * A machine of its own as far as anybody can tell: its host name is another, so that nobody asks
+ * the system whether the process lives.
+ */
 const onMachine = (id: string) => ['unshare', '--uts', 'sh', '-c', `hostname ${id} && exec "$0" "$@"`];
 
-/** Its lease has to run out, with copies as without: up to 8.5 s after the last renewal was seen. The rest is for opening its shards on a machine that is busy. */
+/**
+ * Its lease has to run out, with copies as without: up to 8.5 s after the last renewal was seen.
+ * The rest is for opening its shards on a machine that is busy.
+ */
 const AWAY_MAX_MS = 10_000;
 
 describe.each(await backings())('%s', (backing) => {

@@ -1,12 +1,14 @@
 /**
- * One SQLite file in WAL mode, shared with the other processes that have the folder open, and the one connection of this
- * thread that writes to it.
+ * One SQLite file in WAL mode, shared with the other processes that have the folder open, and the
+ * one connection of this thread that writes to it.
  *
- * Promises: what is committed is on the disk (`synchronous = FULL`); a statement outside of a transaction waits for others
- * instead of failing; `fresh` reads what the file holds now, never what this process has cached of it; nothing is committed, and nothing is read afresh, while the
- * file has a trigger, a view or a column that this version does not make.
- * Fails: with the errors of node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps the
- * file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the middle of a commit.
+ * Promises: what is committed is on the disk (`synchronous = FULL`); a statement outside of a
+ * transaction waits for others instead of failing; `fresh` reads what the file holds now, never
+ * what this process has cached of it; nothing is committed, and nothing is read afresh, while the
+ * file has a trigger, a view or a column that this version does not make. Fails: with the errors of
+ * node:sqlite, which `storeFailure` puts into the port's terms; 'unavailable' when somebody keeps
+ * the file locked for longer than `LOCK_MAX_MS`, as a process does that is stopped (SIGSTOP) in the
+ * middle of a commit.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -34,7 +36,10 @@ export interface DatabaseOptions {
   /** Whether its tables must be there already. */
   made: boolean;
   maxPages?: number | null;
-  /** Looks at a file that was there already, before anything is written to it; throws what stands against it. */
+  /**
+   * Looks at a file that was there already, before anything is written to it; throws what stands
+   * against it.
+   */
   inspect?(connection: DatabaseSync): void;
   /** What to do where it is damaged. */
   advice?: string;
@@ -50,13 +55,18 @@ export const LOCK_MAX_MS = 10_000;
 /** SQLite's own busy handler sleeps up to 100 ms at a time and starves a process for seconds. */
 const NAP_MIN_MS = 0.3;
 const NAP_SPREAD_MS = 1;
-/** A file of up to this size is read through when it is opened; a larger one is looked at page by page as it is used. */
+/**
+ * A file of up to this size is read through when it is opened; a larger one is looked at page by
+ * page as it is used.
+ */
 const CHECKED_MAX_BYTES = 256 * 1024 * 1024;
 /** What the log of changes may keep of the disk when it has been checkpointed. */
 const WAL_KEPT_MAX_BYTES = 64 * 1024 * 1024;
 const NAP_CELL = new Int32Array(new SharedArrayBuffer(4));
 
-/** Tries again, from its beginning, what another connection was in the way of. Blocks the thread. */
+/**
+ * Tries again, from its beginning, what another connection was in the way of. Blocks the thread.
+ */
 export function retryWhileBusy<T>(attempt: () => T): T {
   const endMs = performance.now() + LOCK_MAX_MS;
   for (;;) {
@@ -88,8 +98,9 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #schema: Schema;
   /**
-   * SQLite's count of the changes of the schema, when it was found to be as it should be; null until it was looked at. By the same count SQLite itself knows that its
-   * statements are stale: what somebody changed and then set the count back has no effect on this connection.
+   * SQLite's count of the changes of the schema, when it was found to be as it should be; null
+   * until it was looked at. By the same count SQLite itself knows that its statements are stale:
+   * what somebody changed and then set the count back has no effect on this connection.
    */
   #soundSchemaVersion: number | null = null;
   readonly #statements = new Map<string, StatementSync>();
@@ -129,7 +140,10 @@ export class Database {
     return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));
   }
 
-  /** Runs `work` with the lock for writing, and commits; whatever is thrown undoes it. Does not wait for others. */
+  /**
+   * Runs `work` with the lock for writing, and commits; whatever is thrown undoes it. Does not wait
+   * for others.
+   */
   tryTransaction<T>(work: () => T): T {
     this.#connection.exec('BEGIN IMMEDIATE');
     try {
@@ -144,7 +158,10 @@ export class Database {
     }
   }
 
-  /** Throws StoreError 'damaged' while somebody has something in the file that this version does not make: what is written would not be what was asked for. */
+  /**
+   * Throws StoreError 'damaged' while somebody has something in the file that this version does not
+   * make: what is written would not be what was asked for.
+   */
   assertSchema(): void {
     const { schema_version: version } = this.get<{ schema_version: number }>('PRAGMA schema_version')!;
     if (version === this.#soundSchemaVersion) return;
@@ -153,7 +170,10 @@ export class Database {
     this.#soundSchemaVersion = version;
   }
 
-  /** Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes on. */
+  /**
+   * Runs `work` so that, when it throws, nothing of it is left and the transaction around it goes
+   * on.
+   */
   inSavepoint<T>(work: () => T): T {
     this.#connection.exec('SAVEPOINT operation');
     try {
@@ -182,7 +202,10 @@ export class Database {
     }
   }
 
-  /** A connection that only reads and has nothing cached; the caller closes it. Throws StoreError 'damaged' as `assertSchema` does, whatever the file says of its changes. */
+  /**
+   * A connection that only reads and has nothing cached; the caller closes it. Throws StoreError
+   * 'damaged' as `assertSchema` does, whatever the file says of its changes.
+   */
   freshConnection(): DatabaseSync {
     const connection = new DatabaseSync(this.#options.path, { readOnly: true, timeout: 0 });
     try {
@@ -195,7 +218,10 @@ export class Database {
     }
   }
 
-  /** Takes what was committed over from the WAL into the file, as far as no reader is in the way; does not wait. Bytes that are left. */
+  /**
+   * Takes what was committed over from the WAL into the file, as far as no reader is in the way;
+   * does not wait. Bytes that are left.
+   */
   checkpoint(): number {
     return this.#checkpoint('PASSIVE');
   }
@@ -223,7 +249,10 @@ export class Database {
     return { name: this.name, journalMode, synchronous };
   }
 
-  /** Forgets the pages it has cached, so that bytes changed on the disk meanwhile are neither hidden from reads nor undone by the next commit. */
+  /**
+   * Forgets the pages it has cached, so that bytes changed on the disk meanwhile are neither hidden
+   * from reads nor undone by the next commit.
+   */
   forgetCache(): void {
     this.#connection.exec('PRAGMA shrink_memory');
   }
@@ -270,7 +299,10 @@ export class Database {
     return damagedFile(this.name, what, this.#options.advice);
   }
 
-  /** Through a connection that cannot write: the last one that can would take the sound part of a WAL over and remove the rest. */
+  /**
+   * Through a connection that cannot write: the last one that can would take the sound part of a
+   * WAL over and remove the rest.
+   */
   #check(): void {
     const { path, inspect } = this.#options;
     const { size } = statSync(path);

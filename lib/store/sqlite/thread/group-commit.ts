@@ -1,14 +1,16 @@
 /**
  * Group commit: the writing operations that wait when a commit begins share it, and its fsync.
  *
- * Promises: operations run one after the other in the order of their submission, each sees the effects of those before it;
- * their outcomes are told after COMMIT, in that order. An operation that throws on its own account, or that a constraint or
- * damaged bytes stand against, fails alone: its savepoint is rolled back. While another process writes, the whole group is run
- * again from its beginning, with turns of the event loop in between, in which others are served.
- * Fails: for those operations that write much, 'capacity', while the disk has no room to spare: removing goes on, and what was
- * committed can be taken over from the WAL. For the whole group: 'capacity', nothing is there: the disk is full before or in
- * COMMIT, and then no commit frame is whole. 'unknown': COMMIT failed otherwise, as in its fsync, after which the frames may
- * be found by a later start; they are written over at once, so that reading tells what is there for good. 'unavailable',
+ * Promises: operations run one after the other in the order of their submission, each sees the
+ * effects of those before it; their outcomes are told after COMMIT, in that order. An operation
+ * that throws on its own account, or that a constraint or damaged bytes stand against, fails alone:
+ * its savepoint is rolled back. While another process writes, the whole group is run again from its
+ * beginning, with turns of the event loop in between, in which others are served. Fails: for those
+ * operations that write much, 'capacity', while the disk has no room to spare: removing goes on,
+ * and what was committed can be taken over from the WAL. For the whole group: 'capacity', nothing
+ * is there: the disk is full before or in COMMIT, and then no commit frame is whole. 'unknown':
+ * COMMIT failed otherwise, as in its fsync, after which the frames may be found by a later start;
+ * they are written over at once, so that reading tells what is there for good. 'unavailable',
  * nothing is there: all else, as when another process keeps the file locked for `LOCK_MAX_MS`.
  */
 import { StoreError } from '../../port.ts';
@@ -25,7 +27,10 @@ interface Pending {
 
 export interface GroupCommitOptions {
   database: Pick<Database, 'name' | 'tryTransaction' | 'inSavepoint' | 'isInTransaction'>;
-  /** Whether there is room for so many bytes more; without it an operation that says it writes some is refused for capacity. */
+  /**
+   * Whether there is room for so many bytes more; without it an operation that says it writes some
+   * is refused for capacity.
+   */
   hasRoom?(bytes: number): boolean;
   /** In the transaction of each group, after its operations. */
   beforeCommit?(): void;
@@ -73,7 +78,10 @@ export class GroupCommit {
     this.#refusal ??= failure;
   }
 
-  /** Commits what waits; what another process does not let through within `LOCK_MAX_MS` in all is refused. Blocks the thread. */
+  /**
+   * Commits what waits; what another process does not let through within `LOCK_MAX_MS` in all is
+   * refused. Blocks the thread.
+   */
   drain(): void {
     const giveUpAtMs = performance.now() + LOCK_MAX_MS;
     while (this.#next()) {
@@ -155,7 +163,10 @@ export class GroupCommit {
     }
   }
 
-  /** The next commit begins in the WAL where the one began that failed; what is left of that has wrong checksums then. */
+  /**
+   * The next commit begins in the WAL where the one began that failed; what is left of that has
+   * wrong checksums then.
+   */
   #writeOver(): void {
     const { database, beforeCommit, onCommit } = this.#options;
     try {

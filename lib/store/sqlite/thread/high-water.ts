@@ -1,12 +1,13 @@
 /**
- * Tells a file that has lost commits. SQLite takes a WAL up to its first frame that does not match its checksum for the whole
- * of it, so that one changed byte silently undoes every later commit; and an older copy of a file, or one without its WAL,
- * looks sound as well. So each file counts its commits within itself, and a small file beside it keeps the highest count that
- * was committed.
+ * Tells a file that has lost commits. SQLite takes a WAL up to its first frame that does not match
+ * its checksum for the whole of it, so that one changed byte silently undoes every later commit;
+ * and an older copy of a file, or one without its WAL, looks sound as well. So each file counts its
+ * commits within itself, and a small file beside it keeps the highest count that was committed.
  *
- * The mark is written before the outcomes of a commit are told, without a sync: it survives the end of the process, and may
- * fall back when the machine goes down, or when two processes write it at once, until the next commit: a mark that is too low
- * tells of no loss that did not happen. Without a mark nothing is told: that is how an operator accepts a loss.
+ * The mark is written before the outcomes of a commit are told, without a sync: it survives the end
+ * of the process, and may fall back when the machine goes down, or when two processes write it at
+ * once, until the next commit: a mark that is too low tells of no loss that did not happen. Without
+ * a mark nothing is told: that is how an operator accepts a loss.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';

@@ -9,7 +9,10 @@ import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
 import type { UsageTables } from './usage-tables.ts';
 
-/** A shard's row holds its head and the link of its newest entry, under a seal (log-seals.ts), and outlives its entries. */
+/**
+ * A shard's row holds its head and the link of its newest entry, under a seal (log-seals.ts), and
+ * outlives its entries.
+ */
 export const LOG_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
     number INTEGER PRIMARY KEY, collection TEXT NOT NULL, shard INTEGER NOT NULL,
@@ -24,7 +27,10 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
-/** A shard's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would hide all others. */
+/**
+ * A shard's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would
+ * hide all others.
+ */
 export const SHARD = `CAST(number AS REAL) AS number, CAST(shard AS REAL) AS shard, CAST(seq AS REAL) AS seq,
   CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, link, seal`;
 /** As `SHARD`, of an entry. */
@@ -103,7 +109,10 @@ export class LogTables {
     );
   }
 
-  /** Looks at about `maxBytes` of the entries after `after` through `throughSeq`; gives the first that is not sound, and how far it came, null at the end. */
+  /**
+   * Looks at about `maxBytes` of the entries after `after` through `throughSeq`; gives the first
+   * that is not sound, and how far it came, null at the end.
+   */
   auditSlice(
     shard: ShardKey,
     after: LinkedSeq | null,
@@ -162,7 +171,10 @@ export class LogTables {
     return this.#database.get<{ seq: number | null }>(sql, number)!.seq;
   }
 
-  /** Removes up to `limit` entries of a collection, and shards when they have none left; whether nothing is left. */
+  /**
+   * Removes up to `limit` entries of a collection, and shards when they have none left; whether
+   * nothing is left.
+   */
   dropSlice(collectionId: string, limit: number): boolean {
     const sql = 'SELECT CAST(number AS REAL) AS number FROM shards WHERE collection = ?';
     for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {

@@ -1,4 +1,7 @@
-/** A thread with the SQLite connections of one role: says whether they could be opened, then answers requests until it is told to close. */
+/**
+ * A thread with the SQLite connections of one role: says whether they could be opened, then answers
+ * requests until it is told to close.
+ */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { FromThread, Opening, ToThread } from '../requests.ts';
 import { faultOf, Session } from './session.ts';

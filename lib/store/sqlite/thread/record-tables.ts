@@ -6,9 +6,9 @@ import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
 
 /**
- * `seq` of a shard is its mark: the last seq applied. It moves in the commit that changes the records, so no tombstones are
- * needed. A record's place is its shard's number and a count within it, so that a shard's records lie together and are scanned
- * in the order of the file.
+ * `seq` of a shard is its mark: the last seq applied. It moves in the commit that changes the
+ * records, so no tombstones are needed. A record's place is its shard's number and a count within
+ * it, so that a shard's records lie together and are scanned in the order of the file.
  */
 export const RECORDS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS shards (
@@ -25,8 +25,8 @@ export const RECORDS_SCHEMA = `
 const PLACE_BITS = 32n;
 const BATCH_BYTES = 1024 * 1024;
 /**
- * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws for an integer that is not exact, and the row would hide all
- * others.
+ * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws
+ * for an integer that is not exact, and the row would hide all others.
  */
 const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, CAST(seq AS REAL) AS seq,
   CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
@@ -148,7 +148,10 @@ export class RecordTables {
     this.#scans.delete(scan);
   }
 
-  /** Removes up to `limit` records of a collection, and shards when they have none left; whether nothing is left. */
+  /**
+   * Removes up to `limit` records of a collection, and shards when they have none left; whether
+   * nothing is left.
+   */
   dropSlice(collectionId: string, limit: number): boolean {
     const shards = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId);
     const sql = `DELETE FROM records WHERE place IN

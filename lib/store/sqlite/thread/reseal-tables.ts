@@ -22,7 +22,10 @@ export type KeyColumns = Sealed<Omit<KeyRow, 'scopes'>> & { scopes: string };
 const TABLES = { account: 'accounts', collection: 'collections', 'API key': 'keys' } as const;
 const PAGE_ROWS = 500;
 
-/** Every seal in `log.db`, synchronously. A log is sealed anew in one transaction, with its head. Only in a store that was opened to be sealed anew. */
+/**
+ * Every seal in `log.db`, synchronously. A log is sealed anew in one transaction, with its head.
+ * Only in a store that was opened to be sealed anew.
+ */
 export class ResealTables {
   readonly #database: Database;
   readonly #keyring: Keyring;

@@ -10,8 +10,9 @@ interface SchemaObject {
 const ALL = 'SELECT type, name, sql FROM sqlite_schema';
 
 /**
- * What stands in a file beside its rows, as this version makes it. A trigger, a view or another column decides what becomes of what is written, without a row that tells of it:
- * one that ignores inserts hides a contradiction.
+ * What stands in a file beside its rows, as this version makes it. A trigger, a view or another
+ * column decides what becomes of what is written, without a row that tells of it: one that ignores
+ * inserts hides a contradiction.
  */
 export class Schema {
   readonly #wanted: Map<string, SchemaObject>;

@@ -39,7 +39,10 @@ interface Place {
   table: object;
 }
 
-/** The open files of one thread and the requests to their tables. Reads are answered at once, writes after their commit. */
+/**
+ * The open files of one thread and the requests to their tables. Reads are answered at once, writes
+ * after their commit.
+ */
 export class Session {
   readonly #post: Post;
   readonly #files: StoreFile[] = [];
@@ -152,7 +155,9 @@ export class Session {
   }
 }
 
-/** Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss. */
+/**
+ * Leases are made anew by whoever lives: a file that is missing, or has nothing yet, is no loss.
+ */
 function leasesIn(folder: string): Omit<StoreFileOptions, 'onSettled'> {
   const path = join(folder, 'leases.db');
   const advice = 'stop all processes that use the directory and delete leases.db; this loses nothing';

@@ -68,7 +68,10 @@ export class StoreFile {
     this.#commit.submit(operation, bytes, settle);
   }
 
-  /** Throws StoreError: 'unavailable' once nothing is committed any more, as after the file was removed; 'damaged' while its schema is another. */
+  /**
+   * Throws StoreError: 'unavailable' once nothing is committed any more, as after the file was
+   * removed; 'damaged' while its schema is another.
+   */
   reach(): void {
     this.#assertInPlace();
     const { refusal } = this.#commit;
@@ -105,7 +108,10 @@ export class StoreFile {
     throw damagedFile(FORMAT_FILE, 'is missing', `put it back: ${basename(this.#path)} holds ${count} commits`);
   }
 
-  /** What is written to a file that was removed, or that another was put in place of, is gone at the end of the process. */
+  /**
+   * What is written to a file that was removed, or that another was put in place of, is gone at the
+   * end of the process.
+   */
   #assertInPlace(): void {
     try {
       if (statSync(this.#path).ino === this.#inode) return;
@@ -123,7 +129,8 @@ export class StoreFile {
     if (isEnough()) return true;
     this.#checkpoint();
     if (this.#walBytes > 0) return isEnough();
-    // All was taken over: the WAL is written again from its beginning, and the file has pages that hold nothing.
+    // All was taken over: the WAL is written again from its beginning, and the file has pages that
+    // hold nothing.
     const { freeListBytes, walFileBytes } = this.database;
     const grownBytes = Math.max(0, 2 * bytes - freeListBytes) + Math.max(0, 2 * bytes - walFileBytes);
     return grownBytes === 0 || this.#freeBytes() >= grownBytes + RESERVE_BYTES;

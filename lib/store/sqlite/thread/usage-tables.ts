@@ -27,7 +27,10 @@ export const USAGE_SCHEMA = `
 
 const NOTHING_HELD: WriteHolds = { revision: 0, holds: [], alone: null, line: [] };
 
-/** Usage of accounts, synchronously. A collection's share of its account's vectors is kept, to be taken off when it is dropped. */
+/**
+ * Usage of accounts, synchronously. A collection's share of its account's vectors is kept, to be
+ * taken off when it is dropped.
+ */
 export class UsageTables {
   readonly #database: Database;
 

@@ -1,9 +1,15 @@
-/** Lists of codes, each in one piece at an address, in chunks that are never copied once they have their full length. */
+/**
+ * Lists of codes, each in one piece at an address, in chunks that are never copied once they have
+ * their full length.
+ */
 const CHUNK_CODES = 1 << 16;
 const FIRST_CHUNK_CODES = 64;
 
 export class CodeRuns {
-  /** The run at an address: its length at offset `address & 0xffff` of chunk `address >>> 16`, then its codes. */
+  /**
+   * The run at an address: its length at offset `address & 0xffff` of chunk `address >>> 16`, then
+   * its codes.
+   */
   readonly chunks: Uint32Array[] = [];
   #end = 0;
   #held = 0;

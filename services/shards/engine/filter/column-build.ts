@@ -1,6 +1,7 @@
 /**
- * Columns on their way: filled from the live records in order of their slots, a step at a time, and kept up with the
- * writes meanwhile: what changes at a slot that was passed is changed in the columns, the rest the pass will come to.
+ * Columns on their way: filled from the live records in order of their slots, a step at a time, and
+ * kept up with the writes meanwhile: what changes at a slot that was passed is changed in the
+ * columns, the rest the pass will come to.
  */
 
 import type { Slots } from '../slots.ts';

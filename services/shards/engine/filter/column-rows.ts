@@ -1,9 +1,9 @@
 /**
- * Rows from a column: a list is read once however many conditions there are, a distinct string is compared once. The column
- * must not change meanwhile.
+ * Rows from a column: a list is read once however many conditions there are, a distinct string is
+ * compared once. The column must not change meanwhile.
  *
- * Nearly all fields have few conditions, and rows of one word of which few differ: they have code of their own, several
- * times as fast.
+ * Nearly all fields have few conditions, and rows of one word of which few differ: they have code
+ * of their own, several times as fast.
  */
 import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
@@ -11,7 +11,10 @@ import { type Conditions, classOfNumber, classOfString } from './conditions.ts';
 import { type FieldRows, matchRows, type RowTest } from './field-rows.ts';
 import { ABSENT, LIST, NUMBER, STRING } from './value-kind.ts';
 
-/** Estimates of what it takes to look a value up, to read an element of a list, and to compare a character. */
+/**
+ * Estimates of what it takes to look a value up, to read an element of a list, and to compare a
+ * character.
+ */
 const VALUE_NS = 60;
 const ELEMENT_NS = 1;
 const CHARS_PER_NS = 1;
@@ -58,7 +61,10 @@ class NarrowRows implements FieldRows {
   readonly #numberCuts: Float64Array;
   readonly #entries = new Int32Array(ENTRIES_MAX);
   readonly #entryOf = new Map<number, number>([[0, 0]]);
-  /** By code the entry of the value as an element of a list; null while no value of the column is named. */
+  /**
+   * By code the entry of the value as an element of a list; null while no value of the column is
+   * named.
+   */
   readonly #ofElement: Uint8Array | null = null;
   /** The same of a string by itself, which is compared as well. */
   readonly #ofString: Uint8Array | null = null;

@@ -1,6 +1,6 @@
 /**
- * One metadata field of all slots, typed. A slot's kind says what the field holds; numbers lie in a Float64Array, strings
- * as codes of a dictionary, lists as runs of such codes.
+ * One metadata field of all slots, typed. A slot's kind says what the field holds; numbers lie in a
+ * Float64Array, strings as codes of a dictionary, lists as runs of such codes.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { CodeRuns } from './code-runs.ts';
@@ -29,7 +29,10 @@ export class Column {
     this.#capacity = capacity;
   }
 
-  /** Per slot; slots beyond are absent. These arrays are for reading, and are replaced when they grow. */
+  /**
+   * Per slot; slots beyond are absent. These arrays are for reading, and are replaced when they
+   * grow.
+   */
   get kinds(): Uint8Array {
     return this.#kinds;
   }
@@ -56,7 +59,10 @@ export class Column {
     return this.dictionary.size > 2 * (this.#present + live) + DICTIONARY_SPARE;
   }
 
-  /** Sets what the field holds at a slot whose field is absent so far; returns about how many nanoseconds that took. */
+  /**
+   * Sets what the field holds at a slot whose field is absent so far; returns about how many
+   * nanoseconds that took.
+   */
   set(slot: number, value: unknown): number {
     const kind = kindOf(value);
     if (kind === ABSENT) return 0;

@@ -1,9 +1,11 @@
 /**
- * Columns of the fields that filters have asked for: built when first asked for, then kept up with the writes.
+ * Columns of the fields that filters have asked for: built when first asked for, then kept up with
+ * the writes.
  *
- * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take, those being built
- * included; the one used longest ago gives way. A field that alone takes more gets no column, and its conditions are
- * worked out from the records. Queries that want the same fields share one build; a build that nobody waits for is dropped.
+ * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take,
+ * those being built included; the one used longest ago gives way. A field that alone takes more
+ * gets no column, and its conditions are worked out from the records. Queries that want the same
+ * fields share one build; a build that nobody waits for is dropped.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { Slots } from '../slots.ts';
@@ -16,10 +18,16 @@ import { metadataObject } from './metadata-object.ts';
 /** All fields of one filter, so that none makes another of the same filter give way. */
 const COLUMNS_MAX = LIMITS.filterMaxConditions;
 export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
-/** A field was too large for a column with so many records; with twice as many, or half, it is tried again. */
+/**
+ * A field was too large for a column with so many records; with twice as many, or half, it is tried
+ * again.
+ */
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
-/** So many builds a query waits for: some may be another's that has not all of its fields, and make those that it has give way. */
+/**
+ * So many builds a query waits for: some may be another's that has not all of its fields, and make
+ * those that it has give way.
+ */
 const BUILDS_MAX = 4;
 
 const EMPTY = new Column();
@@ -45,7 +53,10 @@ export class Columns {
     return bytes;
   }
 
-  /** The columns of `fields`, null where there can be none; missing ones are built in one pass over all live records. */
+  /**
+   * The columns of `fields`, null where there can be none; missing ones are built in one pass over
+   * all live records.
+   */
   *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, Column | null>> {
     for (let builds = 0; builds < BUILDS_MAX; builds++) {
       const missing = this.#missing(fields);
@@ -63,7 +74,9 @@ export class Columns {
     return asked;
   }
 
-  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. */
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   */
   changed(oldSlot: number, newSlot: number): void {
     for (const build of this.#builds) build.changed(oldSlot, newSlot);
     if (this.#columns.size === 0) return;
@@ -120,7 +133,10 @@ export class Columns {
     this.#table = null;
   }
 
-  /** Keeps to the bytes allowed: columns give way to what is being built, and where that is not enough, its largest. */
+  /**
+   * Keeps to the bytes allowed: columns give way to what is being built, and where that is not
+   * enough, its largest.
+   */
   #makeRoom(build: ColumnBuild): void {
     const most = Math.max(this.#minBytes, this.#slots.bytes);
     if (this.bytes <= most) return;

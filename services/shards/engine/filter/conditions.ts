@@ -1,11 +1,13 @@
 /**
- * All conditions of a filter on one field, worked out together, so that a record's value is looked at once however many
- * there are. Which of them a value meets is a *row*: one bit per condition, in the order in which they were added.
+ * All conditions of a filter on one field, worked out together, so that a record's value is looked
+ * at once however many there are. Which of them a value meets is a *row*: one bit per condition, in
+ * the order in which they were added.
  *
- * Rows are made per class of values before any record is looked at. Values that `in` names have a row each. For `compare`
- * the operands, sorted, cut the numbers (and the strings) into classes, cut 0 below, on or above: class 2i lies before cut
- * i, class 2i + 1 on it; a value's class is found by binary search. A value meets what its kind, its class and its own row
- * say. Must agree with `lib/filter/evaluate.ts` on every value.
+ * Rows are made per class of values before any record is looked at. Values that `in` names have a
+ * row each. For `compare` the operands, sorted, cut the numbers (and the strings) into classes, cut
+ * 0 below, on or above: class 2i lies before cut i, class 2i + 1 on it; a value's class is found by
+ * binary search. A value meets what its kind, its class and its own row say. Must agree with
+ * `lib/filter/evaluate.ts` on every value.
  */
 import type { FilterNode, Relation } from '../../../../lib/filter/ast.ts';
 import { compareUtf8 } from '../../../../lib/utf8-order.ts';
@@ -155,7 +157,10 @@ export function classOfNumber(cuts: ArrayLike<number>, value: number): number {
   return low < cuts.length && cuts[low] === value ? 2 * low + 1 : 2 * low;
 }
 
-/** The class of a string among cuts sorted by UTF-8 bytes. Apart from `classOfNumber` so that each compares one type alone. */
+/**
+ * The class of a string among cuts sorted by UTF-8 bytes. Apart from `classOfNumber` so that each
+ * compares one type alone.
+ */
 export function classOfString(cuts: readonly string[], value: string): number {
   let low = 0;
   for (let high = cuts.length; low < high; ) {

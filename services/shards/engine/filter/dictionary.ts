@@ -1,9 +1,9 @@
 /**
  * Distinct values and their codes, 0 and up in order of arrival.
  *
- * A map copies itself whenever it doubles, a million entries for some 100 ms: beyond a first few thousand values, they are
- * spread over many maps by a cheap hash, so that each stays small. Where strings are made to meet in one of them, its copying
- * takes that long; finding them does not.
+ * A map copies itself whenever it doubles, a million entries for some 100 ms: beyond a first few
+ * thousand values, they are spread over many maps by a cheap hash, so that each stays small. Where
+ * strings are made to meet in one of them, its copying takes that long; finding them does not.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { hashOfNumber } from './number-map.ts';

@@ -1,4 +1,6 @@
-/** What is asked of a row: of the bits that `cares` sets, all or one at least must be as in `wants`. */
+/**
+ * What is asked of a row: of the bits that `cares` sets, all or one at least must be as in `wants`.
+ */
 export interface RowTest {
   all: boolean;
   cares: Uint32Array;

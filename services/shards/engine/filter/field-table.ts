@@ -1,13 +1,17 @@
 /**
- * Takes fields out of records by their names. Must find what `lib/filter/field.ts` finds: a literal top-level key first,
- * else a dotted path through nested objects.
+ * Takes fields out of records by their names. Must find what `lib/filter/field.ts` finds: a literal
+ * top-level key first, else a dotted path through nested objects.
  *
- * Names are taken apart once, not once per record. Of few names each is looked up in the record; of many, the record's
- * keys are looked up among the names, so that what a record does not have costs nothing.
+ * Names are taken apart once, not once per record. Of few names each is looked up in the record; of
+ * many, the record's keys are looked up among the names, so that what a record does not have costs
+ * nothing.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 
-/** What takes the values of one field: returns about how many nanoseconds that took; `undefined` says that there is none. */
+/**
+ * What takes the values of one field: returns about how many nanoseconds that took; `undefined`
+ * says that there is none.
+ */
 export interface FieldTarget {
   set(slot: number, value: unknown): number;
 }
@@ -19,7 +23,9 @@ const LOOK_UP_NS = 50;
 interface Field {
   name: string;
   target: FieldTarget;
-  /** The dotted path after its first part; null where the name is no path that metadata can have. */
+  /**
+   * The dotted path after its first part; null where the name is no path that metadata can have.
+   */
   rest: string[] | null;
   first: string;
 }
@@ -43,7 +49,10 @@ export class FieldTable {
     }
   }
 
-  /** Gives every target whose field the record has its value; returns about how many nanoseconds that took. */
+  /**
+   * Gives every target whose field the record has its value; returns about how many nanoseconds
+   * that took.
+   */
   set(slot: number, metadata: Record<string, unknown>): number {
     return this.#fields.length <= FEW_NAMES ? this.#setByName(slot, metadata) : this.#setByKey(slot, metadata);
   }

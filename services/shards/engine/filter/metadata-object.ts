@@ -1,6 +1,9 @@
 import { parseJson } from '../../../../lib/json-text.ts';
 
-/** Metadata as an object. Bytes that were changed behind the service's back may be no object, or no JSON: they have no fields. */
+/**
+ * Metadata as an object. Bytes that were changed behind the service's back may be no object, or no
+ * JSON: they have no fields.
+ */
 export function metadataObject(bytes: Buffer): Record<string, unknown> {
   try {
     const value: unknown = parseJson(bytes.toString());

@@ -1,9 +1,11 @@
 /**
- * A map from finite numbers to numbers, 0 and up, that no keys make slow. V8's Map hashes numbers by a function that everybody
- * knows: 16,000 chosen integers take it 300 ms, and metadata and filters are full of numbers that somebody chose.
+ * A map from finite numbers to numbers, 0 and up, that no keys make slow. V8's Map hashes numbers
+ * by a function that everybody knows: 16,000 chosen integers take it 300 ms, and metadata and
+ * filters are full of numbers that somebody chose.
  *
- * Open addressing with linear probing, by simple tabulation hashing (Zobrist 1970; that it suffices for linear probing:
- * Pătraşcu and Thorup, "The power of simple tabulation hashing", J. ACM 59, 2012), the tables drawn anew by each thread.
+ * Open addressing with linear probing, by simple tabulation hashing (Zobrist 1970; that it suffices
+ * for linear probing: Pătraşcu and Thorup, "The power of simple tabulation hashing", J. ACM 59,
+ * 2012), the tables drawn anew by each thread.
  */
 import { randomFillSync } from 'node:crypto';
 

@@ -1,9 +1,10 @@
 /**
- * A filter made ready to be worked out for 32 neighbouring slots at a time, a bit each. Negations are pushed down to the
- * conditions, and what is asked of one field at one place becomes one test of the field's row.
+ * A filter made ready to be worked out for 32 neighbouring slots at a time, a bit each. Negations
+ * are pushed down to the conditions, and what is asked of one field at one place becomes one test
+ * of the field's row.
  *
- * A part is worked out only for the slots that are still in question: those that all parts of an `and` before it left, or
- * that no part of an `or` before it matched.
+ * A part is worked out only for the slots that are still in question: those that all parts of an
+ * `and` before it left, or that no part of an `or` before it matched.
  */
 import type { FilterNode } from '../../../../lib/filter/ast.ts';
 import { Conditions } from './conditions.ts';

@@ -1,6 +1,6 @@
 /**
- * Rows from the records themselves, for fields that have no column: every record that is looked at is parsed, once for all
- * such fields of the filter.
+ * Rows from the records themselves, for fields that have no column: every record that is looked at
+ * is parsed, once for all such fields of the filter.
  */
 
 import type { Scalar } from '../../../../lib/filter/ast.ts';

@@ -1,9 +1,11 @@
 /**
- * Turns filters into selections of live slots; repeated filters are answered from a cache until the next change.
+ * Turns filters into selections of live slots; repeated filters are answered from a cache until the
+ * next change.
  *
- * Columns are built first; from then on the shard must not change until the selection is made, which is why what is
- * yielded tells the two apart. Conditions that have no column cost a parse per record; they come last in every `and`, and
- * then slots are worked out one by one, so that a step stays short.
+ * Columns are built first; from then on the shard must not change until the selection is made,
+ * which is why what is yielded tells the two apart. Conditions that have no column cost a parse per
+ * record; they come last in every `and`, and then slots are worked out one by one, so that a step
+ * stays short.
  */
 import { LRUCache } from 'lru-cache';
 import type { FilterNode, Scalar } from '../../../../lib/filter/ast.ts';
@@ -59,7 +61,9 @@ export class Selector {
     return selection;
   }
 
-  /** Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. */
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   */
   changed(oldSlot: number, newSlot: number): void {
     this.#cache?.clear();
     this.#columns.changed(oldSlot, newSlot);

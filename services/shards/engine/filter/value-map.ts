@@ -1,7 +1,8 @@
 /**
- * A map from values to numbers, 0 and up, that no values make slow. A Map is right for strings but for long ones: V8's hash
- * of a string of more than 16,383 characters is its length, so that all of one length are compared with each other. Those
- * are found by a digest, and numbers in a map of their own.
+ * A map from values to numbers, 0 and up, that no values make slow. A Map is right for strings but
+ * for long ones: V8's hash of a string of more than 16,383 characters is its length, so that all of
+ * one length are compared with each other. Those are found by a digest, and numbers in a map of
+ * their own.
  */
 import { createHash } from 'node:crypto';
 import type { Scalar } from '../../../../lib/filter/ast.ts';

@@ -18,8 +18,9 @@ export function rowsAtATime(dimensions: number): number {
 }
 
 /**
- * Sums of one query with rows of float32, in float64 (`similarity.wat`): several times as fast as JavaScript, whose engine does not use
- * vector instructions. Rows are copied in, as the memory that they lie in is not WebAssembly's, which never gives any back.
+ * Sums of one query with rows of float32, in float64 (`similarity.wat`): several times as fast as
+ * JavaScript, whose engine does not use vector instructions. Rows are copied in, as the memory that
+ * they lie in is not WebAssembly's, which never gives any back.
  */
 class SimilarityKernel {
   /** Where rows are written to before `sums`. */
@@ -38,7 +39,10 @@ class SimilarityKernel {
     this.#sums = functions;
   }
 
-  /** The sums of `query` with the first `count` of `rows`; they hold until the next call. `query` must not change while it is used. */
+  /**
+   * The sums of `query` with the first `count` of `rows`; they hold until the next call. `query`
+   * must not change while it is used.
+   */
   sums(sum: Sum, query: Float64Array, count: number): Float64Array {
     if (this.#query !== query) {
       this.#queries.set(query);
