@@ -165,7 +165,7 @@ export class ShardNode {
     await this.#residency.abandon();
   }
 
-  /** Ends every worker thread, as a fault in native code would; they are replaced. */
+  /** Ends every worker thread, as one that runs out of heap does; they are replaced. */
   async killWorkers(): Promise<void> {
     await this.#residency.pool.kill();
   }

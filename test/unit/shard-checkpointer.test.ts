@@ -85,10 +85,7 @@ async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promi
   return new ShardActor({ spec, worker, head, epoch: 0, holds: () => true, log: store.log, clock, events });
 }
 afterEach(async () => {
-  // A thread that is ended in the middle of native code, as while it builds an index, may end the
-  // process with it.
-  await worker.request('close', { key: KEY }).catch(() => undefined);
-  await worker.terminate();
+  await worker.end();
   await fixture.end();
 });
 
@@ -115,7 +112,7 @@ async function reopened() {
   try {
     return await openShard(SPEC, (await fixture.store.log.head(KEY))!, other, fixture.store, clock, log);
   } finally {
-    await other.terminate();
+    await other.end();
   }
 }
 

@@ -229,13 +229,13 @@ export class Residency {
     this.#stopping = true;
     this.#gate.close();
     await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
-    await this.pool.terminate();
+    await this.pool.end();
   }
 
   /** Lets go of everything without saving. */
   async abandon(): Promise<void> {
     this.#stopping = true;
-    await this.pool.terminate();
+    await this.pool.end();
   }
 
   async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {

@@ -8,14 +8,15 @@ import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 // threads that end at once while it does have ended processes (nodejs/node#64500). This thread
 // lives as long as the process.
 import '../engine/kernel/similarity-kernel.ts';
-import type {
-  IndexNotice,
-  ShardSize,
-  SizeNotice,
-  WorkerOp,
-  WorkerOps,
-  WorkerReply,
-  WorkerRequests,
+import {
+  END,
+  type IndexNotice,
+  type ShardSize,
+  type SizeNotice,
+  type WorkerOp,
+  type WorkerOps,
+  type WorkerReply,
+  type WorkerRequests,
 } from './protocol.ts';
 
 /** Requests leave short-lived objects only; what a shard holds lies outside the heap. */
@@ -119,8 +120,10 @@ export class ShardWorker implements WorkerRequests {
     return reply as Promise<WorkerOps[O]['result']>;
   }
 
-  async terminate(): Promise<void> {
-    await this.#thread.terminate();
+  /** Ends the thread between two requests; those that wait reject with WorkerLost. */
+  async end(): Promise<void> {
+    this.#thread.postMessage(END);
+    await this.lost;
   }
 
   #settle(reply: WorkerReply): void {
@@ -171,12 +174,12 @@ export class WorkerPool {
 
   /** Ends every thread; each is replaced. */
   async kill(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.terminate()));
+    await Promise.all(this.workers.map((worker) => worker.end()));
   }
 
-  async terminate(): Promise<void> {
+  async end(): Promise<void> {
     this.#stopping = true;
-    await Promise.all(this.workers.map((worker) => worker.terminate()));
+    await Promise.all(this.workers.map((worker) => worker.end()));
   }
 
   async #keep(at: number): Promise<void> {

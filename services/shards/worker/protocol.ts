@@ -138,6 +138,13 @@ export interface WorkerRequest {
   params: WorkerOps[WorkerOp]['params'];
 }
 
+/**
+ * Asks the thread to end by itself, between two requests. `Worker.terminate` may strike while
+ * native code runs or loads, and usearch then ends the process: its C++ exceptions have nowhere to
+ * go in a thread that is being terminated.
+ */
+export const END = 'end';
+
 export type WorkerFault = Pick<ProvecError, 'code' | 'message' | 'details'> | { code: null; message: string };
 
 /** `tookMs`: time in the handler. */
