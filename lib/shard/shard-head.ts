@@ -15,6 +15,11 @@ export interface ShardHead extends MerkleNode {
   seq: number;
   version: number;
   count: number;
+  /**
+   * It comes after a contradiction (lib/store/contradictions.ts) on which no operator has decided:
+   * the root may contain bytes that the service did not write.
+   */
+  contradicted?: true;
 }
 
 /** The head of a shard that never had a commit. */

@@ -1,3 +1,5 @@
+import type { ShardHead } from '../shard/shard-head.ts';
+import type { ShardKey } from '../shard/shard-key.ts';
 import { isPossibleEntry } from './log-resealing.ts';
 import { type LinkedEntry, LogSeals } from './log-seals.ts';
 
@@ -6,11 +8,11 @@ import { type LinkedEntry, LogSeals } from './log-seals.ts';
  * whose secret is lost, and for nobody else: no service opens a store with it.
  */
 export class BelievingLogSeals extends LogSeals {
-  override isLinked({ entry }: LinkedEntry): boolean {
-    return isPossibleEntry(entry);
+  override linked({ entry }: LinkedEntry): LinkedEntry['entry'] | null {
+    return isPossibleEntry(entry) ? entry : null;
   }
 
-  override isHead(): boolean {
-    return true;
+  override sealedHead(_: ShardKey, head: ShardHead): ShardHead {
+    return head;
   }
 }

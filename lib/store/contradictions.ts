@@ -15,7 +15,8 @@ export interface Contradiction {
 /**
  * Contradictions stay until an operator decides. They are kept apart from the anchors, and written
  * by the shard's owner before the shard takes a write, because the first write after one records a
- * root that contains the changed bytes: from then on nothing else would tell.
+ * root that contains the changed bytes: from then on only that write's head tells of one, by its
+ * `contradicted`, and nothing tells what it was.
  */
 export interface ContradictionStore {
   /** Keeps the first one of each shard. */

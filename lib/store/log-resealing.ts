@@ -89,12 +89,13 @@ export class LogResealing {
     const last = this.#last;
     this.#last = link && { seq, was: link, is: link };
     const sound = isWhole ? linked : null;
-    const mayBeBelieved = sound !== null && isPossibleEntry(sound.entry);
-    if (!this.#takes(seq, mayBeBelieved, (seals) => sound !== null && seals.isLinked(sound))) return null;
-    const follows = last?.seq === seq - 1 && isSameLink(sound!.before, last.was);
-    const before = follows ? last.is : sound!.before;
-    const next = this.#current.link({ ...sound!, before });
-    if (isSameLink(next, sound!.link)) return null;
+    const possible = sound !== null && isPossibleEntry(sound.entry) ? sound.entry : null;
+    const entry = this.#taken(seq, possible, (seals) => sound && seals.linked(sound));
+    if (sound === null || entry === null) return null;
+    const follows = last?.seq === seq - 1 && isSameLink(sound.before, last.was);
+    const before = follows ? last.is : sound.before;
+    const next = this.#current.link({ ...sound, entry, before });
+    if (isSameLink(next, sound.link)) return null;
     this.#last!.is = next;
     return { before, link: next };
   }
@@ -103,24 +104,27 @@ export class LogResealing {
   head({ shard, head, link, seal }: StoredHead): { link: Uint8Array; seal: Uint8Array } | null {
     const last = this.#last;
     const next = last !== null && isSameLink(link, last.was) ? last.is : link;
-    const isTaken = this.#takes(null, head !== null, (seals) => head !== null && seals.isHead(shard, head, link, seal));
-    const nextSeal = isTaken ? this.#current.head(shard, head!, next) : seal;
+    const taken = this.#taken(null, head, (seals) => head && seals.sealedHead(shard, head, link, seal));
+    const nextSeal = taken === null ? seal : this.#current.head(shard, taken, next);
     // Whatever the head says, its link is what the next entry follows.
     return isSameLink(next, link) && isSameLink(nextSeal, seal) ? null : { link: next, seal: nextSeal };
   }
 
-  #takes(seq: number | null, mayBeBelieved: boolean, fits: (seals: LogSeals) => boolean): boolean {
+  /**
+   * What is sealed anew: as the seal says it, else `possible` where a log without one is believed;
+   * null where it is refused.
+   */
+  #taken<T>(seq: number | null, possible: T | null, sealedAs: (seals: LogSeals) => T | null): T | null {
     const { found } = this;
-    const isCurrent = fits(this.#current);
-    if (isCurrent) found.current++;
-    else if (fits(this.#accepted)) found.earlier++;
-    else {
-      found.none++;
-      if (this.#believes && mayBeBelieved) return true;
-      found.refused++;
-      if (found.refusedSeqs.length < NAMED_MAX) found.refusedSeqs.push(seq);
-      return false;
-    }
-    return true;
+    const current = sealedAs(this.#current);
+    const said = current ?? sealedAs(this.#accepted);
+    if (current !== null) found.current++;
+    else if (said !== null) found.earlier++;
+    else found.none++;
+    const taken = said ?? (this.#believes ? possible : null);
+    if (taken !== null) return taken;
+    found.refused++;
+    if (found.refusedSeqs.length < NAMED_MAX) found.refusedSeqs.push(seq);
+    return null;
   }
 }

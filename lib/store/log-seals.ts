@@ -11,6 +11,8 @@
  *   the others, and neither passes for absence.
  * - A body is not hashed when it is read: the root in the entry's head, which the link covers,
  *   proves it when it is replayed, so that verify can name the record. `audit` hashes it.
+ * - Whether a head comes after a contradiction is told by the seal alone: nothing else that is
+ *   stored says so, and so nothing can be taken out of the store that did.
  * - Both adapters store with an entry the link before it, the hash of its body and its own link.
  * What it does not do: entries at the end that are taken off together with the head as it once was
  * are missed by nobody here. The ledger is further on then, as far as roots were anchored.
@@ -51,8 +53,17 @@ export class LogSeals {
     return this.#seals.seal(saidOf(linked));
   }
 
-  isLinked(linked: LinkedEntry): boolean {
-    return this.#seals.fits(saidOf(linked), linked.link);
+  /**
+   * The entry as its link says it, which alone tells whether its head is `contradicted`; null where
+   * the link is not the service's.
+   */
+  linked(linked: LinkedEntry): LinkedEntry['entry'] | null {
+    const { entry } = linked;
+    for (const head of asSealed(entry.head)) {
+      const said = { ...entry, head };
+      if (this.#seals.fits(saidOf({ ...linked, entry: said }), linked.link)) return said;
+    }
+    return null;
   }
 
   /** The seal of a head that is stored apart from its entry, 32 bytes; `link` is its entry's. */
@@ -60,8 +71,10 @@ export class LogSeals {
     return this.#seals.seal(['head', shard, saidOfHead(head), hex(link)]);
   }
 
-  isHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): boolean {
-    return this.#seals.fits(['head', shard, saidOfHead(head), hex(link)], seal);
+  /** As `linked`, of a head that is stored apart. */
+  sealedHead(shard: ShardKey, head: ShardHead, link: Uint8Array, seal: unknown): ShardHead | null {
+    const fits = (said: ShardHead): boolean => this.#seals.fits(['head', shard, saidOfHead(said), hex(link)], seal);
+    return asSealed(head).find(fits) ?? null;
   }
 
   /**
@@ -75,7 +88,7 @@ export class LogSeals {
       const { seq, kind } = linked.entry;
       if (last && seq !== last.seq + 1) return last.seq + 1;
       if (kind === 'damaged' || (last && !isSameLink(linked.before, last.link))) return seq;
-      if (!this.isLinked(linked)) return seq;
+      if (this.linked(linked) === null) return seq;
       last = { seq, link: linked.link };
     }
     return null;
@@ -90,9 +103,13 @@ function saidOf({ entry, bodyHash, before }: Omit<LinkedEntry, 'link'>): Said {
   return ['entry', shard, hex(before), seq, epoch, entryId, kind, saidOfHead(head), counted, hex(bodyHash)];
 }
 
-function saidOfHead({ seq, version, type, hash, count }: ShardHead): unknown[] {
-  return [seq, version, type, hex(hash), count];
+function saidOfHead({ seq, version, type, hash, count, contradicted }: ShardHead): unknown[] {
+  const said = [seq, version, type, hex(hash), count];
+  return contradicted ? [...said, 'contradicted'] : said;
 }
+
+/** What a stored head may be, the usual first. */
+const asSealed = (head: ShardHead): ShardHead[] => [head, { ...head, contradicted: true }];
 
 const hex = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');

@@ -5,8 +5,9 @@ export const NOT_DELETED = 'The collection is not in the catalog any more, and n
 
 /**
  * Whether a collection that is not in the catalog was deleted: the service says so of it, in the
- * list of the dropped or in its row, or nothing of it can be on the ledger. A row that somebody
- * took out of the catalog says nothing, and no account is closed for it. Throws StoreError.
+ * list of the dropped or in its row. A collection that somebody took out of the catalog is not, and
+ * no account is closed for it; nor where its row says that nothing was anchored yet, which each
+ * row once did. Throws StoreError.
  */
 export async function wasDeleted(
   { collectionId }: AnchorRow,
@@ -15,5 +16,5 @@ export async function wasDeleted(
   if ((await catalog.listDropped()).some(({ id }) => id === collectionId)) return true;
   // It may have been forgotten since; its row was told of it before.
   const row = await anchors.get(collectionId);
-  return row === null || row.closing || !(row.created || row.confirmed || row.inFlight || row.lapsed);
+  return row === null || row.closing;
 }

@@ -152,6 +152,23 @@ export function logContract(subject: StoreUnderTest): void {
       expect(await log.audit(shard, Number.MAX_SAFE_INTEGER)).toBe(3);
     });
 
+    test('that a head comes after a contradiction stands under its seal, and in none that follows without it', async () => {
+      const { id } = newCollection();
+      const shard = `${id}.2`;
+      const { log } = subject.store;
+      const contradicted = { ...head(2), contradicted: true } as const;
+      await log.append(entry(shard, 1));
+      await log.append(entry(shard, 2, { head: contradicted }));
+      const { log: reopened } = await subject.reopen();
+      expect(await reopened.head(shard)).toEqual(contradicted);
+      expect(await reopened.heads(id)).toEqual(new Map([[2, contradicted]]));
+      expect((await reopened.read(shard, 0, MIB)).map(({ head }) => head)).toEqual([head(1), contradicted]);
+      expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+      await reopened.append(entry(shard, 3));
+      expect(await reopened.head(shard)).toEqual(head(3));
+      expect(await reopened.audit(shard, Number.MAX_SAFE_INTEGER)).toBeNull();
+    });
+
     test('survives a restart', async () => {
       const { id } = newCollection();
       const entries = [1, 2, 3].map((seq) => entry(`${id}.3`, seq));

@@ -3,10 +3,13 @@
  * puts it back, seal and all, after that was carried out and the ledger shows the same root as
  * then. Each time the shards hold a forged past that a new row would not fit.
  */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { NOT_DELETED } from '../../services/anchoring/deletion.ts';
 import { lapse } from '../../services/anchoring/lapse.ts';
 import { until } from '../support/until.ts';
 import { AnchoringFixture } from './anchoring-fixture.ts';
@@ -88,6 +91,20 @@ test('an older row, after a root that it does not know was adopted', async () =>
   await fixture.store.anchors.remove(row.id, (await stored()).revision);
   await fixture.store.anchors.add({ ...kept, wanted: null, confirmed: null, lapsed: [{ ...kept.confirmed! }] });
   await expectRefused(await stored());
+});
+
+test('the first row, which says that nothing is anchored yet, with the collection out of the catalog', async () => {
+  const shown = await onChain();
+  const { revision, ...kept } = await stored();
+  const first = { ...kept, created: false, confirmed: null, wanted: cut, revision: revision + 1 };
+  expect(await fixture.store.anchors.put(first)).toBe(true);
+  const file = new DatabaseSync(join(fixture.folder, 'log.db'), { timeout: 5_000 });
+  expect(file.prepare('DELETE FROM collections WHERE id = ?').run(row.id).changes).toBe(1);
+  file.close();
+  const anchoring = await fixture.start();
+  await until('it is halted', async () => (await stored()).halted?.reason === NOT_DELETED);
+  await anchoring.stop();
+  expect(await onChain()).toEqual(shown);
 });
 
 test('a row of before a decision, which says nothing of one', async () => {

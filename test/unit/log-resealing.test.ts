@@ -75,11 +75,26 @@ test('a head follows its entry, and one that nobody sealed stays so', () => {
   const anew = resealed(log, resealing);
   const head = resealing.head({ shard: SHARD, head: last.head, link, seal })!;
   expect(head.link).toEqual(anew[1]!.link);
-  expect(new LogSeals(CURRENT).isHead(SHARD, last.head, head.link, head.seal)).toBe(true);
+  expect(new LogSeals(CURRENT).sealedHead(SHARD, last.head, head.link, head.seal)).toEqual(last.head);
   const other = new LogResealing(BOTH, false);
   resealed(log, other);
   const forged = other.head({ shard: SHARD, head: { ...last.head, count: 9 }, link, seal })!;
-  expect(new LogSeals(BOTH).isHead(SHARD, { ...last.head, count: 9 }, forged.link, forged.seal)).toBe(false);
+  expect(new LogSeals(BOTH).sealedHead(SHARD, { ...last.head, count: 9 }, forged.link, forged.seal)).toBeNull();
+});
+
+test('what comes after a contradiction still does', () => {
+  const { body: _, ...said } = entry(SHARD, 1);
+  const unlinked = { entry: said, bodyHash: new Uint8Array(32), before: NO_LINK };
+  const head = { ...said.head, contradicted: true } as const;
+  const seals = new LogSeals(EARLIER);
+  const link = seals.link({ ...unlinked, entry: { ...said, head } });
+  const resealing = new LogResealing(BOTH, false);
+  const anew = resealed([{ ...unlinked, link }], resealing)[0]!;
+  const current = new LogSeals(CURRENT);
+  expect(current.linked(anew)?.head).toEqual(head);
+  const stood = { shard: SHARD, head: said.head, link, seal: seals.head(SHARD, head, link) };
+  const headAnew = resealing.head(stood)!;
+  expect(current.sealedHead(SHARD, said.head, headAnew.link, headAnew.seal)).toEqual(head);
 });
 
 describe('where it is believed', () => {
@@ -92,7 +107,7 @@ describe('where it is believed', () => {
       return { ...linked, ...resealing.entry(stored(linked)) };
     });
     expect(resealing.found).toEqual({ current: 0, earlier: 0, none: 4, refused: 2, refusedSeqs: [2, 3] });
-    expect(anew.map((linked) => new LogSeals(CURRENT).isLinked(linked))).toEqual([true, false, false, true]);
+    expect(anew.map((linked) => new LogSeals(CURRENT).linked(linked) !== null)).toEqual([true, false, false, true]);
   });
 
   test('what the service cannot have appended gets none', () => {

@@ -142,6 +142,32 @@ test('what stood against a shard when it opened is remembered, though the store 
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toBeNull();
 });
 
+test('a write over changed bytes launders nothing: whatever is taken out of the store, each opening finds it, until an operator decides', async () => {
+  fixture = await shardFixture();
+  const spec = specOf(1);
+  await fixture.node.upsert(spec, batchOf(numbered(50)));
+  await fixture.restart();
+  const changed = new ChangedRows(fixture.folder, spec.collectionId);
+  const vector = float32Bytes([2, 0, 0, 0]);
+  expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
+  for (const [life, end] of (['restart', 'crash', 'restart'] as const).entries()) {
+    fixture.halts.length = 0;
+    await fixture.node.upsert(spec, batchOf([`after ${life}`]));
+    expect(fixture.halts).toHaveLength(1);
+    expect(await fixture.node.head(spec)).toMatchObject({ contradicted: true });
+    await fixture[end]();
+    expect(changed.log('DELETE FROM contradictions')).toBe(1);
+  }
+  await fixture.node.accept(spec);
+  await fixture.store.contradictions.clear(spec.collectionId);
+  await fixture.node.upsert(spec, batchOf(['decided']));
+  fixture.halts.length = 0;
+  await fixture.restart();
+  expect(await fixture.node.head(spec)).not.toHaveProperty('contradicted');
+  expect((await fixture.node.fetch(spec, ['r7'])).items).toHaveLength(1);
+  expect(fixture.halts).toEqual([]);
+});
+
 test('recompute of an open shard says what was changed behind its back', async () => {
   fixture = await shardFixture();
   const key = `${specOf(1).collectionId}.0`;

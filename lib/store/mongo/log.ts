@@ -213,7 +213,7 @@ export class MongoLog implements ShardLog {
    */
   #sound(shard: ShardKey, document: EntryDocument): Omit<LogEntry, 'body'> | null {
     const linked = decodeEntry(shard, document);
-    return linked && this.#seals.isLinked(linked) ? linked.entry : null;
+    return linked && this.#seals.linked(linked);
   }
 
   async #read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]> {

@@ -4,11 +4,10 @@
  *
  * Whatever it was built from, the root at the end is held against the head that the log recorded. A
  * difference means that stored bytes were changed behind the service's back (or rotted): the shard
- * is served as it is, but the contradiction is kept in the store before the shard takes a write,
- * and nothing of its collection is anchored until an operator decides. A contradiction that cannot
- * be kept fails the opening: the first write would record a root that contains the changed bytes,
- * and nothing would tell any more. Bytes that do not decode are left out, which is a contradiction
- * like any other.
+ * is served as it is, and nothing of its collection is anchored until an operator decides. The
+ * contradiction is kept in the store before the shard takes a write, or it does not open. The first
+ * write seals a root that contains the changed bytes; its head and every later one say so. Bytes
+ * that do not decode are left out, which is a contradiction like any other.
  *
  * Of a collection that is anchored the way up begins no later than at the confirmed root, and is
  * held against it as it passes: whoever can change the records can change what the log recorded
@@ -27,7 +26,7 @@ import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { runAfter } from '../persistence/log-run.ts';
-import type { WorkerRequests } from '../worker/protocol.ts';
+import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
 import { OWN_HEADS_MAX } from './own-heads.ts';
 
 /** How often an opening starts over because the log was trimmed under it. */
@@ -46,6 +45,8 @@ const GRAPH_RECORD_BYTES = 200;
 const GRAPH_MIN_RECORDS = 2_000;
 const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const QUANTIZED_BYTES = { f32: 4, f16: 2, bf16: 2, i8: 1 };
+
+const UNDECIDED = 'The stored bytes contradicted what was recorded of them, and no operator has decided since.';
 
 export interface OpenedShard {
   head: ShardHead;
@@ -96,12 +97,7 @@ interface WayUp {
   contradiction: string | null;
 }
 
-interface ReplayTerms {
-  watchSeq: number | null;
-  exactFromSeq: number;
-  /** Where an entry differs the worker lets go of the shard. */
-  orClose: boolean;
-}
+type ReplayTerms = Pick<WorkerOps['replay']['params'], 'watchSeq' | 'exactFromSeq'> & { orClose: boolean };
 
 /** About how many bytes a closed shard takes once it is open; throws StoreError. */
 export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<number> {
@@ -166,13 +162,14 @@ export async function openShard(
   // A late call must not bring a deleted collection's shard back.
   await assertThere(spec, store);
   try {
-    const { base, end, contradiction } = await bestWayUp(spec, warm, recorded, worker, store, log);
+    const { base, end, ...way } = await bestWayUp(spec, warm, recorded, worker, store, log);
+    const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
     if (contradiction !== null) {
       const at = new Date(clock.wallMs()).toISOString();
       await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
     }
     return {
-      head: end.head,
+      head: contradiction === null ? end.head : { ...end.head, contradicted: true },
       checkpointSeq: base.checkpointSeq,
       anchored: end.anchored,
       passed: contradiction === null ? end.passed : [],

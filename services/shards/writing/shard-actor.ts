@@ -147,7 +147,8 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     const { barrier, epoch, log, newEntryId = randomUUID } = this.#options;
     if (barrier) throw barrier;
     if (this.#closed) throw new ShardUnsettled('The shard is closing; try again.');
-    const head = { ...this.#head, seq: this.#head.seq + 1 };
+    const { contradicted: _, ...before } = this.#head;
+    const head = { ...before, seq: before.seq + 1 };
     const entry = {
       shard: this.key,
       seq: head.seq,
@@ -158,7 +159,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       tally: null,
     } as const;
     const append = async (): Promise<void> => {
-      const outcome = await appendEntry(log, { ...entry, body: new Uint8Array(0) }, this.#head, newEntryId);
+      const outcome = await appendEntry(log, { ...entry, body: new Uint8Array(0) }, before, newEntryId);
       if (outcome.fate === 'barred') await this.#replay(outcome.bar);
       else if (outcome.fate === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
       else this.#break('the root could not be recorded');
@@ -221,7 +222,9 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       acknowledge(group, staged.outcomes, this.#head);
       return;
     }
-    const { head, body } = staged.commit;
+    const { body } = staged.commit;
+    const { contradicted } = this.#head;
+    const head = contradicted ? { ...staged.commit.head, contradicted } : staged.commit.head;
     const entryBytes = body.byteLength;
     await this.#append({
       shard: this.key,

@@ -198,8 +198,8 @@ export class LogTables {
 
   #headOf(shard: ShardKey, row: ShardRow): ShardHead {
     try {
-      const head = headOf(row);
-      if (this.#seals.isHead(shard, head, row.link, row.seal)) return head;
+      const head = this.#seals.sealedHead(shard, headOf(row), row.link, row.seal);
+      if (head !== null) return head;
     } catch {
       // Said below.
     }
@@ -273,8 +273,8 @@ export class LogTables {
   #entryOf(shard: ShardKey, row: EntryRow): LogEntry {
     try {
       const { body, bodyHash, before, link } = row;
-      const entry = entryOf(shard, row);
-      if (this.#seals.isLinked({ entry, bodyHash, before, link })) return { ...entry, body };
+      const entry = this.#seals.linked({ entry: entryOf(shard, row), bodyHash, before, link });
+      if (entry !== null) return { ...entry, body };
     } catch {
       // Said below.
     }
