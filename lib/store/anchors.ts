@@ -156,7 +156,7 @@ export interface AnchoringInstance {
   failures: number;
 }
 
-/** A row that does not decode is given as `unreadableRow`. */
+/** A row that does not decode, or is another collection's, is given as `unreadableRow`. */
 export interface AnchorStore {
   get(collectionId: string): Promise<AnchorRow | null>;
   /** Those rows of up to 100 collections that there are, in one reading, in any order. */

@@ -96,3 +96,28 @@ test('the plan of before an upgrade, a forged record, and the row of the time wi
     collection: { anchor: { status: 'halted' } },
   });
 });
+
+test("another collection's row, put in place of one's own: no write is confirmed by it", async () => {
+  const busy = await client()<{ collection: { id: string } }>('POST', '/collections', { name: 'busy', dimensions: 3 });
+  const quiet = await client()<{ collection: { id: string } }>('POST', '/collections', {
+    name: 'quiet',
+    dimensions: 3,
+  });
+  const write = (name: string, id: string) =>
+    client()('POST', `/collections/${name}/upsert`, { records: [{ ...VICTIM, id }] });
+  const state = async (name: string) => (await client()<VerifyResult>('GET', `/collections/${name}/verify`)).body.state;
+  await write('quiet', 'first');
+  for (const id of ['first', 'second', 'third']) await write('busy', id);
+  for (const name of ['busy', 'quiet']) await until(`${name} is anchored`, async () => (await state(name)) === 'match');
+
+  const { collection: _, ...row } = kept('anchors', 'collection', busy.body.collection.id);
+  putBack('anchors', 'collection', { collection: quiet.body.collection.id, ...row });
+  const answer = await write('quiet', 'second');
+  expect(answer).toMatchObject({ status: 200, body: { anchor: { status: 'pending' } } });
+  await until('it is halted', async () => {
+    const { body } = await client()<{ collection: { anchor: { status: string } } }>('GET', '/collections/quiet');
+    return body.collection.anchor.status === 'halted';
+  });
+  expect(await state('quiet')).toBe('mismatch');
+  expect(await write('busy', 'fourth')).toMatchObject({ body: { anchor: { status: 'confirmed' } } });
+});

@@ -8,6 +8,7 @@ import {
   unreadableRow,
   withCuts,
 } from '../anchors.ts';
+import { idPart } from './document-id.ts';
 import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 import { damaged } from './store-failure.ts';
 
@@ -33,8 +34,10 @@ export function encodeAnchor(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newe
 export function decodeAnchor({ _id, newest: _, standing: __, ...document }: AnchorDocument): AnchorRow {
   const { collectionId, revision } = document;
   try {
-    if (Number.isSafeInteger(revision) && typeof collectionId === 'string') return withCuts(document, decodeCut);
-  } catch {}
+    if (Number.isSafeInteger(revision) && idPart(collectionId) === _id) return withCuts(document, decodeCut);
+  } catch {
+    // Said below.
+  }
   return unreadableRow(_id, Number.isSafeInteger(revision) ? revision : 0);
 }
 

@@ -39,10 +39,12 @@ export interface StoredAnchor {
 
 export function decodeAnchor({ collection, revision, row }: StoredAnchor): AnchorRow {
   try {
-    return { ...withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson), revision };
+    const decoded = withCuts(decodeRow<AnchorRowWith<CutJson>>(row, 'An anchor row'), cutFromJson);
+    if (decoded.collectionId === collection) return { ...decoded, revision };
   } catch {
-    return unreadableRow(collection, revision);
+    // Said below.
   }
+  return unreadableRow(collection, revision);
 }
 
 function cutToJson(cut: Cut): CutJson {
