@@ -3,11 +3,14 @@ import type { Keyring } from './keyring.ts';
 
 const SEAL_DIGITS = 64;
 
-/** What a row says, in the order in which it is sealed; the first is the kind of row. */
-export type Said = readonly [kind: string, ...values: unknown[]];
+/**
+ * What a row says, in the order in which it is sealed; the first is the kind of row where one key
+ * seals several.
+ */
+export type Said = readonly unknown[];
 
 /**
- * Proves of what is stored that a holder of the installation's secret wrote it: HMAC-SHA-256 (RFC
+ * Proves of what is stored that a holder of the key wrote it: HMAC-SHA-256 (RFC
  * 2104) over its JSON.
  */
 export class Seals {

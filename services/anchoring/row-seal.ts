@@ -3,8 +3,8 @@
  *
  * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an
  * operator takes what is stored for right. Whoever can write to the store, and cannot sign, must
- * not be able to decide any of that; so each row carries an HMAC-SHA-256 over all of it, by a key
- * that follows from the keypair's secret.
+ * not be able to decide any of that; so each row carries a seal over all of it, by a key that
+ * follows from the keypair: whoever has the installation's secret alone cannot sign either.
  *
  * Promises: a row that was changed, or was written under another keypair, reads as one that is
  * halted and in which nothing was confirmed, is in flight or wanted. That is how it reads and not
@@ -14,9 +14,10 @@
  * Shards read the rows without the keypair, to know how far records may go
  * (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { type Said, Seals } from '../../lib/secret/seals.ts';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import { type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
 import { logHalt } from './anchor-row.ts';
@@ -50,10 +51,11 @@ export function sealed(
   log: Pick<Logger, 'error'>,
 ): SealedAnchors {
   const unsound = new Set<string>();
-  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: sealOf(row, key).toString('hex') });
+  const seals = new Seals([key]);
+  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: seals.hex(saidOf(row)) });
   const read = (row: AnchorRow): AnchorRow => {
     const { collectionId, address, revision, epoch } = row;
-    if (isSound(row, key)) {
+    if (isSound(row, seals)) {
       unsound.delete(collectionId);
       return row;
     }
@@ -92,21 +94,19 @@ export function sealed(
   };
 }
 
-function isSound(row: AnchorRow, key: Uint8Array): boolean {
+function isSound(row: AnchorRow, seals: Seals): boolean {
   try {
-    const said = Buffer.from(row.seal, 'hex');
-    const own = sealOf(row, key);
-    return said.length === own.length && timingSafeEqual(said, own);
+    return seals.fitsHex(saidOf(row), row.seal);
   } catch {
     // Whoever writes into the store need not keep to the types.
     return false;
   }
 }
 
-function sealOf(row: AnchorRow, key: Uint8Array): Buffer {
+function saidOf(row: AnchorRow): Said {
   const { collectionId, revision, epoch, address, created, wanted, wantedAt, halted, trusted, lapsed, closing } = row;
   const { inFlight, confirmed } = row;
-  const said = [
+  return [
     [collectionId, revision, epoch, address, created, wanted && textOf(wanted), wantedAt],
     inFlight && [
       inFlight.step,
@@ -131,7 +131,6 @@ function sealOf(row: AnchorRow, key: Uint8Array): Buffer {
       null,
     closing,
   ];
-  return createHmac('sha256', key).update(JSON.stringify(said)).digest();
 }
 
 function textOf(cut: Cut): string {

@@ -68,6 +68,8 @@ class AccountTurns {
  * - What an account's other requests took, and the first slices of its queries, counts as well.
  * - Of an account queries, staging and background work take turns, and so do its shards.
  * - After each turn it is that of the requests that came meanwhile, for 8 ms where there are many.
+ * What it does not do: what recomputing for a verify takes is charged to nobody. Its slices of 2 ms
+ * come beside the turns, and four scans run at once on a node at most.
  */
 export class FairTurns {
   readonly #later: (run: () => void) => void;
