@@ -106,8 +106,11 @@ export class SealedWire {
     return sealPacket(this.#allKey, header, cmd, this.#content(packet));
   }
 
-  /** What arrived, where it is to be given on. */
-  open(cmd: string, sealed: Buffer): Opened | null {
+  /**
+   * What arrived, where it is to be given on. `onShown` is called where only a member can have sent
+   * it, just now: it was sealed for this process, and never came before.
+   */
+  open(cmd: string, sealed: Buffer, onShown?: () => void): Opened | null {
     const header = headerOf(sealed);
     if (header === null) return this.#dropped('unsealed', cmd);
     // Redis gives back what was said to all.
@@ -120,7 +123,7 @@ export class SealedWire {
     const content = peer.open(header, key, cmd, sealed);
     if (content === null) return this.#dropped('not for this process', cmd);
     peer.nodeID ??= content.sender;
-    if (!header.isForAll) return this.#takeForOne(peer, content, header.counter, cmd);
+    if (!header.isForAll) return this.#takeForOne(peer, content, header.counter, cmd, onShown);
     return this.#takeForAll(peer, content, header.counter, cmd);
   }
 
@@ -137,8 +140,15 @@ export class SealedWire {
     return peer.isProven || saysWhere ? content : null;
   }
 
-  #takeForOne(peer: Peer, content: Content, counter: bigint, cmd: string): Opened | null {
+  #takeForOne(
+    peer: Peer,
+    content: Content,
+    counter: bigint,
+    cmd: string,
+    onShown: (() => void) | undefined,
+  ): Opened | null {
     if (!peer.toOne.take(counter)) return this.#dropped('replayed', cmd);
+    onShown?.();
     if (!peer.isProven) this.#admit(peer, content.saidToAll);
     if (content.asksForProof) this.#prove(peer);
     return content.isProof ? null : content;

@@ -2,7 +2,8 @@
  * Moleculer's TCP transporter for the nodes of one machine.
  *
  * Promises: it takes only what members of its cluster sealed (sealed-wire.ts), also where it finds
- * them (Moleculer's runs whatever action anybody asks for); it listens on the loopback address only
+ * them (Moleculer's runs whatever action anybody asks for), and strangers hold little of its memory
+ * and no place of a member's (strangers.ts); it listens on the loopback address only
  * (Moleculer's listens on all), it finds the other nodes without being told of them, messages of
  * any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
  * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip,
@@ -21,7 +22,9 @@ import type { Logger } from 'pino';
 import type { Keyring } from '../../lib/secret/keyring.ts';
 import { LoopbackBeacon } from './loopback-beacon.ts';
 import { MessageChannel } from './message-channel.ts';
+import { SEAL_MAX_BYTES } from './packet-seal.ts';
 import { BEACON, HELLO, SealedWire } from './sealed-wire.ts';
+import { Strangers, TCP_HEADER_BYTES } from './strangers.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
 import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
@@ -63,6 +66,7 @@ export class TcpTransporter extends Transporters.TCP {
   readonly #options: TcpTransporterOptions;
   #sealed!: SealedWire;
   #messages!: MessageChannel;
+  #strangers!: Strangers;
   #beacon: LoopbackBeacon | null = null;
 
   constructor(options: TcpTransporterOptions) {
@@ -92,6 +96,12 @@ export class TcpTransporter extends Transporters.TCP {
       metrics,
       limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes },
     });
+    this.#strangers = new Strangers({
+      log,
+      packetMaxBytes: TCP_HEADER_BYTES + limits.tcpPacketMaxBytes + SEAL_MAX_BYTES,
+      strangersMax: limits.strangersMax,
+      strangerMaxMs: limits.strangerMaxMs,
+    });
     this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
       this.#messages.nodeGone(node.id),
     );
@@ -105,6 +115,7 @@ export class TcpTransporter extends Transporters.TCP {
     server.close();
     for (const socket of sockets) socket.destroy();
     await closed;
+    server.prependListener('connection', (socket) => this.#strangers.watch(socket));
     server.listen({ host: LOOPBACK, port: this.opts.port, exclusive: true });
     await once(server, 'listening');
   }
@@ -149,6 +160,7 @@ export class TcpTransporter extends Transporters.TCP {
     await super.disconnect();
     this.#messages.close();
     this.#sealed.close();
+    this.#strangers.close();
   }
 
   override async prepublish(packet: Packet): Promise<void> {
@@ -213,7 +225,7 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
-    const opened = this.#sealed.open(cmd, packet);
+    const opened = this.#sealed.open(cmd, packet, () => this.#strangers.shown(socket));
     const message = opened && this.#messages.receive(opened.packet);
     if (message !== null) return super.receive(cmd, message, socket);
   }

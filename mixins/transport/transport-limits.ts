@@ -12,6 +12,10 @@ export const TRANSPORT_LIMITS = Object.freeze({
    * packet each time some more arrives.
    */
   tcpPacketMaxBytes: 60 * 1024,
+  /** Connections over TCP on which no member has shown itself yet: 30 MiB of unfinished packets. */
+  strangersMax: 512,
+  /** For how long such a connection is kept; members prove themselves in milliseconds. */
+  strangerMaxMs: 5_000,
   messageMaxBytes: 256 * MIB,
   /** Bytes of one message that its receiver has not yet acknowledged. */
   messageWindowMaxBytes: 2 * MIB,
