@@ -8,6 +8,7 @@ import { accessSync, constants, mkdtempSync, readFileSync, rmSync, statfsSync } 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { watchParent } from '../lib/process/parent-watch.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const OUTLIVED = /torn down|failed to exit gracefully|Cannot log after tests are done/;
@@ -68,6 +69,15 @@ export function temporaryFolder(): string {
     if (bavail * bsize >= MEMORY_FREE_MIN_BYTES) return MEMORY;
   } catch {}
   return tmpdir();
+}
+
+/**
+ * Has this process end, and all that it started, when npm has that runs it: npm hands a signal to
+ * its shell, which does not hand it on.
+ */
+export function endWithNpm(): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  watchParent(() => process.kill(process.pid, 'SIGTERM'), `${process.ppid}`);
 }
 
 interface JestOptions {

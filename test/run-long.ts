@@ -5,7 +5,7 @@
  * other.
  */
 import { randomInt } from 'node:crypto';
-import { failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';
+import { endWithNpm, failedFiles, runJest, shortName, slowestFiles } from './jest-run.ts';
 import { LONG_SUITES, patternOf } from './suites.ts';
 
 const [wanted, ...args] = process.argv.slice(2);
@@ -15,6 +15,7 @@ if (!names.every((name) => name in LONG_SUITES)) {
   process.exit(2);
 }
 
+endWithNpm();
 let passed = 0;
 let failed = 0;
 for (const name of names) {

@@ -7,10 +7,11 @@
  * INVARIANT (a lost write, a wrong root, a passed limit) is never tried again, nor are more files
  * than a few: that is no accident.
  */
-import { failedFiles, runJest, shortName, slowestFiles, temporaryFolder } from './jest-run.ts';
+import { endWithNpm, failedFiles, runJest, shortName, slowestFiles, temporaryFolder } from './jest-run.ts';
 
 const RETRIED_MAX = 3;
 
+endWithNpm();
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const temporary = temporaryFolder();
 const began = performance.now();

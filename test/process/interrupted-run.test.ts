@@ -3,14 +3,18 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type Descendant, descendantsOf, stillRunning } from '../support/process-group.ts';
 import { until } from '../support/until.ts';
 
 const RUNNER = fileURLToPath(new URL('../run.ts', import.meta.url));
+const ROOT = dirname(dirname(RUNNER));
 const HELD = '**/test/support/held-run.ts';
+type Command = [string, ...string[]];
+const DIRECTLY: Command = [process.execPath, '--disable-warning=ExperimentalWarning', RUNNER];
+const BY_NPM: Command = ['npm', 'test', '--prefix', ROOT, '--'];
 
 let folder: string;
 let started: Descendant[] = [];
@@ -29,9 +33,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /**
  * A run of the tests in a group of its own, as a shell makes one, that is in the middle of a test.
  */
-async function heldRun(name: string): Promise<ChildProcess> {
+async function heldRun(name: string, [command, ...args]: Command): Promise<ChildProcess> {
   const file = join(folder, name);
-  const run = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', RUNNER, '--testMatch', HELD], {
+  const run = spawn(command, [...args, '--testMatch', HELD], {
     detached: true,
     stdio: 'ignore',
     env: { ...process.env, PROVEC_TEST_HELD_FILE: file },
@@ -43,12 +47,13 @@ async function heldRun(name: string): Promise<ChildProcess> {
   return run;
 }
 
-test.each<[string, (pid: number) => void]>([
-  ['SIGINT to the group', (pid) => process.kill(-pid, 'SIGINT')],
-  ['SIGTERM to the runner', (pid) => process.kill(pid, 'SIGTERM')],
-  ['SIGKILL to the runner', (pid) => process.kill(pid, 'SIGKILL')],
-])('%s ends all that a run had started', async (name, interrupt) => {
-  const run = await heldRun(name);
+test.each<[string, Command, (pid: number) => void]>([
+  ['SIGINT to the group', DIRECTLY, (pid) => process.kill(-pid, 'SIGINT')],
+  ['SIGTERM to the runner', DIRECTLY, (pid) => process.kill(pid, 'SIGTERM')],
+  ['SIGKILL to the runner', DIRECTLY, (pid) => process.kill(pid, 'SIGKILL')],
+  ['SIGTERM to npm alone', BY_NPM, (pid) => process.kill(pid, 'SIGTERM')],
+])('%s ends all that a run had started', async (name, command, interrupt) => {
+  const run = await heldRun(name, command);
   started = await descendantsOf(run.pid!);
   const commands = started.map(({ command }) => command).join('\n');
   expect(commands.match(/\/start\.ts/g)).toHaveLength(2);
