@@ -28,8 +28,8 @@
  * Rotate first what leaked, then drop it.
  *
  * stdout gets the report, one line a finding, without vectors, metadata or secrets. Exit codes: 0
- * all is sealed, and held with `--lost`; 2 something is not, as the report says; 1 it failed or was
- * refused.
+ * all is sealed, and with `--lost` held, but for API keys (unless `--keep-keys`) and checkpoints,
+ * which it never seals; 2 something is not, as the report says; 1 it failed or was refused.
  */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
@@ -72,8 +72,8 @@ async function open({ config: { mongoUrl, dataDir }, keys, asked }: Run): Promis
   return openMongoToReseal({ url: mongoUrl, keys, believes: asked.lost });
 }
 
-/** Goes through all seals; whether any row is left without a good one. */
-async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run, belief: Belief): Promise<boolean> {
+/** Goes through all seals, and says what became of them. */
+async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run, belief: Belief): Promise<Report> {
   const report = new Report(asked.apply);
   for await (const finding of (asked.apply ? resealed : looked)(seals, keys, belief)) {
     const line = report.add(finding);
@@ -81,17 +81,27 @@ async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run
   }
   for (const line of report.lines()) say(line);
   if (!asked.apply) say('Nothing was written. The same with --apply does it.');
-  else if (report.leavesEarlier)
-    say('Some rows could not be sealed: run it again before an earlier secret is dropped.');
-  else if (hasEarlier) say('Nothing is left that an earlier secret is needed for: earlier secrets can be dropped.');
-  return report.isRefusing;
+  else if (hasEarlier) say(ofEarlierSecrets(report));
+  return report;
+}
+
+/**
+ * What is refused may bear an earlier secret's seal again once it is put right. A checkpoint does
+ * not count: its shard opens without it.
+ */
+function ofEarlierSecrets(report: Report): string {
+  if (report.leavesEarlier) return 'Some rows could not be sealed: run it again before an earlier secret is dropped.';
+  const refused = report.refused('checkpoint');
+  return refused === 0
+    ? 'Nothing is left that an earlier secret is needed for: earlier secrets can be dropped.'
+    : `${refused} refused: keep earlier secrets until what is refused is put right and sealed by another run, or given up.`;
 }
 
 /** Of a rotation: what bears the seal of a given secret gets that of the first. */
 async function rotate(store: StoreToReseal, run: Run): Promise<number> {
   if (!(await store.seals.isOfInstallation()))
     throw new Error('The store was made under another secret: put that one back, or see --lost in docs/operations.md.');
-  return (await reseal(store, run, NO_BELIEF)) ? EXIT_UNSEALED : 0;
+  return (await reseal(store, run, NO_BELIEF)).refused() > 0 ? EXIT_UNSEALED : 0;
 }
 
 async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
@@ -118,9 +128,9 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
       say(`missing: the collection ${quoted(id)} has anchors, and is not in the catalog`);
     }
     if (asked.apply) for (const each of judged) await lost.contradict(each);
-    const isRefusing = await reseal(store, run, lost.belief);
+    const report = await reseal(store, run, lost.belief);
     const areHeld = judged.every(({ found }) => found.state === 'held');
-    return isRefusing || isAnyMissing || !areHeld ? EXIT_UNSEALED : 0;
+    return report.refused(...lost.neverSealed) > 0 || isAnyMissing || !areHeld ? EXIT_UNSEALED : 0;
   } catch (error) {
     if (!(error instanceof LedgerUnreachableError)) throw error;
     throw new Error(`${error.message} Nothing was written; --without-ledger goes on without it.`, { cause: error });

@@ -6,6 +6,7 @@ import { isPossibleRow } from '../../lib/store/possible-rows.ts';
 import { type Belief, looked } from '../../lib/store/resealer.ts';
 import { RowSeals, type StoreToReseal } from '../../lib/store/resealing.ts';
 import { type Held, held, heldAgainstItself, inWords, type Witness } from './holding.ts';
+import type { Kind } from './report.ts';
 
 export interface LostSecretOptions {
   store: StoreToReseal;
@@ -69,6 +70,11 @@ export class LostSecret {
         (stored.kind === 'API key' && keepKeys),
       log: (collectionId) => this.#found.has(collectionId),
     };
+  }
+
+  /** Kinds that are refused whatever they say, which is no finding. */
+  get neverSealed(): Kind[] {
+    return this.#options.keepKeys ? ['checkpoint'] : ['checkpoint', 'API key'];
   }
 
   /** For the operator to look at: nothing holds them. */

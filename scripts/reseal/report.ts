@@ -10,6 +10,7 @@ interface Count {
 }
 
 const KINDS = ['account', 'collection', 'API key', 'checkpoint', 'log'] as const;
+export type Kind = (typeof KINDS)[number];
 const PLURALS = {
   account: 'accounts',
   collection: 'collections',
@@ -23,7 +24,7 @@ const PLURALS = {
  * secret.
  */
 export class Report {
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new Map<Kind, Count>();
   readonly #applied: boolean;
   /** Whether something bears an earlier secret's seal that should bear the current one's. */
   leavesEarlier = false;
@@ -50,9 +51,10 @@ export class Report {
     return `refused: in the log of shard ${shard} ${seqs.join(', ')}${more}: not sealed under a secret that was given, or damaged; stays as it is`;
   }
 
-  /** Whether anything is left without a good seal. */
-  get isRefusing(): boolean {
-    return [...this.#counts.values()].some(({ refused }) => refused > 0);
+  /** How much is left without a good seal, but for some kinds. */
+  refused(...except: Kind[]): number {
+    const counted = [...this.#counts].filter(([kind]) => !except.includes(kind));
+    return counted.reduce((sum, [, { refused }]) => sum + refused, 0);
   }
 
   /** One line for each kind of row. */
@@ -65,7 +67,7 @@ export class Report {
     });
   }
 
-  #count(kind: string, { current, earlier, none, refused }: Count): void {
+  #count(kind: Kind, { current, earlier, none, refused }: Count): void {
     const before = this.#counts.get(kind) ?? NOTHING;
     this.#counts.set(kind, {
       current: before.current + current,

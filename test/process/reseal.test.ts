@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { newKey } from '../contract/store-rows.ts';
@@ -63,15 +65,48 @@ test('another secret than the store has is refused', async () => {
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/made under another secret/) });
 });
 
-test('afterwards all is well under the current secret alone, and a forged key stays refused', async () => {
+/** As somebody does who can write to the store. */
+function change(sql: string, ...values: string[]): void {
+  const file = new DatabaseSync(join(service.dataDir, 'log.db'));
+  try {
+    expect(file.prepare(sql).run(...values).changes).toBe(1);
+  } finally {
+    file.close();
+  }
+}
+
+test('while rows are refused no earlier secret can be dropped: one of them, put right, still needs it', async () => {
   const forger = await forgersStore(service.dataDir);
   await forger.keys.create(newKey({ name: 'forged' }), null);
   await forger.close();
+  change('UPDATE keys SET name = ? WHERE name = ?', 'renamed', 'another');
   const run = await reseal(environment(2, 1), '--apply');
   expect(run).toMatchObject({ code: 2, stderr: '', stdout: expect.stringMatching(/refused: API key .* name forged/) });
-  expect(run.stdout).toMatch(/earlier secrets can be dropped/);
+  expect(run.stdout).toMatch(/refused: API key .* name renamed/);
+  expect(run.stdout).toMatch(/^2 refused: keep earlier secrets until /m);
+  expect(run.stdout).not.toMatch(/can be dropped/);
+});
+
+test('put right they can, and then all is well under the current secret alone', async () => {
+  change('UPDATE keys SET name = ? WHERE name = ?', 'another', 'renamed');
+  change('DELETE FROM keys WHERE name = ?', 'forged');
+  const run = await reseal(environment(2, 1), '--apply');
+  expect(run).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/earlier secrets can be dropped/) });
   await service.restart(under(2));
   await service.api('POST', '/collections/kept/upsert', { records: records.slice(0, 1) });
+  await expectServed();
+  await service.kill('SIGTERM');
+});
+
+test('a forged key stays refused, and opens nothing', async () => {
+  const forger = await forgersStore(service.dataDir);
+  await forger.keys.create(newKey({ name: 'forged' }), null);
+  await forger.close();
+  expect(await reseal(environment(2), '--apply')).toMatchObject({
+    code: 2,
+    stdout: expect.stringMatching(/refused: API key .* name forged/),
+  });
+  await service.restart(under(2));
   await expectServed();
   await service.kill('SIGTERM');
 });
