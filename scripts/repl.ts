@@ -52,10 +52,15 @@ function joining(environment: NodeJS.ProcessEnv): Config {
   return config;
 }
 
-function whereItIsSought(config: Config): string {
+/**
+ * Who has another secret hears nothing of a cluster that runs, and so cannot tell the one from the
+ * other.
+ */
+function whyNone(config: Config): string {
+  const secret = 'or its secret is another one than this console has (PROVEC_SECRET, PROVEC_SECRET_FILE)';
   return transportOf(config) === 'redis'
-    ? 'on that Redis (PROVEC_REDIS_URL)'
-    : `for ${config.dataDir} (PROVEC_DATA_DIR); a service of one process has its console with npm start -- --repl`;
+    ? `No cluster was found on that Redis (PROVEC_REDIS_URL), ${secret}.`
+    : `No cluster was found for ${config.dataDir} (PROVEC_DATA_DIR), ${secret}; a service of one process has its console with npm start -- --repl.`;
 }
 
 async function join(config: Config): Promise<ServiceBroker> {
@@ -64,7 +69,7 @@ async function join(config: Config): Promise<ServiceBroker> {
   const broker = new ServiceBroker(brokerOptions({ config, log, metrics: new Metrics(), transportKeys: keys }));
   const start = broker.start();
   const late = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new NoCluster(`No cluster was found ${whereItIsSought(config)}.`)), JOIN_MAX_MS).unref();
+    setTimeout(() => reject(new NoCluster(whyNone(config))), JOIN_MAX_MS).unref();
   });
   await Promise.race([start.then(() => broker.waitForServices('cluster')), late]);
   return broker;

@@ -4,6 +4,7 @@
  * with bytes of any kind. Over Redis the same is shown by transport/redis-stranger.
  */
 import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ServiceBroker, Transporters } from 'moleculer';
 import { pino } from 'pino';
@@ -14,11 +15,12 @@ import { openSecrets } from '../../lib/secret/secret-file.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { CborSerializer } from '../../mixins/transport/cbor-serializer.ts';
 import { brokerOptions } from '../../moleculer.config.ts';
-import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { type ServiceProcess, StartedProcess, startProcess } from '../support/service-process.ts';
 import { FORGED_TRANSPORT_KEYS } from '../support/store-keys.ts';
 import { until } from '../support/until.ts';
 import { Cluster, type TestNode } from '../transport/cluster.ts';
 
+const REPL = fileURLToPath(new URL('../../scripts/repl.ts', import.meta.url));
 const SILENT = pino({ level: 'silent' });
 
 describe('two nodes', () => {
@@ -124,5 +126,17 @@ describe('a service with a data folder that the stranger knows', () => {
     } finally {
       await Promise.all([operator.stop(), stranger.stop()]);
     }
+  });
+
+  test('an operator who has another secret is told that this may be why he finds no cluster', async () => {
+    const environment = { PROVEC_DATA_DIR: service.dataDir, PROVEC_SECRET: 'x'.repeat(32) };
+    const run = new StartedProcess(environment, ['provec', 'nodes'], [process.execPath, REPL]);
+    try {
+      expect(await run.ended).toEqual({ code: 1, signal: null });
+    } finally {
+      run.dispose();
+    }
+    expect(run.stdout).toBe('');
+    expect(run.stderr).toMatch(/No cluster was found for .*, or its secret is another one .*PROVEC_SECRET/);
   });
 });
