@@ -194,7 +194,7 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_SECRET_FILE',
     default: '`<data dir>/secret`',
     meaning:
-      "File of the installation's secret, as `PROVEC_SECRET` has it; made on the first start without MongoDB. Keep it, and a copy, apart from the data.",
+      "File of the installation's secret, as `PROVEC_SECRET` has it. A file that is named must be there; only the one in the data folder is made, on the first start without MongoDB. Keep it, and a copy, apart from the data.",
     read: (raw) => (raw === undefined ? null : resolve(raw)),
   },
   bootstrapKey: {
@@ -234,7 +234,7 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_SOLANA_KEYPAIR',
     default: '`<data dir>/ledger-keypair.json`',
     meaning:
-      'File with the authority keypair (64 numbers, as solana-keygen writes it); made on the first start with the embedded ledger.',
+      'File with the authority keypair (64 numbers, as solana-keygen writes it). A file that is named must be there; only the one in the data folder is made, on the first start with the embedded ledger.',
     read: (raw) => (raw === undefined ? null : resolve(raw)),
   },
   solanaCluster: {

@@ -18,8 +18,9 @@ const READABLE_BY_OTHERS = 0o004;
 export const secretFileIn = (dataDir: string): string => join(dataDir, 'secret');
 
 /**
- * The installation's secrets; with `mayCreate` the file that nobody named is made when it is not
- * there. Throws ConfigError, which never repeats what stands in the file.
+ * The installation's secrets; with `mayCreate`, at the first start on an embedded store, the file
+ * that nobody named is made when it is not there. Throws ConfigError, which never repeats what
+ * stands in the file.
  */
 export async function openSecrets(
   { secret, secretFile, dataDir, mongoUrl }: Pick<Config, 'secret' | 'secretFile' | 'dataDir' | 'mongoUrl'>,
@@ -37,24 +38,38 @@ export async function openSecrets(
   const file = secretFile ?? secretFileIn(dataDir);
   if (secretFile === null && mayCreate && (await makeSecret(file)))
     log.debug({ file }, 'made the secret of this installation');
-  const secrets = secretsIn((await textOf(file)) ?? '');
+  const secrets = secretsIn(await textOf(file, whatToDo(secretFile !== null, mayCreate, mongoUrl !== null)));
   if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_MEANT}: ${file}.`);
   if (process.platform !== 'win32' && ((await stat(file)).mode & READABLE_BY_OTHERS) !== 0)
     log.warn({ file }, 'The secret can be read by other users of this machine: chmod 600 it.');
   return secrets;
 }
 
-/** Throws ConfigError where there is no such file. */
-async function textOf(file: string): Promise<string> {
+/**
+ * With a file that is not there. One that was named is never made: where a node is started without
+ * what should be mounted, its store would be under a secret that nobody kept.
+ */
+function whatToDo(isNamed: boolean, isFirstStart: boolean, isShared: boolean): string {
+  const back = 'put back the one that the store was made under';
+  const make = 'make one there (openssl rand -base64 32)';
+  if (!isNamed) return `${back}, or set PROVEC_DATA_DIR to the folder of the store`;
+  if (isFirstStart) return `${make}, or unset the variable, and one is made in the data folder`;
+  return isShared ? `${back}, or, before the first start of all, ${make}` : back;
+}
+
+/** Throws ConfigError where it cannot be read. */
+async function textOf(file: string, whereThereIsNone: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const what = code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`;
-    throw new ConfigError(
-      `PROVEC_SECRET_FILE must be the file of the secret that the store was made under, but ${what} at ${file}: put it back.`,
-      { cause: error },
-    );
+    const what =
+      code === 'ENOENT'
+        ? `but there is none at ${file}: ${whereThereIsNone}`
+        : `but ${file} cannot be read (${code}): make it a file that the user who runs Provec can read`;
+    throw new ConfigError(`PROVEC_SECRET_FILE must be the file of the installation's secret, ${what}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
@@ -7,6 +7,9 @@ import { storeKeys } from '../../lib/secret/keyring.ts';
 import { openSecrets } from '../../lib/secret/secret-file.ts';
 
 const [OLD, NEW] = ['the first secret of this installation', 'the second secret of this installation'];
+
+const NAMED = { secretFile: '/nowhere/at/all' };
+const MONGO = { mongoUrl: 'mongodb://localhost' };
 
 let folder: string;
 beforeEach(async () => {
@@ -47,6 +50,13 @@ describe('the file of the secret', () => {
     expect(await open()).toEqual([NEW, OLD].map((secret) => secret.replaceAll(' ', '_')));
   });
 
+  test('that cannot be read is not taken for one that is gone', async () => {
+    await mkdir(join(folder, 'secret'));
+    expect(await refusal(open({}, true))).toMatchObject({
+      message: expect.stringMatching(/secret cannot be read \(EISDIR\): make it a file that /),
+    });
+  });
+
   test.each(['', 'short', 'a-secret-of-32-characters-and-no-é-that-is-ascii'])(
     'with what is none is refused, and not repeated (%j)',
     async (text) => {
@@ -60,12 +70,19 @@ describe('the file of the secret', () => {
   );
 
   test.each([
-    ['a store that was made before', {}, /that the store was made under, but there is none at .*: put it back/],
-    ['a file that was named', { secretFile: '/nowhere/at/all' }, /there is none at \/nowhere\/at\/all/],
-    ['MongoDB', { mongoUrl: 'mongodb://localhost' }, /must be set with PROVEC_MONGO_URL/],
-    ['a secret beside it', { secret: [NEW] as const, secretFile: '/x' }, /Only one of/],
-  ])('is not made for %s', async (_, settings, message) => {
-    expect(await refusal(open(settings, 'secretFile' in settings || 'mongoUrl' in settings))).toMatchObject({
+    ['a store that was made before', {}, false, /there is none at .*: put back the one that the store was made under/],
+    ['a file that was named, at the first start', NAMED, true, /none at \/nowhere\/at\/all: make one there/],
+    ['a file that was named, later', NAMED, false, /none at \/nowhere\/at\/all: put back the one that the store/],
+    [
+      'MongoDB, and a file that was named',
+      { ...NAMED, ...MONGO },
+      false,
+      /: put back .* before the first start of all/,
+    ],
+    ['MongoDB', MONGO, false, /must be set with PROVEC_MONGO_URL/],
+    ['a secret beside it', { secret: [NEW] as const, secretFile: '/x' }, true, /Only one of/],
+  ])('is not made for %s', async (_, settings, isFirstStart, message) => {
+    expect(await refusal(open(settings, isFirstStart))).toMatchObject({
       name: 'ConfigError',
       message: expect.stringMatching(message),
     });
