@@ -15,6 +15,7 @@ import { call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
+import { sayingWhatIsInTheWay } from './lib/process/data-dir.ts';
 import { isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
@@ -144,7 +145,10 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     started.push(['the data directory', () => home.release()]);
     const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));
     const secrets = await openSecrets(config, isNew, log);
-    const store = await openStore(config, home.folder, storeKeys(secrets), log, overrides.storeMaxPages);
+    const opening = openStore(config, home.folder, storeKeys(secrets), log, overrides.storeMaxPages);
+    const store = await opening.catch((error: unknown) => {
+      throw sayingWhatIsInTheWay(error);
+    });
     started.push(['the store', () => store.close()]);
     const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
     const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;

@@ -30,6 +30,8 @@ const BEAT_MS = 1_000;
 const SILENCE_MS = 5_000;
 const ATTEMPTS_MAX = 100;
 const NAME = /^lock\.(\d{1,15})$/;
+/** No lock takes it by counting: somebody put the file there. */
+const NUMBER_MAX = 10 ** 15 - 1;
 
 /** What a lock file says; a released one stays to keep its number. */
 type Holder = ProcessIdentity | 'released';
@@ -47,6 +49,10 @@ export async function takeLock(folder: string): Promise<{ lock: HeldLock } | { h
       const holder = await readHolder(folder, highest);
       if (holder === null) continue;
       if (holder !== 'released' && (await holds(folder, highest, holder))) return { holder };
+    }
+    if (highest === NUMBER_MAX) {
+      const file = pathOf(folder, highest);
+      throw new Error(`no lock can come after ${file}: see that no process uses the folder, and remove that file`);
     }
     const number = highest + 1;
     if (!(await writeExclusive(folder, number, own))) continue;

@@ -36,6 +36,20 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
 }
 
 /**
+ * What to say of a start that failed because a file lies where Provec has a folder of its own:
+ * which one, and what to do. Any other error as it is.
+ */
+export function sayingWhatIsInTheWay(error: unknown): unknown {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code, path } = at as NodeJS.ErrnoException;
+    if (path === undefined || code !== 'EEXIST') continue;
+    const message = `${path} is a file, where Provec keeps a folder: move it away, and start again.`;
+    return new DataDirError(message, { cause: error });
+  }
+  return error;
+}
+
+/**
  * Folder by folder: Node's own way to make several at once tries for ever where the system says
  * that a parent is missing which is there.
  */
