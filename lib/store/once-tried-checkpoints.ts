@@ -8,14 +8,20 @@
  * from its records. A store that is closed in order leaves no mark. What it costs: a checkpoint
  * that was being read when the process was killed is set aside as well, however sound it is. What
  * it does not do: nodes do not know of each other's marks. Of a cluster, each node that is given
- * the shard tries it once.
+ * the shard tries it once. Whoever can write to the folder can have a checkpoint set aside, which
+ * costs time, and nothing else: what lies there and is no mark is taken away, and told.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { ShardKey } from '../shard/shard-key.ts';
+import { isShardKey, type ShardKey } from '../shard/shard-key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
+
+/** More than any mark has. */
+const MARK_MAX_BYTES = 1_024;
+const NO_MARK =
+  'what lies here is no mark of a checkpoint that was read, and was not written by this service; it is taken away';
 
 interface Mark {
   shard: ShardKey;
@@ -38,16 +44,27 @@ export class OnceTriedCheckpoints implements CheckpointStore {
    * error of the file system.
    */
   async open(log?: Pick<Logger, 'error'>): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await this.#makeFolder(log);
     for (const name of await readdir(this.#folder)) {
       const file = join(this.#folder, name);
-      const mark = markIn(await readFile(file, 'utf8'));
-      if (mark !== null) {
+      const mark = await markIn(file);
+      if (mark === 'none') log?.error({ file }, NO_MARK);
+      else if (mark !== 'cut short') {
         log?.error(mark, 'the process ended while it read this checkpoint, which is set aside');
         await this.#stored.setAside(mark.shard, mark.seq);
       }
-      await rm(file, { force: true });
+      await rm(file, { recursive: true, force: true });
     }
+  }
+
+  /** What is taken out of it must not lie elsewhere: a link in its place is no folder. */
+  async #makeFolder(log?: Pick<Logger, 'error'>): Promise<void> {
+    const found = await lstat(this.#folder).catch(() => null);
+    if (found !== null && !found.isDirectory()) {
+      log?.error({ file: this.#folder }, NO_MARK);
+      await rm(this.#folder, { force: true });
+    }
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
   }
 
   /** Whatever is still read was not what ended the process. */
@@ -92,11 +109,21 @@ export class OnceTriedCheckpoints implements CheckpointStore {
   }
 }
 
-/** Null for a file that was not written to its end: nothing was read yet. */
-function markIn(text: string): Mark | null {
+/**
+ * What a file of the folder says; 'cut short' where it was not written to its end: nothing was read
+ * yet. What it names becomes a part of paths, so that it is believed only where it is as `fetch`
+ * writes it.
+ */
+async function markIn(file: string): Promise<Mark | 'cut short' | 'none'> {
+  const found = await lstat(file);
+  if (!found.isFile() || found.size > MARK_MAX_BYTES) return 'none';
+  let mark: Partial<Mark> | null;
   try {
-    return JSON.parse(text) as Mark;
-  } catch {
-    return null;
+    mark = JSON.parse(await readFile(file, 'utf8')) as Partial<Mark> | null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'cut short';
+    throw error;
   }
+  const { shard, seq } = mark ?? {};
+  return isShardKey(shard) && Number.isSafeInteger(seq) && seq! >= 0 ? { shard, seq: seq! } : 'none';
 }

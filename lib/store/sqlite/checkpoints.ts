@@ -131,8 +131,10 @@ export class FolderCheckpoints implements StoredCheckpoints {
     });
   }
 
-  setAside(shard: ShardKey, seq: number): Promise<void> {
-    return this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
+  async setAside(shard: ShardKey, seq: number): Promise<void> {
+    // It becomes a part of a path that is removed.
+    if (!Number.isSafeInteger(seq) || seq < 0) throw new RangeError('no seq of a checkpoint');
+    await this.#guarded('setting a checkpoint aside', () => this.#setAside(shard, seq));
   }
 
   /** Removes all checkpoints of a collection. */
