@@ -6,7 +6,6 @@
  * order when a later step fails, so that a refused start leaves nothing behind. Services stop from
  * the edge inwards: when one stops, nobody calls it any more.
  */
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
 import type { Logger } from 'pino';
@@ -16,7 +15,7 @@ import type { Config } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { sayingWhatIsInTheWay } from './lib/process/data-dir.ts';
-import { isShared, takeHome } from './lib/process/node-home.ts';
+import { checkpointsIn, isShared, takeHome } from './lib/process/node-home.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
 import { type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
@@ -247,7 +246,7 @@ async function openStore(
   log: Logger,
   maxPages?: number,
 ): Promise<Store> {
-  const checkpoints = join(homeFolder, 'checkpoints');
+  const checkpoints = checkpointsIn(homeFolder);
   if (mongoUrl === null) return openSqliteStore(dataDir, { keys, log, nodeFolder: checkpoints, maxPages });
   const { openMongoStore } = await import('./lib/store/mongo/store.ts');
   return openMongoStore({ url: mongoUrl, folder: checkpoints, keys, log });

@@ -31,11 +31,10 @@
  * all is sealed, and with `--lost` held, but for API keys (unless `--keep-keys`) and checkpoints,
  * which it never seals; 2 something is not, as the report says; 1 it failed or was refused.
  */
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/logger.ts';
-import { type NodeHome, takeHome } from '../lib/process/node-home.ts';
+import { checkpointsIn, type NodeHome, takeHome } from '../lib/process/node-home.ts';
 import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';
 import { openSecrets } from '../lib/secret/secret-file.ts';
 import { type Belief, looked, NO_BELIEF, resealed } from '../lib/store/resealer.ts';
@@ -147,7 +146,7 @@ function sayOf({ collection, found, reason }: Judged): void {
 
 /** A key for an account whose keys are gone. */
 async function makeKey({ asked, config, log, keys, home }: Run): Promise<number> {
-  const folder = join(home.folder, 'checkpoints');
+  const folder = checkpointsIn(home.folder);
   const { mongoUrl, dataDir } = config;
   const store =
     mongoUrl === null

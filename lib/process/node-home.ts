@@ -6,11 +6,16 @@
  * what lies beside. A process of the one kind and one of the other never run on the same directory:
  * each takes its own lock first and looks for the other's after that, so that of two that start
  * together one at least gives way.
+ *
+ * A process without a name of its own has a folder that nobody comes back to. Whoever starts next
+ * on this machine takes over what must outlive it, the marks of checkpoints that it was reading
+ * (once-tried-checkpoints.ts), and removes the rest.
  */
-import { readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config.ts';
+import { MARKS, moveMarks } from '../store/once-tried-checkpoints.ts';
 import { DataDirError, lockDataDir } from './data-dir.ts';
 import { type HeldLock, holderOf, isAbandoned } from './data-dir-lock.ts';
 
@@ -20,6 +25,11 @@ export interface NodeHome extends HeldLock {
 }
 
 type Settings = Pick<Config, 'dataDir' | 'mongoUrl' | 'redisUrl' | 'transporter' | 'nodeId'>;
+
+/** For checkpoints that the process writes or reads, in its own folder. */
+export function checkpointsIn(home: string): string {
+  return join(home, 'checkpoints');
+}
 
 /** Whether other processes may be on the same store. */
 export function isShared({ mongoUrl, redisUrl, transporter }: Settings): boolean {
@@ -60,7 +70,7 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
   });
   const holder = await holderOf(dataDir);
   if (holder === null) {
-    await removeLeft(join(dataDir, 'nodes'));
+    await removeLeft(join(dataDir, 'nodes'), folder);
     return {
       folder,
       async release() {
@@ -77,11 +87,22 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
 
 /**
  * Folders of processes that were killed and had no name of their own: nobody comes back to them.
+ * Their marks go to `heir`.
  */
-async function removeLeft(nodes: string): Promise<void> {
+async function removeLeft(nodes: string, heir: string): Promise<void> {
   const prefix = `${hostname()}-`;
-  for (const node of await readdir(nodes)) {
-    if (!node.startsWith(prefix) || !/^\d+$/.test(node.slice(prefix.length))) continue;
-    if (await isAbandoned(join(nodes, node))) await rm(join(nodes, node), { recursive: true, force: true });
+  for (const entry of await readdir(nodes, { withFileTypes: true })) {
+    const { name } = entry;
+    if (!name.startsWith(prefix) || !/^\d+$/.test(name.slice(prefix.length))) continue;
+    const left = join(nodes, name);
+    if (!(await isAbandoned(left))) continue;
+    if (entry.isDirectory()) await inherit(left, heir);
+    await rm(left, { recursive: true, force: true });
   }
+}
+
+async function inherit(left: string, heir: string): Promise<void> {
+  const marks = join(checkpointsIn(heir), MARKS);
+  await mkdir(marks, { recursive: true, mode: 0o700 });
+  await moveMarks(checkpointsIn(left), marks);
 }

@@ -12,12 +12,14 @@
  * costs time, and nothing else: what lies there and is no mark is taken away, and told.
  */
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { isShardKey, type ShardKey } from '../shard/shard-key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
+/** Their folder, in that for checkpoints that a node writes or reads. */
+export const MARKS = 'reading';
 /** More than any mark has. */
 const MARK_MAX_BYTES = 1_024;
 const NO_MARK =
@@ -107,6 +109,26 @@ export class OnceTriedCheckpoints implements CheckpointStore {
   list(shard: ShardKey): Promise<CheckpointInfo[]> {
     return this.#stored.list(shard);
   }
+}
+
+/**
+ * Moves the marks of a process that has ended, from its folder for checkpoints to a folder of marks
+ * that was not opened yet. Any number of processes may do so at once: each mark goes to one of
+ * them, under a name that nothing has there. Nothing is taken through a link.
+ */
+export async function moveMarks(from: string, to: string): Promise<void> {
+  const marks = join(from, MARKS);
+  for (const folder of [from, marks]) if (!(await lstat(folder).catch(() => null))?.isDirectory()) return;
+  for (const name of await readdir(marks).catch(unlessAbsent<string[]>([])))
+    await rename(join(marks, name), join(to, randomUUID())).catch(unlessAbsent<void>(undefined));
+}
+
+/** What another process was faster with. */
+function unlessAbsent<T>(instead: T): (error: NodeJS.ErrnoException) => T {
+  return (error) => {
+    if (error.code === 'ENOENT') return instead;
+    throw error;
+  };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
-import { OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
+import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
@@ -90,7 +90,7 @@ async function assemble(
   const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
-  const checkpoints = new OnceTriedCheckpoints(files, join(folder, 'reading'));
+  const checkpoints = new OnceTriedCheckpoints(files, join(folder, MARKS));
   const contradictions = new MongoContradictions(connection);
   const owners = new MongoOwners(connection);
   const anchors = new MongoAnchors(connection);

@@ -6,7 +6,7 @@ import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import { ForgedRows } from '../forged-rows.ts';
-import { OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
+import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
@@ -60,7 +60,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     const made = await checkFiles(folder, installation);
     const folders = new FolderCheckpoints(root, new Seals(keys.checkpoints), join(nodeFolder, 'staging'), logger);
     await folders.open();
-    const checkpoints = new OnceTriedCheckpoints(folders, join(nodeFolder, 'reading'));
+    const checkpoints = new OnceTriedCheckpoints(folders, join(nodeFolder, MARKS));
     await checkpoints.open(logger);
     const open = async (role: Role): Promise<StoreThread> => {
       const thread = await StoreThread.open({ role, folder, keys, made, maxPages });
