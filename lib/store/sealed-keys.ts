@@ -10,8 +10,8 @@ import type { Sealed } from './sealed.ts';
  */
 export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows): KeyStore {
   const believed = (row: Sealed<KeyRow>): KeyRow[] => {
-    const { seal, ...key } = row;
-    if (seals.fitsHex(saidOfKey(key), seal)) return [key];
+    const { seal: _, ...key } = row;
+    if (isSealed(row, seals)) return [key];
     forged.tell('API key', key.id);
     return [];
   };
@@ -26,9 +26,23 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
       return rows.filter((row) => row.accountId === accountId);
     },
     count: (accountId) => stored.count(accountId),
+    hasAny: (accountId) => stored.hasAny(accountId),
     revoke: (accountId, id, nowIso) => stored.revoke(accountId, id, nowIso),
     touch: (id, lastUsedAt) => stored.touch(id, lastUsedAt),
   };
+}
+
+/**
+ * Those of an account's stored rows that the service wrote for it, each once: somebody may have put
+ * a row of another account, or a row twice, where nothing keeps that off.
+ */
+export function believedKeys(accountId: string, rows: Sealed<KeyRow>[], seals: Seals): Sealed<KeyRow>[] {
+  const own = rows.filter((row) => row.accountId === accountId && isSealed(row, seals));
+  return [...new Map(own.map((row) => [row.id, row])).values()];
+}
+
+function isSealed(row: Sealed<KeyRow>, seals: Seals): boolean {
+  return seals.fitsHex(saidOfKey(row), row.seal);
 }
 
 /** What is sealed of an API key. */

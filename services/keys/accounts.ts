@@ -101,8 +101,8 @@ export class Accounts {
   async bootstrap(plan: PlanName, chosenSecret: string | null): Promise<string | null> {
     const accounts = await this.#store.catalog.listAccounts();
     if (accounts.some((account) => account.id !== FIRST_ACCOUNT_ID)) return null;
-    // Also where its row is not believed, and so not in the list.
-    if ((await this.#store.keys.count(FIRST_ACCOUNT_ID)) > 0) return null;
+    // Also where its row is not believed, and so not in the list, or its keys are not.
+    if (await this.#store.keys.hasAny(FIRST_ACCOUNT_ID)) return null;
     if (accounts.length === 0) await this.#createFirst(plan);
     const key = await this.#keys.create(FIRST_ACCOUNT_ID, FIRST_KEY, 1, chosenSecret ?? undefined);
     return key?.secret ?? null;

@@ -105,6 +105,49 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.findByHash(own.hash)).toEqual(own);
     });
 
+    test('somebody writes a manage key beside the only real one: that is still the last, and stays', async () => {
+      const { keys } = subject.store;
+      const [own, reader, forged] = [keyOf(), keyOf({ scopes: ['read'] }), keyOf()];
+      for (const row of [own, reader]) await keys.create(row, null);
+      await subject.forge((forger) => forger.keys.create(forged, null));
+      expect(await keys.revoke(account, own.id, at(0))).toBe('last');
+      expect(await keys.revoke(account, reader.id, at(0))).toBe('revoked');
+      expect(await keys.findByHash(own.hash)).toEqual(own);
+      // What was forged protects itself as little.
+      expect(await keys.revoke(account, forged.id, at(0))).toBe('revoked');
+      expect(await keys.revoke(account, own.id, at(0))).toBe('last');
+    });
+
+    test('somebody writes a manage key, and all real ones are revoked at once: one of those stays', async () => {
+      const { keys } = subject.store;
+      const rows = Array.from({ length: 6 }, () => keyOf());
+      for (const row of rows) await keys.create(row, null);
+      await subject.forge((forger) => forger.keys.create(keyOf(), null));
+      const outcomes = await Promise.all(rows.map((row) => keys.revoke(account, row.id, at(0))));
+      expect(outcomes.filter((outcome) => outcome === 'last')).toHaveLength(1);
+      expect(await keys.list(account)).toEqual([rows[outcomes.indexOf('last')]]);
+    });
+
+    test('somebody writes as many keys as the account may have: they count toward no limit', async () => {
+      const { keys } = subject.store;
+      await keys.create(keyOf(), 2);
+      await subject.forge(async (forger) => {
+        for (let forged = 0; forged < 3; forged++) await forger.keys.create(keyOf(), null);
+      });
+      expect(await keys.count(account)).toBe(1);
+      const outcomes = await Promise.all([keyOf(), keyOf()].map((row) => keys.create(row, 2)));
+      expect(outcomes.sort()).toEqual(['created', 'limit']);
+      expect(await keys.count(account)).toBe(2);
+    });
+
+    test('that something is stored as a key is known, whoever wrote it', async () => {
+      const { keys } = subject.store;
+      expect(await keys.hasAny(account)).toBe(false);
+      await subject.forge((forger) => forger.keys.create(keyOf(), null));
+      expect(await keys.hasAny(account)).toBe(true);
+      expect(await keys.count(account)).toBe(0);
+    });
+
     test('touch moves the last use forward only', async () => {
       const { keys } = subject.store;
       const row = keyOf();

@@ -180,6 +180,22 @@ if (isMongoThere(start)) {
       expect(await store.catalog.getCollection(one.id)).toEqual(one);
     });
 
+    test('somebody writes copies of the only real manage key, changed and as it is: it is one, and the last', async () => {
+      const row = newKey({ accountId: newAccount().id });
+      await store.keys.create(row, null);
+      const keys = database.db.collection<{ _id: string; keys: object[] }>('account-keys');
+      const stored = (await keys.findOne({ _id: row.accountId }))!.keys[0];
+      const alien = newKey({ accountId: newAccount().id });
+      await store.keys.create(alien, null);
+      const moved = (await keys.findOne({ _id: alien.accountId }))!.keys[0];
+      const all = [{ ...stored, name: 'another' }, stored, moved, stored];
+      await keys.updateOne({ _id: row.accountId }, { $set: { keys: all } });
+      expect(await store.keys.count(row.accountId)).toBe(1);
+      expect(await store.keys.revoke(row.accountId, row.id, at(0))).toBe('last');
+      expect(await store.keys.create(newKey({ accountId: row.accountId }), 2)).toBe('created');
+      expect(await store.keys.create(newKey({ accountId: row.accountId }), 2)).toBe('limit');
+    });
+
     test('a key under the hash of another opens nothing', async () => {
       const row = newKey({ accountId: newAccount().id });
       await store.keys.create(row, null);

@@ -47,6 +47,20 @@ describe('under another secret', () => {
   });
 });
 
+test('somebody writes a key whose scopes are no list: the others are listed, counted and revoked', async () => {
+  const [own, other] = [newKey({}), newKey({ scopes: ['read'] })];
+  for (const key of [own, other]) await store.keys.create({ ...key, accountId: own.accountId }, null);
+  const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
+  const columns = `?, accountId, name, ?, prefix, '{', createdAt, expiresAt, lastUsedAt, seal`;
+  file.prepare(`INSERT INTO keys SELECT ${columns} FROM keys WHERE id = ?`).run('forged', 'f'.repeat(64), own.id);
+  file.close();
+  expect((await store.keys.list(own.accountId)).map(({ id }) => id).sort()).toEqual([own.id, other.id].sort());
+  expect(await store.keys.count(own.accountId)).toBe(2);
+  expect(await store.keys.revoke(own.accountId, own.id, own.createdAt)).toBe('last');
+  expect(await store.keys.revoke(own.accountId, 'forged', own.createdAt)).toBe('revoked');
+  expect(await store.keys.revoke(own.accountId, other.id, own.createdAt)).toBe('revoked');
+});
+
 /** What decides nothing: when a key was used last, and in which order rows are listed. */
 const UNSEALED = ['lastUsedAt', 'place'];
 

@@ -1,6 +1,8 @@
 import type { Collection } from 'mongodb';
-import { isLastManageKey, type KeyRow, type StoredKeys } from '../keys.ts';
+import type { Seals } from '../../secret/seals.ts';
+import { type KeyRow, revocationOf, type StoredKeys } from '../keys.ts';
 import type { Sealed } from '../sealed.ts';
+import { believedKeys } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { isDuplicateKey } from './store-failure.ts';
@@ -29,9 +31,11 @@ export interface AccountKeys {
 export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
   readonly #accounts: Collection<AccountKeys>;
+  readonly #seals: Seals;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, seals: Seals) {
     this.#connection = connection;
+    this.#seals = seals;
     this.#accounts = connection.collection('account-keys');
   }
 
@@ -44,8 +48,10 @@ export class MongoKeys implements StoredKeys {
     return this.#connection.run('write', 'creating a key', async () => {
       for (;;) {
         const stored = await this.#account(_id);
-        const count = stored?.keys.length ?? 0;
-        if (count >= Math.min(maxKeys ?? KEYS_MAX, KEYS_MAX)) return 'limit';
+        const keys = stored?.keys ?? [];
+        // There is no room for more, whoever wrote them.
+        if (keys.length >= KEYS_MAX) return 'limit';
+        if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
         if (await this.#isTaken(row)) {
           // By another process that makes the same first key, after the account was read: then it
           // has one.
@@ -76,8 +82,16 @@ export class MongoKeys implements StoredKeys {
   async count(accountId: string): Promise<number> {
     const _id = idPart(accountId);
     return this.#connection.run('read', 'counting keys', async () => {
+      const keys = (await this.#accounts.findOne({ _id }))?.keys ?? [];
+      return this.#believed(accountId, keys).length;
+    });
+  }
+
+  async hasAny(accountId: string): Promise<boolean> {
+    const _id = idPart(accountId);
+    return this.#connection.run('read', 'looking for keys', async () => {
       const projection = { 'keys.id': 1 };
-      return (await this.#accounts.findOne({ _id }, { projection }))?.keys.length ?? 0;
+      return ((await this.#accounts.findOne({ _id }, { projection }))?.keys.length ?? 0) > 0;
     });
   }
 
@@ -86,13 +100,13 @@ export class MongoKeys implements StoredKeys {
     return this.#connection.run('write', 'revoking a key', async () => {
       for (;;) {
         const stored = await this.#account(_id);
-        const row = stored?.keys.find((key) => key.id === id);
-        if (!stored || row === undefined) return 'absent';
-        if (isLastManageKey(row, stored.keys, Date.parse(nowIso))) return 'last';
-        const { revision } = stored;
+        const keys = stored?.keys ?? [];
+        const outcome = revocationOf(id, keys, this.#believed(accountId, keys), nowIso);
+        if (outcome !== 'revoked') return outcome;
+        const lookups = keys.filter((key) => key.id === id).flatMap(lookupsOf);
         const { matchedCount } = await this.#accounts.updateOne(
-          { _id, revision },
-          { $pull: { keys: { id } }, $pullAll: { lookups: lookupsOf(row) }, $inc: { revision: 1 } },
+          { _id, revision: stored!.revision },
+          { $pull: { keys: { id } }, $pullAll: { lookups }, $inc: { revision: 1 } },
         );
         if (matchedCount > 0) return 'revoked';
       }
@@ -117,6 +131,10 @@ export class MongoKeys implements StoredKeys {
   /** Removes all keys of an account. Part of deleting it. */
   async remove(account: string): Promise<void> {
     await this.#accounts.deleteOne({ _id: account });
+  }
+
+  #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
+    return believedKeys(accountId, keys, this.#seals);
   }
 
   #account(_id: string): Promise<AccountKeys | null> {

@@ -85,7 +85,7 @@ async function assemble(
   const shards = new LogShards(connection);
   const folding = new TallyFolding(connection, entries, usageDocuments, shards);
   const usage = new MongoUsage(connection, entries, usageDocuments, folding);
-  const keys = new MongoKeys(connection);
+  const keys = new MongoKeys(connection, new Seals(sealKeys.apiKeys));
   const catalog = new MongoCatalog(connection, keys, usage);
   const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);

@@ -67,7 +67,15 @@ export const OPERATIONS = {
     replaceAccount: 'write',
     deleteAccount: 'write',
   },
-  keys: { create: 'write', findByHash: 'read', list: 'read', count: 'read', revoke: 'write', touch: 'write' },
+  keys: {
+    create: 'write',
+    findByHash: 'read',
+    list: 'read',
+    count: 'read',
+    hasAny: 'read',
+    revoke: 'write',
+    touch: 'write',
+  },
   log: {
     append: 'write',
     read: 'read',

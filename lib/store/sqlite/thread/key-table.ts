@@ -1,5 +1,7 @@
-import { isLastManageKey, type KeyRow, type Scope } from '../../keys.ts';
+import type { Seals } from '../../../secret/seals.ts';
+import { type KeyRow, revocationOf, type Scope } from '../../keys.ts';
 import type { Sealed } from '../../sealed.ts';
+import { believedKeys } from '../../sealed-keys.ts';
 import { decodeList } from '../row-codec.ts';
 import type { Database } from './database.ts';
 
@@ -16,9 +18,11 @@ type Row = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 /** API keys, synchronously. */
 export class KeyTable {
   readonly #database: Database;
+  readonly #seals: Seals;
 
-  constructor(database: Database) {
+  constructor(database: Database, seals: Seals) {
     this.#database = database;
+    this.#seals = seals;
   }
 
   create(row: Sealed<KeyRow>, maxKeys: number | null): 'created' | 'limit' {
@@ -39,21 +43,22 @@ export class KeyTable {
 
   list(accountId: string): Sealed<KeyRow>[] {
     const sql = 'SELECT * FROM keys WHERE accountId = ? ORDER BY createdAt DESC, id DESC';
-    return this.#database.all<Row>(sql, accountId).map(keyOf);
+    return this.#database.all<Row>(sql, accountId).map(listedKeyOf);
   }
 
   count(accountId: string): number {
-    const sql = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
-    return this.#database.get<{ count: number }>(sql, accountId)?.count ?? 0;
+    return believedKeys(accountId, this.list(accountId), this.#seals).length;
+  }
+
+  hasAny(accountId: string): boolean {
+    return this.#database.get('SELECT 1 FROM keys WHERE accountId = ? LIMIT 1', accountId) !== undefined;
   }
 
   revoke(accountId: string, id: string, nowIso: string): 'revoked' | 'absent' | 'last' {
     const all = this.list(accountId);
-    const row = all.find((candidate) => candidate.id === id);
-    if (row === undefined) return 'absent';
-    if (isLastManageKey(row, all, Date.parse(nowIso))) return 'last';
-    this.#database.run('DELETE FROM keys WHERE id = ?', id);
-    return 'revoked';
+    const outcome = revocationOf(id, all, believedKeys(accountId, all, this.#seals), nowIso);
+    if (outcome === 'revoked') this.#database.run('DELETE FROM keys WHERE id = ?', id);
+    return outcome;
   }
 
   touch(id: string, lastUsedAt: string): void {
@@ -69,4 +74,13 @@ export class KeyTable {
 
 function keyOf(row: Row): Sealed<KeyRow> {
   return { ...row, scopes: decodeList<Scope>(row.scopes, 'An API key') };
+}
+
+/** One whose scopes are no list has none, and no seal that fits: it hides no other. */
+function listedKeyOf(row: Row): Sealed<KeyRow> {
+  try {
+    return keyOf(row);
+  } catch {
+    return { ...row, scopes: [] };
+  }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Seals } from '../../../secret/seals.ts';
 import { BelievingLogSeals } from '../../believing-log-seals.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
@@ -103,7 +104,7 @@ export class Session {
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
     const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages, isCounted: true });
-    const keys = new KeyTable(log.database);
+    const keys = new KeyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
     const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#place(log, {
