@@ -16,7 +16,7 @@ export class ForgedRows {
     this.#log = log;
   }
 
-  tell(kind: 'account' | 'API key' | 'collection', id: unknown): void {
+  tell(kind: 'account' | 'anchor' | 'API key' | 'collection', id: unknown): void {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);

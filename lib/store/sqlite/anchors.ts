@@ -6,10 +6,13 @@ import type {
   AnchorStore,
   OpenAnchor,
 } from '../anchors.ts';
+import type { ForgedRows } from '../forged-rows.ts';
 import { decodeAnchor, encodeAnchor } from './anchor-codec.ts';
 import { pages } from './pages.ts';
 import type { Remote } from './requests.ts';
+import { decodeRow } from './row-codec.ts';
 import type { StoreThread } from './store-thread.ts';
+import type { StoredItem } from './thread/anchor-tables.ts';
 
 const PAGE_ROWS = 200;
 const OPEN_PAGE_ROWS = 1_000;
@@ -18,9 +21,11 @@ const REMOVE_SLICE_ROWS = 256;
 /** The anchors' outbox, as the main thread sees it. */
 export class SqliteAnchors implements AnchorStore {
   readonly #tables: Remote<'anchors'>;
+  readonly #forged: ForgedRows;
 
-  constructor(thread: StoreThread) {
+  constructor(thread: StoreThread, forged: ForgedRows) {
     this.#tables = thread.remote('anchors');
+    this.#forged = forged;
   }
 
   async get(collectionId: string): Promise<AnchorRow | null> {
@@ -51,7 +56,15 @@ export class SqliteAnchors implements AnchorStore {
   }
 
   async history(collectionId: string, limit: number, beforeVersion: number | null): Promise<AnchorHistoryItem[]> {
-    return limit <= 0 ? [] : this.#tables.history(collectionId, limit, beforeVersion);
+    const items: AnchorHistoryItem[] = [];
+    for (let before = beforeVersion; items.length < limit; ) {
+      const asked = limit - items.length;
+      const rows = await this.#tables.history(collectionId, asked, before);
+      items.push(...rows.flatMap((row) => this.#itemOf(collectionId, row) ?? []));
+      if (rows.length < asked) break;
+      before = rows.at(-1)!.version;
+    }
+    return items;
   }
 
   async remove(collectionId: string, revision: number): Promise<boolean> {
@@ -72,5 +85,17 @@ export class SqliteAnchors implements AnchorStore {
 
   endInstance(instance: string): Promise<void> {
     return this.#tables.endInstance(instance);
+  }
+
+  /** Null, and told of, where it is none: it hides no other. */
+  #itemOf(collectionId: string, { version, item }: StoredItem): AnchorHistoryItem | null {
+    try {
+      const decoded = decodeRow<AnchorHistoryItem>(item, 'An anchor');
+      if (decoded.version === version) return decoded;
+    } catch {
+      // Said below.
+    }
+    this.#forged.tell('anchor', `${collectionId} ${version}`);
+    return null;
   }
 }

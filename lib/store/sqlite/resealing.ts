@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import type { ShardKey } from '../../shard/shard-key.ts';
+import { ForgedRows } from '../forged-rows.ts';
 import { isOfInstallation } from '../installation-seal.ts';
 import type { Scope } from '../keys.ts';
 import { StoreError } from '../port.ts';
@@ -35,7 +36,7 @@ export async function openSqliteToReseal(folder: string, keys: StoreKeys, believ
     return {
       log: logOf(log),
       records: new SqliteRecords(records),
-      anchors: new SqliteAnchors(log),
+      anchors: new SqliteAnchors(log, new ForgedRows()),
       contradictions: log.remote('contradictions'),
       leases: log.remote('leases'),
       seals: new SqliteSeals(folder, keys, log.remote('reseal')),

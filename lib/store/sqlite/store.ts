@@ -121,7 +121,7 @@ function assemble(
     records: new SqliteRecords(materialised),
     checkpoints,
     usage,
-    anchors: new SqliteAnchors(log),
+    anchors: new SqliteAnchors(log, forged),
     contradictions,
     owners,
     leases: log.remote('leases'),

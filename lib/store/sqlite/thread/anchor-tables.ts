@@ -14,6 +14,18 @@ export const ANCHORS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS anchoring_instances (instance TEXT PRIMARY KEY, row TEXT NOT NULL) STRICT;
 `;
 
+/**
+ * A row's revision, by which it is changed; 0 where no row can have it: of numbers that are not
+ * exact two are taken for one.
+ */
+const REVISION = `iif(revision BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}, revision, 0) AS revision`;
+
+/** An item of the history as it is stored. */
+export interface StoredItem {
+  version: number;
+  item: string;
+}
+
 /** The anchors' outbox, synchronously. */
 export class AnchorTables {
   readonly #database: Database;
@@ -23,7 +35,7 @@ export class AnchorTables {
   }
 
   get(collectionId: string): StoredAnchor | null {
-    const sql = 'SELECT collection, revision, row FROM anchors WHERE collection = ?';
+    const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection = ?`;
     return this.#database.get<StoredAnchor>(sql, collectionId) ?? null;
   }
 
@@ -49,7 +61,7 @@ export class AnchorTables {
   }
 
   rowsAfter(collectionId: string, limit: number): StoredAnchor[] {
-    const sql = 'SELECT collection, revision, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?';
+    const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?`;
     return this.#database.all<StoredAnchor>(sql, collectionId, limit);
   }
 
@@ -59,12 +71,10 @@ export class AnchorTables {
     return this.#database.all<OpenAnchor>(sql, standing, collectionId, limit);
   }
 
-  history(collectionId: string, limit: number, beforeVersion: number | null): AnchorHistoryItem[] {
-    const sql = `SELECT item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
+  history(collectionId: string, limit: number, beforeVersion: number | null): StoredItem[] {
+    const sql = `SELECT version, item FROM anchor_history WHERE collection = ? AND version < ifnull(?, 9007199254740992)
       ORDER BY version DESC LIMIT ?`;
-    return this.#database
-      .all<{ item: string }>(sql, collectionId, beforeVersion, limit)
-      .map(({ item }) => decodeRow<AnchorHistoryItem>(item, 'An anchor'));
+    return this.#database.all<StoredItem>(sql, collectionId, beforeVersion, limit);
   }
 
   /** How many it removed; null when the row is of another revision. */
@@ -102,7 +112,7 @@ export class AnchorTables {
   }
 
   #revision(collectionId: string): number | null {
-    const sql = 'SELECT revision FROM anchors WHERE collection = ?';
+    const sql = `SELECT ${REVISION} FROM anchors WHERE collection = ?`;
     return this.#database.get<{ revision: number }>(sql, collectionId)?.revision ?? null;
   }
 

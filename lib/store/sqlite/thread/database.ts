@@ -84,6 +84,16 @@ export function nap(): void {
   Atomics.wait(NAP_CELL, 0, 0, NAP_MIN_MS + Math.random() * NAP_SPREAD_MS);
 }
 
+/**
+ * The row with its integers as numbers: the nearest for one past 2^53, which no service writes, and
+ * which fits no seal. node:sqlite throws for such a one, so that its row would hide all others.
+ */
+function rounded<Row extends Record<string, unknown> | undefined>(row: Row): Row {
+  const columns: Record<string, unknown> = row ?? {};
+  for (const name in columns) if (typeof columns[name] === 'bigint') columns[name] = Number(columns[name]);
+  return row;
+}
+
 /** For its owner alone, as SQLite makes the files beside it then. */
 function makeFile(path: string): void {
   try {
@@ -128,11 +138,11 @@ export class Database {
   }
 
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#do(sql, values, (statement) => statement.get(...values)) as Row | undefined;
+    return this.#do(sql, values, (statement) => rounded(statement.get(...values))) as Row | undefined;
   }
 
   all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.#do(sql, values, (statement) => statement.all(...values)) as Row[];
+    return this.#do(sql, values, (statement) => statement.all(...values).map(rounded)) as Row[];
   }
 
   /** The number of rows that it changed. */
@@ -330,6 +340,7 @@ export class Database {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
       statement = this.#connection.prepare(sql);
+      statement.setReadBigInts(true);
       this.#statements.set(sql, statement);
     }
     return statement;

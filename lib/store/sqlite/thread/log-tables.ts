@@ -27,13 +27,12 @@ export const LOG_SCHEMA = `
   ) STRICT;
 `;
 
+/** A shard's columns. */
+export const SHARD = 'number, shard, seq, version, type, hash, count, link, seal';
 /**
- * A shard's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would
- * hide all others.
+ * An entry's columns. REAL: node:sqlite throws for an integer that is not exact, and the row would
+ * hide all others. Of very many rows it is faster than what `Database` does of its own.
  */
-export const SHARD = `CAST(number AS REAL) AS number, CAST(shard AS REAL) AS shard, CAST(seq AS REAL) AS seq,
-  CAST(version AS REAL) AS version, type, hash, CAST(count AS REAL) AS count, link, seal`;
-/** As `SHARD`, of an entry. */
 export const ENTRY = `CAST(seq AS REAL) AS seq, CAST(epoch AS REAL) AS epoch, entryId, kind, CAST(version AS REAL) AS version,
   type, hash, CAST(count AS REAL) AS count, tally, body, bodyHash, before, link`;
 
@@ -167,7 +166,7 @@ export class LogTables {
   firstSeq(shard: ShardKey): number | null {
     const number = this.#row(shard)?.number;
     if (number === undefined) return null;
-    const sql = 'SELECT CAST(min(seq) AS REAL) AS seq FROM entries WHERE shard = ?';
+    const sql = 'SELECT min(seq) AS seq FROM entries WHERE shard = ?';
     return this.#database.get<{ seq: number | null }>(sql, number)!.seq;
   }
 
@@ -176,7 +175,7 @@ export class LogTables {
    * nothing is left.
    */
   dropSlice(collectionId: string, limit: number): boolean {
-    const sql = 'SELECT CAST(number AS REAL) AS number FROM shards WHERE collection = ?';
+    const sql = 'SELECT number FROM shards WHERE collection = ?';
     for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {
       if (this.#removeEntries(number, Number.MAX_SAFE_INTEGER, limit) === limit) return false;
       this.#database.run('DELETE FROM shards WHERE number = ?', number);

@@ -1,5 +1,6 @@
 import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
 import type { Holder, OwnerRow } from '../../owners.ts';
+import { damaged } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
 export const OWNERS_SCHEMA = `
@@ -57,6 +58,7 @@ export class OwnerTable {
 }
 
 function ownerOf({ collection, shard, epoch, node, incarnation }: Row): OwnerRow {
+  if (!Number.isSafeInteger(epoch)) throw damaged('An owner of a shard');
   const holder = node === null || incarnation === null ? null : { node, incarnation };
   return { shard: shardKey(collection, shard), epoch, holder };
 }

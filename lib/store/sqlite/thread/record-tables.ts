@@ -23,6 +23,7 @@ export const RECORDS_SCHEMA = `
 
 /** Of a record's place: 2^31 shards with 2^32 new records each. */
 const PLACE_BITS = 32n;
+const NUMBER_MAX = 2 ** 31 - 1;
 const BATCH_BYTES = 1024 * 1024;
 /**
  * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws
@@ -101,7 +102,9 @@ export class RecordTables {
       const row = retryWhileBusy(() => {
         if (!connection.isTransaction) connection.exec('BEGIN');
         return connection
-          .prepare('SELECT number, seq FROM shards WHERE collection = ? AND shard = ?')
+          .prepare(
+            'SELECT CAST(number AS REAL) AS number, CAST(seq AS REAL) AS seq FROM shards WHERE collection = ? AND shard = ?',
+          )
           .get(collectionId, index);
       });
       const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
@@ -188,6 +191,8 @@ export class RecordTables {
   }
 }
 
+/** Of a number that no shard has, where there are none. */
 function placeOf(number: number, place: number): bigint {
-  return (BigInt(number) << PLACE_BITS) | BigInt(place);
+  const known = number >= 0 && number <= NUMBER_MAX ? number : -1;
+  return (BigInt(known) << PLACE_BITS) | BigInt(place);
 }

@@ -40,9 +40,9 @@ export class ResealTables {
   }
 
   collectionsAfter(number: number): Numbered<CollectionColumns>[] {
-    const numbers = ['dimensions', 'shards', 'replicas', 'deletionProtection', 'dropped'];
-    const exact = numbers.map((name) => `CAST(${name} AS REAL) AS ${name}`).join(', ');
-    return this.#page('collections', `id, accountId, name, metric, quantization, createdAt, seal, ${exact}`, number);
+    const columns = `id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection,
+      createdAt, dropped, seal`;
+    return this.#page('collections', columns, number);
   }
 
   keysAfter(number: number): Numbered<KeyColumns>[] {
@@ -50,8 +50,7 @@ export class ResealTables {
   }
 
   shardsAfter(number: number): Numbered<ShardKey>[] {
-    const sql = `SELECT CAST(number AS REAL) AS number, collection, CAST(shard AS REAL) AS shard FROM shards
-      WHERE number > ? ORDER BY shards.number LIMIT ${PAGE_ROWS}`;
+    const sql = `SELECT number, collection, shard FROM shards WHERE number > ? ORDER BY number LIMIT ${PAGE_ROWS}`;
     const rows = this.#database.all<{ number: number; collection: string; shard: number }>(sql, number);
     return rows.map((row) => ({ number: row.number, row: shardKey(row.collection, row.shard) }));
   }
@@ -98,7 +97,7 @@ export class ResealTables {
   }
 
   #page<Row>(table: string, columns: string, after: number): Numbered<Row>[] {
-    const sql = `SELECT CAST(rowid AS REAL) AS number, ${columns} FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
+    const sql = `SELECT rowid AS number, ${columns} FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
     const rows = this.#database.all<Row & { number: number }>(sql, after);
     return rows.map(({ number, ...row }) => ({ number, row: row as Row }));
   }

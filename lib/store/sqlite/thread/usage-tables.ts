@@ -106,6 +106,7 @@ export class UsageTables {
   replaceHolds(accountId: string, next: WriteHolds): boolean {
     const sql = 'SELECT revision FROM write_holds WHERE account = ?';
     const { revision = 0 } = this.#database.get<{ revision: number }>(sql, accountId) ?? {};
+    if (!Number.isSafeInteger(revision)) throw damaged('Writes under way');
     if (revision !== next.revision - 1) return false;
     const row = JSON.stringify(next);
     this.#database.run('INSERT OR REPLACE INTO write_holds VALUES (?, ?, ?)', accountId, next.revision, row);
