@@ -8,7 +8,6 @@ import { ObjectId } from 'mongodb';
 import { freeSlots } from '../../lib/store/mongo/collection-slots.ts';
 import { Connection } from '../../lib/store/mongo/connection.ts';
 import { MONGO_FORMAT } from '../../lib/store/mongo/format.ts';
-import { differenceIn } from '../../lib/store/mongo/schema.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { at, entry, newAccount, newBlock, newCollection, newKey, put } from '../contract/store-rows.ts';
@@ -17,15 +16,6 @@ import { TEST_KEYS } from '../support/store-keys.ts';
 import { type MongoDatabase, mongoDatabase } from './mongo-database.ts';
 
 const start = await anyMongoServer();
-
-test.each([
-  ['contradictions is a view', { type: 'view', options: { viewOn: 'owners', pipeline: [] } }],
-  ['has the option capped', { type: 'collection', options: { capped: true, size: 4_096 } }],
-  ['has the option validator', { type: 'collection', options: { validator: { reason: { $exists: false } } } }],
-])('a collection of which the server says what comes to this is refused: %s', (said, description) => {
-  expect(differenceIn({ name: 'contradictions', ...description }, [])).toMatch(said);
-  expect(differenceIn({ name: 'contradictions', type: 'collection', options: {} }, [{ name: '_id_' }])).toBeNull();
-});
 
 describe('slots of collections', () => {
   const slot = fc.option(fc.integer({ min: 0, max: 20 }), { nil: null });
@@ -232,13 +222,37 @@ if (isMongoThere(start)) {
       expect(await store.checkpoints.list(shard)).toEqual([]);
     });
 
-    test('a database in which somebody has documents expire is refused', async () => {
+    const FILES_INDEX = 'filename_1_uploadDate_1';
+    const blindToCase = { collation: { locale: 'en', strength: 1 } };
+    test.each([
+      ['has documents expire', 'contradictions', 'at_1, which', { at: 1 }, { expireAfterSeconds: 1 }],
+      [
+        'has files expire under the name of an index of GridFS',
+        'checkpoint-files.files',
+        `${FILES_INDEX} with another key`,
+        { uploadDate: 1 },
+        { name: FILES_INDEX, expireAfterSeconds: 1 },
+      ],
+      [
+        'has an index be blind to case',
+        'checkpoint-files.files',
+        `${FILES_INDEX} with another collation`,
+        { filename: 1, uploadDate: 1 },
+        { name: FILES_INDEX, ...blindToCase },
+      ],
+      ['has two keys be found by one hash', 'account-keys', 'lookups_1 with another unique', { lookups: 1 }, {}],
+    ])('a database is refused in which somebody %s', async (_, name, said, key, options) => {
       const other = await mongoDatabase(await start!());
-      await other.open();
-      await other.db.collection('contradictions').createIndex({ at: 1 }, { expireAfterSeconds: 1 });
-      const message = expect.stringMatching('contradictions has the index at_1, which Provec does not make');
-      await expect(other.open()).rejects.toMatchObject({ kind: 'damaged', message });
-      await other.end();
+      try {
+        await other.open();
+        const collection = other.db.collection(name);
+        if (name === 'account-keys') await collection.dropIndex('lookups_1');
+        await collection.createIndex(key as never, options);
+        const message = expect.stringMatching(`the collection ${name} has the index ${said}`);
+        await expect(other.open()).rejects.toMatchObject({ kind: 'damaged', message });
+      } finally {
+        await other.end();
+      }
     });
 
     test('every collection and index that is made is known', async () => {
@@ -246,6 +260,9 @@ if (isMongoThere(start)) {
       await store.contradictions.record(`${id}.0`, { seq: 1, reason: 'Changed.', at: at(0) });
       await store.log.append(entry(`${id}.0`, 1));
       await store.records.apply(`${id}.0`, 0, 1, [put('r', 1)]);
+      const staged = await store.checkpoints.stage(`${id}.0`);
+      writeFileSync(join(staged, 'x'), 'content');
+      await store.checkpoints.put(`${id}.0`, 1, staged);
       await expect(database.open()).resolves.toBeDefined();
     });
 
