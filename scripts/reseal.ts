@@ -18,8 +18,8 @@
  *   anchored at all: the contradiction is stored before the first seal. So whatever was changed
  *   behind the service's back is found, or told as held by nothing, and never anchored by itself.
  * - Accounts, names, plans, dimensions and metrics are held by nothing, and are listed. API keys
- *   are not sealed unless `--keep-keys` says so, and what is marked as dropped never is: a row that
- *   somebody added must open nothing, and remove nothing.
+ *   are not sealed unless `--keep-keys` says so, and what is marked as dropped or as being deleted
+ *   never is: a row that somebody added must open nothing, and remove nothing.
  * - Cut off at any instant and run again it finishes. In between the store opens under all secrets
  *   that were given, or refuses to (MongoDB) until it has finished; after `--lost` it refuses until
  *   then on both, for its mark is sealed last.
@@ -114,7 +114,8 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     const witness = ledger?.witness ?? why;
     const lost = await LostSecret.look({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
     say('Accounts and collections are held by nothing but your memory: look at each.');
-    for (const row of lost.accounts) say(described({ kind: 'account', isInPlace: true, row: { ...row, seal: '' } }));
+    for (const row of lost.accounts)
+      say(described({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
     // All of them before anything is written: the ledger may go away meanwhile.
     const judged: Judged[] = [];
     for await (const each of lost.judged()) {

@@ -20,6 +20,9 @@ export interface CollectionRow {
   createdAt: string;
 }
 
+/** Whether an account is there, or is gone and what belongs to it is being removed. */
+export type AccountState = 'live' | 'deleting';
+
 export interface AccountRow {
   id: string;
   name: string;
@@ -68,11 +71,14 @@ export interface Catalog {
   deleteAccount(id: string): Promise<boolean>;
 }
 
+/** An account as an adapter has it; an adapter may know no other state than 'live'. */
+export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
+
 /**
  * What an adapter keeps of it: rows with their seals, of which it believes nothing. A row is
  * changed by whoever names the seal that it has.
  */
-export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped' | 'deleteAccount'> {
+export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
   findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
   getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
@@ -90,8 +96,15 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
    */
   dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean>;
   createAccount(row: Sealed<AccountRow>): Promise<void>;
-  getAccount(id: string): Promise<Sealed<AccountRow> | null>;
-  listAccounts(): Promise<Sealed<AccountRow>[]>;
-  /** Writes plan and seal over those of the account that has `seal`; false when there is none. */
+  getAccount(id: string): Promise<StoredAccount | null>;
+  /** In every state. */
+  listAccounts(): Promise<StoredAccount[]>;
+  /** Writes plan and seal over those of the live account with `seal`; false when there is none. */
   replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
+  /**
+   * Removes the account that has `seal`, its keys and usage; false when there is none. Where that
+   * takes several steps the row is in the state 'deleting' under `deletingSeal` meanwhile; one that
+   * had that seal already is removed through the end.
+   */
+  deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean>;
 }

@@ -8,7 +8,7 @@
 import type { Keyring, StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/shard-key.ts';
-import type { AccountRow, CollectionRow } from './catalog.ts';
+import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
 import { saidOfCheckpoint } from './checkpoint-seal.ts';
 import type { CheckpointFile, CheckpointInfo } from './checkpoints.ts';
 import type { KeyRow } from './keys.ts';
@@ -28,7 +28,7 @@ export interface CheckpointRow extends CheckpointInfo {
 
 /** A row as it is stored. `isInPlace`: it stands where the service would have put it. */
 export type StoredRow = { isInPlace: boolean } & (
-  | { kind: 'account'; row: Sealed<AccountRow> }
+  | { kind: 'account'; state: AccountState; row: Sealed<AccountRow> }
   | { kind: 'collection'; state: State; row: Sealed<CollectionRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
@@ -122,7 +122,7 @@ function sealsOf({ catalog, apiKeys, checkpoints }: StoreKeys): StoreSeals {
 function saidOf(stored: StoredRow): Said {
   switch (stored.kind) {
     case 'account':
-      return saidOfAccount(stored.row);
+      return saidOfAccount(stored.row, stored.state);
     case 'collection':
       return saidOfCollection(stored.row, stored.state);
     case 'API key':

@@ -1,14 +1,15 @@
 /**
  * Collections and accounts under seals: who owns a collection, under which name, with which shards,
- * whether it was dropped, and which plan an account has is as the service wrote it, or refused.
+ * whether it was dropped, and which plan an account has or that it is being deleted is as the
+ * service wrote it, or refused.
  *
  * Promises: a row that does not bear its seal, or stands where another belongs, is never acted on:
- * nothing is dropped, closed on the ledger or taken out of anchoring for it. It is no absence
- * either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out, so that
- * it hides no other. A change is a compare-and-set of the seal that the row had.
+ * nothing is dropped, deleted, closed on the ledger or taken out of anchoring for it. It is no
+ * absence either: whoever asks for it by name or id gets StoreError 'damaged'. Lists leave it out,
+ * so that it hides no other. A change is a compare-and-set of the seal that the row had.
  */
 import type { Said, Seals } from '../secret/seals.ts';
-import type { AccountRow, Catalog, CollectionRow, StoredCatalog } from './catalog.ts';
+import type { AccountRow, AccountState, Catalog, CollectionRow, StoredAccount, StoredCatalog } from './catalog.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { Sealed } from './sealed.ts';
 
@@ -82,35 +83,48 @@ export class SealedCatalog implements Catalog {
   }
 
   createAccount(row: AccountRow): Promise<void> {
-    return this.#stored.createAccount({ ...row, seal: this.#seals.hex(saidOfAccount(row)) });
+    return this.#stored.createAccount({ ...row, seal: this.#seals.hex(saidOfAccount(row, 'live')) });
   }
 
   async getAccount(id: string): Promise<AccountRow | null> {
     const found = await this.#stored.getAccount(id);
     if (found === null) return null;
-    const row = this.#account(found);
-    if (row?.id !== id) throw this.#forged.refusal('account', id);
-    return row;
+    const row = this.#theAccount(found, id);
+    return found.state === 'live' ? row : null;
   }
 
   async listAccounts(): Promise<AccountRow[]> {
-    return (await this.#stored.listAccounts()).flatMap((found) => this.#account(found) ?? []);
+    return (await this.#accounts('live')).map(({ row }) => row);
   }
 
   async setPlan(id: string, plan: AccountRow['plan']): Promise<AccountRow | null> {
     for (;;) {
       const found = await this.#stored.getAccount(id);
       if (found === null) return null;
-      const before = this.#account(found);
-      if (before?.id !== id) throw this.#forged.refusal('account', id);
+      const before = this.#theAccount(found, id);
+      if (found.state !== 'live') return null;
       const row = { ...before, plan };
-      const seal = this.#seals.hex(saidOfAccount(row));
+      const seal = this.#seals.hex(saidOfAccount(row, 'live'));
       if (await this.#stored.replaceAccount({ ...row, seal }, found.seal)) return row;
     }
   }
 
-  deleteAccount(id: string): Promise<boolean> {
-    return this.#stored.deleteAccount(id);
+  async deleteAccount(id: string): Promise<boolean> {
+    for (;;) {
+      const found = await this.#stored.getAccount(id);
+      if (found === null) return false;
+      const row = this.#theAccount(found, id);
+      const isAtIt = found.state === 'deleting';
+      const deletingSeal = isAtIt ? found.seal : this.#seals.hex(saidOfAccount(row, 'deleting'));
+      if (await this.#stored.deleteAccount(id, found.seal, deletingSeal)) return true;
+    }
+  }
+
+  /**
+   * Ends the deletion of accounts that was cut short: of those alone that say so under their seal.
+   */
+  async endDeletions(): Promise<void> {
+    for (const { row, seal } of await this.#accounts('deleting')) await this.#stored.deleteAccount(row.id, seal, seal);
   }
 
   #sealed(row: CollectionRow): Sealed<CollectionRow> {
@@ -135,8 +149,23 @@ export class SealedCatalog implements Catalog {
     });
   }
 
-  #account({ seal, ...row }: Sealed<AccountRow>): AccountRow | null {
-    if (this.#seals.fitsHex(saidOfAccount(row), seal)) return row;
+  /** Throws StoreError 'damaged' where the row is not the one of `id`, or is not the service's. */
+  #theAccount(found: StoredAccount, id: string): AccountRow {
+    const row = this.#account(found);
+    if (row?.id !== id) throw this.#forged.refusal('account', id);
+    return row;
+  }
+
+  async #accounts(state: AccountState): Promise<{ row: AccountRow; seal: string }[]> {
+    const found = (await this.#stored.listAccounts()).filter((account) => account.state === state);
+    return found.flatMap((account) => {
+      const row = this.#account(account);
+      return row === null ? [] : [{ row, seal: account.seal }];
+    });
+  }
+
+  #account({ seal, state, ...row }: StoredAccount): AccountRow | null {
+    if (this.#seals.fitsHex(saidOfAccount(row, state), seal)) return row;
     this.#forged.tell('account', row.id);
     return null;
   }
@@ -151,6 +180,6 @@ export function saidOfCollection(row: CollectionRow, state: State): Said {
 }
 
 /** What is sealed of an account. */
-export function saidOfAccount({ id, name, plan, createdAt }: AccountRow): Said {
-  return ['account', id, name, plan, createdAt];
+export function saidOfAccount({ id, name, plan, createdAt }: AccountRow, state: AccountState): Said {
+  return [state === 'live' ? 'account' : 'account that is being deleted', id, name, plan, createdAt];
 }

@@ -58,15 +58,14 @@ export class LostSecret {
   }
 
   /**
-   * Accounts, live collections and their logs; API keys where that was asked for. A row that says
-   * that a collection was dropped has its data removed: never.
+   * Live accounts and collections, and their logs; API keys where that was asked for. A row that
+   * says that a collection was dropped, or an account is being deleted, has data removed: never.
    */
   get belief(): Belief {
     const { keepKeys } = this.#options;
     return {
       row: (stored) =>
-        stored.kind === 'account' ||
-        (stored.kind === 'collection' && stored.state === 'live') ||
+        ((stored.kind === 'account' || stored.kind === 'collection') && stored.state === 'live') ||
         (stored.kind === 'API key' && keepKeys),
       log: (collectionId) => this.#found.has(collectionId),
     };
@@ -121,7 +120,7 @@ export class LostSecret {
       for (const stored of rows) {
         if (!isPossibleRow(stored)) continue;
         const { seal: _, ...row } = stored.row;
-        if (stored.kind === 'account') this.#accounts.set(stored.row.id, row as AccountRow);
+        if (stored.kind === 'account' && stored.state === 'live') this.#accounts.set(stored.row.id, row as AccountRow);
         if (stored.kind !== 'collection' || stored.state !== 'live') continue;
         const isUnsealed = seals.standing(stored) === 'none';
         this.#found.set(stored.row.id, { collection: row as CollectionRow, isUnsealed, damage: null });

@@ -91,7 +91,8 @@ export function described(stored: StoredRow): string {
   switch (stored.kind) {
     case 'account': {
       const { id, name, plan, createdAt } = stored.row;
-      return `account ${quoted(id)} name ${quoted(name)} plan ${quoted(plan)} created ${quoted(createdAt)}`;
+      const what = stored.state === 'live' ? 'account' : 'account that is being deleted';
+      return `${what} ${quoted(id)} name ${quoted(name)} plan ${quoted(plan)} created ${quoted(createdAt)}`;
     }
     case 'collection': {
       const { id, accountId, name, dimensions, metric, shards, createdAt } = stored.row;

@@ -170,6 +170,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await subject.forge((forger) => forger.catalog.createAccount(forged));
       await expect(catalog.getAccount(forged.id)).rejects.toMatchObject({ kind: 'damaged' });
       await expect(catalog.setPlan(forged.id, 'pro')).rejects.toMatchObject({ kind: 'damaged' });
+      await expect(catalog.deleteAccount(forged.id)).rejects.toMatchObject({ kind: 'damaged' });
       expect((await catalog.listAccounts()).map(({ id }) => id)).not.toContain(forged.id);
     });
 

@@ -10,7 +10,7 @@ import { Connection } from '../../lib/store/mongo/connection.ts';
 import { MONGO_FORMAT } from '../../lib/store/mongo/format.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { at, entry, newAccount, newBlock, newCollection, newKey, put } from '../contract/store-rows.ts';
+import { at, entry, newAccount, newCollection, newKey, put } from '../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../support/mongo-server.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import { type MongoDatabase, mongoDatabase } from './mongo-database.ts';
@@ -102,24 +102,6 @@ if (isMongoThere(start)) {
       await store.catalog.dropCollection(first.id);
       const again = await Promise.all(stores.map(({ catalog }, i) => catalog.createCollection(row(`again${i}`), 8)));
       expect(again.filter((outcome) => outcome === 'created')).toHaveLength(1);
-    });
-
-    test('the deletion of an account that was cut short is ended at the next start', async () => {
-      const account = newAccount();
-      const key = newKey({ accountId: account.id });
-      await store.catalog.createAccount(account);
-      await store.keys.create(key, null);
-      await store.usage.openBlock(account.id, '2026-11', newBlock(), 5, null);
-      await database.db
-        .collection<{ _id: string }>('accounts')
-        .updateOne({ _id: account.id }, { $set: { deleting: true } });
-      expect(await store.catalog.getAccount(account.id)).toBeNull();
-      expect(await store.catalog.setPlan(account.id, 'pro')).toBeNull();
-      await database.open();
-      expect(await store.keys.findByHash(key.hash)).toBeNull();
-      expect((await store.usage.read(account.id, '2026-11')).queries).toBe(0);
-      expect(await database.db.collection<{ _id: string }>('accounts').findOne({ _id: account.id })).toBeNull();
-      expect(await store.catalog.deleteAccount(account.id)).toBe(false);
     });
 
     test('keys on many nodes: the limit is exact, and the last that can manage stays', async () => {

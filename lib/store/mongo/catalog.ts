@@ -7,7 +7,7 @@
  *   else, and from its drop on, its own id.
  */
 import type { Collection } from 'mongodb';
-import type { AccountRow, CollectionRow, StoredCatalog } from '../catalog.ts';
+import type { AccountRow, AccountState, CollectionRow, StoredAccount, StoredCatalog } from '../catalog.ts';
 import type { Sealed } from '../sealed.ts';
 import { freeSlots } from './collection-slots.ts';
 import type { Connection } from './connection.ts';
@@ -32,9 +32,14 @@ export interface CollectionDocument {
 /** An account as stored. */
 export interface AccountDocument {
   _id: string;
-  /** It is gone for everybody; what belongs to it is being removed. */
+  /** What it says counts only where the row's seal says the same. */
   deleting?: true;
   row: Sealed<AccountRow>;
+}
+
+/** Whatever stands in the place of the mark is one. */
+export function stateOf({ deleting }: AccountDocument): AccountState {
+  return deleting === undefined ? 'live' : 'deleting';
 }
 
 export class MongoCatalog implements StoredCatalog {
@@ -52,13 +57,11 @@ export class MongoCatalog implements StoredCatalog {
     this.#accounts = connection.collection('accounts');
   }
 
-  /** Also ends the deletion of accounts that was cut short. */
   async open(): Promise<void> {
     await this.#collections.createIndex({ place: 1 }, { unique: true });
     await this.#collections.createIndex({ slot: 1 }, { unique: true });
     await this.#collections.createIndex({ account: 1, state: 1 });
     await this.#collections.createIndex({ state: 1 });
-    for (const { _id } of await this.#accounts.find({ deleting: true }).toArray()) await this.#finishDeletion(_id);
   }
 
   async createCollection(
@@ -168,18 +171,18 @@ export class MongoCatalog implements StoredCatalog {
     });
   }
 
-  async getAccount(id: string): Promise<Sealed<AccountRow> | null> {
+  async getAccount(id: string): Promise<StoredAccount | null> {
     const _id = idPart(id);
     return this.#connection.run('read', 'reading an account', async () => {
       const found = await this.#accounts.findOne({ _id });
-      return found && !found.deleting ? found.row : null;
+      return found && accountOf(found);
     });
   }
 
-  async listAccounts(): Promise<Sealed<AccountRow>[]> {
+  async listAccounts(): Promise<StoredAccount[]> {
     return this.#connection.run('read', 'listing accounts', async () => {
-      const found = await this.#accounts.find({ deleting: { $exists: false } }).toArray();
-      return found.map(({ row }) => row).sort((a, b) => newestFirst(b, a));
+      const found = await this.#accounts.find().toArray();
+      return found.map(accountOf).sort((a, b) => newestFirst(b, a));
     });
   }
 
@@ -193,21 +196,20 @@ export class MongoCatalog implements StoredCatalog {
     );
   }
 
-  async deleteAccount(id: string): Promise<boolean> {
+  async deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean> {
     const _id = idPart(id);
+    const owned = { account: _id, state: 'live' as const };
     return this.#connection.run('write', 'deleting an account', async () => {
-      if ((await this.#accounts.findOne({ _id })) === null) return false;
-      if ((await this.#collections.findOne({ account: _id, state: 'live' })) !== null)
+      // Once it is being deleted nothing that anybody puts in its place holds that up.
+      if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
         throw new RangeError('an account to delete owns no collections');
-      await this.#accounts.updateOne({ _id }, { $set: { deleting: true } });
-      return this.#finishDeletion(_id);
+      const $set = { deleting: true as const, 'row.seal': deletingSeal };
+      const { matchedCount } = await this.#accounts.updateOne({ _id, 'row.seal': seal }, { $set });
+      if (matchedCount === 0) return false;
+      await this.#keys.remove(_id);
+      await this.#usage.forget(_id);
+      return (await this.#accounts.deleteOne({ _id })).deletedCount > 0;
     });
-  }
-
-  async #finishDeletion(account: string): Promise<boolean> {
-    await this.#keys.remove(account);
-    await this.#usage.forget(account);
-    return (await this.#accounts.deleteOne({ _id: account })).deletedCount > 0;
   }
 
   async #isPlaceTaken(place: string): Promise<boolean> {
@@ -227,6 +229,10 @@ export class MongoCatalog implements StoredCatalog {
     // Creators that meet should not all want the same one.
     return free.length === 0 ? 'limit' : joined(account, String(free[Math.floor(Math.random() * free.length)]));
   }
+}
+
+function accountOf(document: AccountDocument): StoredAccount {
+  return { ...document.row, state: stateOf(document) };
 }
 
 /** Rows of one instant are in the order of their ids, whatever that is. */

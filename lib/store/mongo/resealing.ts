@@ -11,7 +11,7 @@ import { StoreError } from '../port.ts';
 import type { ResealLogOptions, StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
 import type { Sealed } from '../sealed.ts';
 import { MongoAnchors } from './anchors.ts';
-import type { AccountDocument, CollectionDocument } from './catalog.ts';
+import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
 import type { Manifest } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { MongoContradictions } from './contradictions.ts';
@@ -101,7 +101,7 @@ class MongoSeals implements StoredSeals {
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
-    for await (const page of this.#pages(this.#accounts)) yield page.flatMap(accountOf);
+    for await (const page of this.#pages(this.#accounts)) yield page.map(accountOf);
     for await (const page of this.#pages(this.#collections)) yield page.map(collectionOf);
     for await (const page of this.#pages(this.#keys)) yield page.flatMap(keysOf);
     for await (const page of this.#pages(this.#checkpoints)) yield page.flatMap(checkpointOf);
@@ -178,9 +178,9 @@ function shardOf(id: string): ShardKey | null {
 /** An id as a part of another document's; null for what is no id. */
 const partOf = (id: unknown): string | null => (typeof id === 'string' && id.isWellFormed() ? idPart(id) : null);
 
-/** What is being deleted is no account any more. */
-function accountOf({ _id, deleting, row }: AccountDocument): StoredRow[] {
-  return deleting ? [] : [{ kind: 'account', isInPlace: partOf(row?.id) === _id, row: { ...row } }];
+function accountOf(document: AccountDocument): StoredRow {
+  const { _id, row } = document;
+  return { kind: 'account', state: stateOf(document), isInPlace: partOf(row?.id) === _id, row: { ...row } };
 }
 
 function collectionOf({ _id, state, account, place, row }: CollectionDocument): StoredRow {

@@ -103,8 +103,10 @@ async function assemble(
   await files.open();
   await checkpoints.open(logger);
   const forged = new ForgedRows(logger);
+  const sealedCatalog = new SealedCatalog(catalog, new Seals(sealKeys.catalog), forged);
+  await sealedCatalog.endDeletions();
   return {
-    catalog: new SealedCatalog(catalog, new Seals(sealKeys.catalog), forged),
+    catalog: sealedCatalog,
     keys: sealedKeys(keys, new Seals(sealKeys.apiKeys), forged),
     log,
     records,

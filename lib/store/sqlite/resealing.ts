@@ -72,7 +72,7 @@ class SqliteSeals implements StoredSeals {
     const isInPlace = true;
     const { accountsAfter, collectionsAfter, keysAfter } = this.#tables;
     for await (const rows of numbered(accountsAfter))
-      yield rows.map((row) => ({ kind: 'account' as const, isInPlace, row }));
+      yield rows.map((row) => ({ kind: 'account' as const, state: 'live' as const, isInPlace, row }));
     for await (const rows of numbered(collectionsAfter)) yield rows.map(collectionOf);
     for await (const rows of numbered(keysAfter)) yield rows.map(keyOf);
     for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))

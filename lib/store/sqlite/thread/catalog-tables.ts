@@ -1,4 +1,4 @@
-import type { AccountRow, CollectionRow } from '../../catalog.ts';
+import type { AccountRow, CollectionRow, StoredAccount } from '../../catalog.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { Database } from './database.ts';
 import type { KeyTable } from './key-table.ts';
@@ -109,12 +109,14 @@ export class CatalogTables {
     this.#database.run(`INSERT INTO accounts (${ACCOUNT}) VALUES (?, ?, ?, ?, ?)`, id, name, plan, createdAt, seal);
   }
 
-  getAccount(id: string): Sealed<AccountRow> | null {
-    return this.#database.get<Sealed<AccountRow>>(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`, id) ?? null;
+  getAccount(id: string): StoredAccount | null {
+    const row = this.#database.get<Sealed<AccountRow>>(`SELECT ${ACCOUNT} FROM accounts WHERE id = ?`, id);
+    return row === undefined ? null : accountOf(row);
   }
 
-  listAccounts(): Sealed<AccountRow>[] {
-    return this.#database.all<Sealed<AccountRow>>(`SELECT ${ACCOUNT} FROM accounts ORDER BY createdAt, place`);
+  listAccounts(): StoredAccount[] {
+    const sql = `SELECT ${ACCOUNT} FROM accounts ORDER BY createdAt, place`;
+    return this.#database.all<Sealed<AccountRow>>(sql).map(accountOf);
   }
 
   replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): boolean {
@@ -123,8 +125,9 @@ export class CatalogTables {
     );
   }
 
-  deleteAccount(id: string): boolean {
-    if (this.getAccount(id) === null) return false;
+  /** All at once. */
+  deleteAccount(id: string, seal: string): boolean {
+    if (this.getAccount(id)?.seal !== seal) return false;
     if (this.countCollections(id) > 0) throw new RangeError('an account to delete owns no collections');
     this.#keys.forget(id);
     this.#usage.forget(id);
@@ -139,4 +142,9 @@ export class CatalogTables {
 
 function collectionOf(row: Row): Sealed<CollectionRow> {
   return { ...row, deletionProtection: row.deletionProtection !== 0 };
+}
+
+/** One that is deleted is gone at once. */
+function accountOf(row: Sealed<AccountRow>): StoredAccount {
+  return { ...row, state: 'live' };
 }
