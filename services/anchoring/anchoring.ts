@@ -89,6 +89,7 @@ export class Anchoring {
       plans,
       log,
       isInCharge,
+      unsound: options.unsound,
       loggedCut,
       want,
       headsAt,

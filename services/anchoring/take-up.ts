@@ -8,6 +8,7 @@ import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
+import { Filing } from './filing.ts';
 import { type LapseOptions, lapse, mayLapse } from './lapse.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
@@ -18,6 +19,8 @@ export interface TakeUpOptions {
   plans: Plans;
   log: Logger;
   isInCharge(collectionId: string): boolean;
+  /** Collections that are halted though the store does not know (row-seal.ts). */
+  unsound: ReadonlySet<string>;
   /** What the log holds. */
   loggedCut(collection: CollectionRow): Promise<Cut>;
   want(collectionId: string, cut: Cut): Promise<unknown>;
@@ -30,9 +33,10 @@ export interface TakeUpOptions {
 
 /**
  * Finds what should be anchored and was never asked for: roots that the log holds past the
- * confirmed one, accounts of deleted collections; and what is anchored no more (lapse.ts). What
- * wants an anchor is told once, and whoever was to tell may have died: so it is looked for at the
- * start, when instances come or go, and from time to time.
+ * confirmed one, accounts of deleted collections; what is anchored no more (lapse.ts); and rows
+ * that are not found by what they say themselves (filing.ts). What wants an anchor is told once,
+ * and whoever was to tell may have died: so it is looked for at the start, when instances come or
+ * go, and from time to time.
  */
 export class TakeUp {
   readonly #options: TakeUpOptions;
@@ -94,13 +98,16 @@ export class TakeUp {
   }
 
   async #all(): Promise<void> {
-    const { store, signal } = this.#options;
+    const { store, signal, log, isInCharge, unsound } = this.#options;
+    const filing = await Filing.begin({ anchors: store.anchors, log, isInCharge, unsound });
     for await (const rows of store.anchors.all()) {
       for (const row of rows) {
         if (signal.aborted) return;
+        filing.at(row);
         await this.#closeIfDeleted(row);
       }
     }
+    await filing.end();
     const anchored = new Map<string, boolean | null>();
     for await (const collections of store.catalog.allCollections()) {
       for (const collection of collections) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
+import { Filing } from '../../services/anchoring/filing.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 
@@ -128,6 +129,41 @@ export function anchorsContract(subject: StoreUnderTest): void {
       expect(await collect(anchors.open('halted'))).toEqual([]);
       expect(await anchors.remove(id, ways.length - 1)).toBe(true);
       expect(await collect(anchors.open('due'))).toEqual([]);
+    });
+
+    test('a row that somebody filed elsewhere behind the back of the store is found, told of and filed anew', async () => {
+      const { anchors } = await subject.fresh();
+      const rows = {
+        due: row(newCollection().id, 3, { wanted: [head(2)], wantedAt: at(2) }),
+        halted: row(newCollection().id, 3, { halted: { reason: 'the roots differ', at: at(1) } }),
+        settled: row(newCollection().id, 3),
+      };
+      const all = Object.values(rows);
+      for (const each of all) await anchors.add(each);
+      await subject.misfile(rows.due.collectionId, 'settled');
+      await subject.misfile(rows.halted.collectionId, 'settled');
+      await subject.misfile(rows.settled.collectionId, 'halted');
+      const told: unknown[] = [];
+      const look = async (unsound: string[] = []) => {
+        const log = { error: (what: unknown) => told.push(what) };
+        const options = { anchors, log, isInCharge: () => true, unsound: new Set(unsound) };
+        const filing = await Filing.begin(options);
+        for await (const page of anchors.all()) for (const each of page) filing.at(each);
+        await filing.end();
+      };
+      await look(all.map(({ collectionId }) => collectionId));
+      expect(told).toEqual([]);
+      await look();
+      const standings = Object.entries(rows).map(([standing, { collectionId }]) => ({ collectionId, standing }));
+      expect(told).toHaveLength(3);
+      expect(told).toEqual(expect.arrayContaining(standings));
+      expect(await collect(anchors.open('due'))).toEqual([{ collectionId: rows.due.collectionId, wantedAt: at(2) }]);
+      expect(await collect(anchors.open('halted'))).toEqual([
+        { collectionId: rows.halted.collectionId, wantedAt: null },
+      ]);
+      for (const each of all) expect(await anchors.get(each.collectionId)).toEqual({ ...each, revision: 4 });
+      await look();
+      expect(told).toHaveLength(3);
     });
 
     test('what is due is paged through', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import { Binary, MongoClient, type ObjectId } from 'mongodb';
-import { numberPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
+import { idPart, numberPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import { forgersDatabase } from '../support/mongo-forger.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
@@ -54,6 +54,13 @@ if (isMongoThere(start)) {
         const data = Buffer.from(chunk!.data.buffer);
         data[1_000] ^= 1;
         await chunks.updateOne({ _id: chunk!._id }, { $set: { data: new Binary(data) } });
+        await client.close();
+      },
+      async misfile(collectionId, standing) {
+        const client = new MongoClient(url);
+        const anchors = client.db().collection<{ _id: string }>('anchors');
+        const change = standing === 'settled' ? { $unset: { standing: true as const } } : { $set: { standing } };
+        await anchors.updateOne({ _id: idPart(collectionId) }, change);
         await client.close();
       },
       async setAside(shard) {

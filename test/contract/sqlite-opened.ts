@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { parseShardKey } from '../../lib/shard/shard-key.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { forgersStore } from '../support/forger.ts';
@@ -29,6 +30,11 @@ export async function openedSqliteStore(): Promise<OpenedStore> {
       const bytes = await readFile(file);
       bytes[bytes.length >> 1] ^= 1;
       await writeFile(file, bytes);
+    },
+    async misfile(collectionId, standing) {
+      const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
+      file.prepare('UPDATE anchors SET standing = ? WHERE collection = ?').run(standing, collectionId);
+      file.close();
     },
     async setAside(shard) {
       const names = await readdir(folder, { recursive: true });

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { AnchorStanding } from '../../lib/store/anchors.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { anchorsContract } from './anchors-contract.ts';
 import { catalogContract } from './catalog-contract.ts';
@@ -27,6 +28,8 @@ export interface OpenedStore {
   forger(): Promise<Store>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
+  /** Writes beside a row of anchors, behind the store's back, where it stands. */
+  misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
 }
 
 /**
@@ -44,6 +47,7 @@ export interface StoreUnderTest {
   forge(work: (store: Store) => Promise<unknown>): Promise<void>;
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
+  misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
   /** Opened anew after the test. */
   close(): Promise<void>;
 }
@@ -93,6 +97,7 @@ export function storeContract(
       },
       spoil: (shard, seq, file) => opened.spoil(shard, seq, file),
       setAside: (shard) => opened.setAside(shard),
+      misfile: (collectionId, standing) => opened.misfile(collectionId, standing),
       close() {
         closed = true;
         return store.close();
