@@ -16,6 +16,7 @@ import { STOP_MAX_MS } from './lib/limits.ts';
 import { makeLogger } from './lib/logger.ts';
 import { sayingWhatIsInTheWay } from './lib/process/data-dir.ts';
 import { checkpointsIn, isShared, takeHome } from './lib/process/node-home.ts';
+import { refuseLinks } from './lib/process/own-files.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
 import { type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
@@ -140,6 +141,7 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
     const health = config.healthPort === null ? null : healthServer();
     if (health) started.push(['the health port', () => health.close()]);
     const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
+    await refuseLinks(config);
     const home = await takeHome(config);
     started.push(['the data directory', () => home.release()]);
     const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));

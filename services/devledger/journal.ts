@@ -12,6 +12,7 @@
  */
 import {
   closeSync,
+  constants,
   existsSync,
   fdatasyncSync,
   fsyncSync,
@@ -24,6 +25,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { NO_FOLLOW, REWRITTEN } from '../../lib/process/own-files.ts';
 import type { AccountState, TransactionRecord } from './ledger-state.ts';
 
 export type JournalLine =
@@ -42,6 +44,7 @@ export class JournalDamagedError extends Error {
 }
 
 const FILE = 'journal.ndjson';
+const APPENDED = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_FOLLOW;
 
 /** One line: the CRC-32 of the JSON text in 8 hex digits, a space, the JSON text, a line feed. */
 export function encodeLine(line: JournalLine): string {
@@ -101,7 +104,7 @@ export class Journal {
         sound = end + 1;
       }
     }
-    const descriptor = openSync(path, 'a', 0o600);
+    const descriptor = openSync(path, APPENDED, 0o600);
     ftruncateSync(descriptor, sound);
     fsyncSync(descriptor);
     syncFolder(folder);
@@ -120,7 +123,7 @@ export class Journal {
 
   replace(lines: Iterable<JournalLine>): void {
     const fresh = `${this.#path}.new`;
-    const descriptor = openSync(fresh, 'w', 0o600);
+    const descriptor = openSync(fresh, REWRITTEN, 0o600);
     this.#bytes = 0;
     for (const line of lines) this.#write(descriptor, encodeLine(line));
     fsyncSync(descriptor);
@@ -128,7 +131,7 @@ export class Journal {
     renameSync(fresh, this.#path);
     syncFolder(dirname(this.#path));
     closeSync(this.#descriptor);
-    this.#descriptor = openSync(this.#path, 'a');
+    this.#descriptor = openSync(this.#path, APPENDED);
   }
 
   close(): void {

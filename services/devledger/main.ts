@@ -6,6 +6,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { REWRITTEN } from '../../lib/process/own-files.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
@@ -33,7 +34,7 @@ async function takeFolder(folder: string): Promise<void> {
   }
   if ((await isAlive(await readIdentity(path))) === true)
     throw new Error(`Another process keeps a ledger in ${folder}.`);
-  await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600 });
+  await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: REWRITTEN });
 }
 
 /** Nobody's identity when there is none to read. */
@@ -65,7 +66,7 @@ async function run(folder: string, preferredPort: number): Promise<void> {
   // Links that were handed out before name it.
   const before = preferredPort || Number(await readFile(remembered, 'utf8').catch(() => 0));
   const port = await server.listen(Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0);
-  await writeFile(remembered, String(port), { mode: 0o600 });
+  await writeFile(remembered, String(port), { mode: 0o600, flag: REWRITTEN });
   process.send?.({ kind: 'listening', port });
 }
 

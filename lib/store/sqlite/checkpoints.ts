@@ -2,12 +2,13 @@ import { createHash, hash, randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
+import { linkAmong } from '../../process/own-files.ts';
 import type { Seals } from '../../secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
 import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
 import type { CheckpointFile, CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
-import { storeFailure } from './store-failure.ts';
+import { damagedFile, storeFailure } from './store-failure.ts';
 
 /**
  * Checkpoints are folders: `<root>/<collection>/<shard index>/<seq>/` holds the caller's files and
@@ -18,6 +19,7 @@ import { storeFailure } from './store-failure.ts';
  */
 export const MANIFEST = 'manifest.json';
 const ASIDE = 'unsound-';
+const LINKED = 'a symbolic link stands where checkpoints are kept; nothing is read or removed there';
 const KEPT = 2;
 const DIGEST_STEP_BYTES = 1024 * 1024;
 /** A collection's id; its folder has that name. */
@@ -59,6 +61,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
 
   stage(shard: ShardKey): Promise<string> {
     return this.#guarded('staging a checkpoint', async () => {
+      await this.#refuseLinks(shard);
       const folder = join(this.#staging, `${shardFolder(shard).replace('/', '-')}-${randomUUID()}`);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       return folder;
@@ -75,10 +78,11 @@ export class FolderCheckpoints implements StoredCheckpoints {
       const folder = join(this.#root, shardFolder(shard));
       const target = join(folder, String(seq));
       try {
+        await this.#refuseLinks(shard);
         const described = await describe(stagedFolder, seq);
         const seal = this.#seals.hex(saidOfCheckpoint(shard, described, described.files));
         const manifest: Manifest = { ...described, seal };
-        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), { mode: 0o600 });
+        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), { mode: 0o600, flag: 'wx' });
         await sync(join(stagedFolder, MANIFEST));
         await sync(stagedFolder);
         await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -139,16 +143,19 @@ export class FolderCheckpoints implements StoredCheckpoints {
 
   /** Removes all checkpoints of a collection. */
   drop(collectionId: string): Promise<void> {
-    return this.#guarded('removing checkpoints', () =>
-      rm(join(this.#root, collectionFolder(collectionId)), { recursive: true, force: true }),
-    );
+    return this.#guarded('removing checkpoints', async () => {
+      // Of a link below, the link alone goes.
+      if ((await linkAmong([this.#root])) !== null) throw damagedFile(this.#root, 'is a symbolic link', 'remove it');
+      await rm(join(this.#root, collectionFolder(collectionId)), { recursive: true, force: true });
+    });
   }
 
   /**
    * Seqs of the checkpoints of a shard, newest first; with a prefix those of folders with other
-   * names.
+   * names. None, and it is told, where a link leads elsewhere.
    */
   async #seqs(shard: ShardKey, prefix = ''): Promise<number[]> {
+    if ((await this.#linkAt(shard)) !== null) return [];
     const names = await readdir(join(this.#root, shardFolder(shard))).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return [];
       throw error;
@@ -157,6 +164,23 @@ export class FolderCheckpoints implements StoredCheckpoints {
       .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
       .map((name) => Number(name.slice(prefix.length)))
       .sort((a, b) => b - a);
+  }
+
+  /**
+   * The symbolic link in a path to a shard's checkpoints, or to what is staged; null when there is
+   * none. Looked for each time before something is removed or written there.
+   */
+  async #linkAt(shard: ShardKey): Promise<string | null> {
+    const folder = join(this.#root, shardFolder(shard));
+    const link = await linkAmong([this.#staging, this.#root, dirname(folder), folder]);
+    if (link !== null) this.#log?.error({ path: link }, LINKED);
+    return link;
+  }
+
+  /** Throws StoreError 'damaged'. */
+  async #refuseLinks(shard: ShardKey): Promise<void> {
+    const link = await this.#linkAt(shard);
+    if (link !== null) throw damagedFile(link, 'is a symbolic link', 'remove it');
   }
 
   /** Null when there is none that this service wrote. */
@@ -172,6 +196,7 @@ export class FolderCheckpoints implements StoredCheckpoints {
   }
 
   async #setAside(shard: ShardKey, seq: number): Promise<void> {
+    if ((await this.#linkAt(shard)) !== null) return;
     const folder = join(this.#root, shardFolder(shard));
     const aside = join(folder, `${ASIDE}${seq}`);
     await rm(aside, { recursive: true, force: true });

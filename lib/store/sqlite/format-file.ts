@@ -59,7 +59,7 @@ export async function storeMark(folder: string): Promise<{ installation: unknown
 /** Marks the folder as a store of this format, durably; the last step of making one. */
 export async function writeFormat(folder: string, installation: Seals): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
-  const file = await open(draft, 'w', 0o600);
+  const file = await open(draft, 'wx', 0o600);
   try {
     await file.writeFile(
       `${JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec', installation: sealOfInstallation(installation) })}\n`,

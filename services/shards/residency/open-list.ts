@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ShardKey } from '../../../lib/shard/shard-key.ts';
 
@@ -52,7 +52,9 @@ export class OpenList {
     this.#timer = null;
     const text = JSON.stringify(this.#current().slice(0, LISTED_MAX));
     this.#writing = this.#writing
-      .then(() => writeFile(`${this.#path}.new`, text, { mode: 0o600 }))
+      .then(() => rm(`${this.#path}.new`, { force: true }))
+      // A new file, whatever somebody had stand there: where that links to is nothing to write to.
+      .then(() => writeFile(`${this.#path}.new`, text, { mode: 0o600, flag: 'wx' }))
       .then(() => rename(`${this.#path}.new`, this.#path))
       .catch(() => undefined);
     await this.#writing;

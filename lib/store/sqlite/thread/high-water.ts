@@ -11,6 +11,7 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { NO_FOLLOW } from '../../../process/own-files.ts';
 import { damagedFile } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
@@ -31,7 +32,7 @@ export class HighWater {
   /** `path` is that of the mark; it is made if need be. Throws an error of the file system. */
   constructor(path: string, name: string) {
     this.#name = name;
-    this.#mark = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    this.#mark = openSync(path, constants.O_RDWR | constants.O_CREAT | NO_FOLLOW, 0o600);
     // Its place on the disk is taken now.
     if (fstatSync(this.#mark).size < MARK_BYTES) this.#write(0);
   }
