@@ -35,6 +35,7 @@ import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/logger.ts';
 import { checkpointsIn, type NodeHome, takeHome } from '../lib/process/node-home.ts';
+import { refuseLinks } from '../lib/process/own-files.ts';
 import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';
 import { openSecrets } from '../lib/secret/secret-file.ts';
 import { type Belief, looked, NO_BELIEF, resealed } from '../lib/store/resealer.ts';
@@ -166,6 +167,7 @@ async function main(): Promise<number> {
   const config = readConfig(process.env);
   const log = makeLogger(config);
   // The whole folder, also where nodes share it.
+  await refuseLinks(config);
   const home = await takeHome({ ...config, mongoUrl: null, redisUrl: null, transporter: 'none' });
   try {
     const secrets = await openSecrets(config, false, log);
