@@ -55,8 +55,8 @@ const configuration = `# Configuration
 
 ${GENERATED}
 
-Provec reads environment variables once, when it starts; for an unknown \`PROVEC_\` variable or a bad
-value it refuses to start, with one line. \`<NAME>_FILE\` is the path of a file whose text, without
+Provec reads environment variables once, when it starts. It refuses to start, with one line, for an
+unknown \`PROVEC_\` variable or a bad value. \`<NAME>_FILE\` is the path of a file whose text, without
 white space around it, is the value of \`<NAME>\`; only one of the two can be set.
 
 ${table(

@@ -43,13 +43,6 @@ export async function refuseLinks({
 
 /** The first of the paths that is a symbolic link; null when none is. */
 export async function linkAmong(paths: string[]): Promise<string | null> {
-  for (const path of paths)
-    if (
-      await lstat(path).then(
-        (found) => found.isSymbolicLink(),
-        () => false,
-      )
-    )
-      return path;
+  for (const path of paths) if ((await lstat(path).catch(() => null))?.isSymbolicLink()) return path;
   return null;
 }

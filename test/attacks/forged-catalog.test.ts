@@ -4,8 +4,6 @@
  * while the service believed such rows.
  */
 
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { FIRST_ACCOUNT_ID } from '../../services/keys/accounts.ts';
@@ -14,6 +12,7 @@ import { apiClient } from '../support/api-client.ts';
 import { forgersStore } from '../support/forger.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { inStoreFile } from '../support/store-file.ts';
 import { until } from '../support/until.ts';
 
 const RECORD = { id: 'a', values: [1, 0, 0], metadata: {} };
@@ -28,11 +27,7 @@ const upsert = (name: string, id: string) =>
   service.api<{ anchor: { status: string } }>('POST', `/collections/${name}/upsert`, { records: [{ ...RECORD, id }] });
 const onChain = async (name: string) => (await relay.client('authority')).read(ids.get(name)!);
 
-function edit(sql: string): void {
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000 });
-  file.exec(sql);
-  file.close();
-}
+const edit = (sql: string) => inStoreFile(service.dataDir, 'log.db', (file) => file.exec(sql));
 async function restarted(): Promise<void> {
   await service.kill('SIGTERM');
   await service.restart();

@@ -2,13 +2,13 @@
  * Somebody writes beside rows of the outbox, where no seal is, that they are settled: nothing is
  * due and nobody has anything to decide; or that something is.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { CollectionDetail, UpsertResult } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
+import { ChangedRows } from '../support/changed-rows.ts';
 import { LedgerRelay } from '../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { inStoreFile } from '../support/store-file.ts';
 import { until } from '../support/until.ts';
 
 const NAMES = ['halted', 'due', 'late', 'settled'];
@@ -24,16 +24,12 @@ const upsert = async (name: string, id: string) =>
 const statusOf = async (name: string) =>
   (await service.api<{ collection: CollectionDetail }>('GET', `/collections/${name}`)).body.collection.anchor.status;
 
-function edit(name: string, sql: string): void {
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000 });
-  const { changes } = file.prepare(`${sql} WHERE collection = ?`).run(ids.get(name)!);
-  file.close();
-  expect(changes).toBe(1);
-}
+const rowsOf = (name: string) => new ChangedRows(service.dataDir, ids.get(name)!);
+const edit = (name: string, sql: string) =>
+  expect(rowsOf(name).log(`${sql} WHERE collection = :collection`, { collection: ids.get(name)! })).toBe(1);
 const written = (): Record<string, { standing: string; wantedAt: string | null }> => {
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000, readOnly: true });
-  const all = file.prepare('SELECT collection, standing, wantedAt FROM anchors').all();
-  file.close();
+  const sql = 'SELECT collection, standing, wantedAt FROM anchors';
+  const all = inStoreFile(service.dataDir, 'log.db', (file) => file.prepare(sql).all());
   const of = (name: string) => all.find(({ collection }) => collection === ids.get(name));
   return Object.fromEntries(NAMES.map((name) => [name, of(name)!])) as ReturnType<typeof written>;
 };
@@ -51,11 +47,8 @@ beforeAll(async () => {
     await upsert(name, 'a');
     await anchored(name);
   }
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000 });
-  file
-    .prepare(`INSERT INTO contradictions VALUES (?, 0, 1, 'as a shard writes it down', 'now')`)
-    .run(ids.get('halted')!);
-  file.close();
+  const sql = `INSERT INTO contradictions VALUES (:collection, 0, 1, 'as a shard writes it down', 'now')`;
+  expect(rowsOf('halted').log(sql, { collection: ids.get('halted')! })).toBe(1);
   await upsert('halted', 'b');
   await until('one is halted', async () => (await metric('provec_anchors_halted')) === 1);
   relay.isDown = true;

@@ -3,16 +3,15 @@
  * what cannot be read must not hide the rows beside it. One collection's row is one collection's
  * refusal or contradiction.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { inStoreFile, type StoreFile } from '../support/store-file.ts';
 import { until } from '../support/until.ts';
 
 const HUGE = 2n ** 60n;
-const FORGED: Record<string, [file: string, sql: string]> = {
+const FORGED: Record<string, [file: StoreFile, sql: string]> = {
   dimensions: ['log.db', `UPDATE collections SET dimensions = ${HUGE} WHERE id = ?`],
   shards: ['log.db', `UPDATE collections SET shards = ${HUGE} WHERE id = ?`],
   revision: ['log.db', `UPDATE anchors SET revision = ${HUGE} WHERE collection = ?`],
@@ -39,18 +38,12 @@ function forge(): void {
   for (const [name, [file, sql]] of Object.entries(FORGED)) edit(file, sql, ids.get(name)!);
   for (const sql of OF_EVERYBODY) edit('log.db', sql);
 }
-function edit(file: string, sql: string, ...values: string[]): void {
-  const database = new DatabaseSync(join(service.dataDir, file), { timeout: 5_000 });
-  const { changes } = database.prepare(sql).run(...values);
-  database.close();
+function edit(name: StoreFile, sql: string, ...values: string[]): void {
+  const { changes } = inStoreFile(service.dataDir, name, (file) => file.prepare(sql).run(...values));
   expect(changes).toBeGreaterThan(0);
 }
-function materialised(): number {
-  const database = new DatabaseSync(join(service.dataDir, 'records.db'), { timeout: 5_000, readOnly: true });
-  const { shards } = database.prepare('SELECT count(*) AS shards FROM shards').get() as { shards: number };
-  database.close();
-  return shards;
-}
+const materialised = (): number =>
+  inStoreFile(service.dataDir, 'records.db', (file) => file.prepare('SELECT 1 FROM shards').all()).length;
 const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 0] }] });
 const verify = (name: string) => service.api<VerifyResult>('GET', `/collections/${name}/verify`);

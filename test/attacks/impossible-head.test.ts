@@ -3,12 +3,11 @@
  * that cannot be read would hide all other collections of its account: it is one collection's
  * contradiction instead.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { CollectionView } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { inStoreFile } from '../support/store-file.ts';
 
 const HUGE = 2n ** 60n;
 const FORGED = new Map([
@@ -33,9 +32,9 @@ const ids = new Map<string, string>();
 
 /** The table takes numbers alone; another table is found by its schema. */
 function forge(): void {
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000 });
-  for (const [name, change] of FORGED) file.exec(`UPDATE shards SET ${change} WHERE collection = '${ids.get(name)}'`);
-  file.close();
+  inStoreFile(service.dataDir, 'log.db', (file) => {
+    for (const [name, change] of FORGED) file.exec(`UPDATE shards SET ${change} WHERE collection = '${ids.get(name)}'`);
+  });
 }
 const upsert = (name: string, id: string) =>
   service.api('POST', `/collections/${name}/upsert`, { records: [{ id, values: [1, 0] }] });

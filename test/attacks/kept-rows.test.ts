@@ -2,8 +2,7 @@
  * Somebody who reads and writes the store keeps rows that the service wrote, with their good seals,
  * and puts them back when they say what suits him. No seal tells that such a row is old.
  */
-import { join } from 'node:path';
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { apiClient } from '../support/api-client.ts';
@@ -11,6 +10,7 @@ import { ChangedRows } from '../support/changed-rows.ts';
 import { float32Bytes } from '../support/intruder.ts';
 import { referenceLeaf } from '../support/reference-root.ts';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { inStoreFile } from '../support/store-file.ts';
 import { until } from '../support/until.ts';
 
 type Row = Record<string, SQLInputValue>;
@@ -34,14 +34,7 @@ const client = () => apiClient(service.url, secret);
 const verify = async () => (await client()<VerifyResult>('GET', '/collections/c/verify')).body;
 const upsert = (record: typeof VICTIM) => client()('POST', '/collections/c/upsert', { records: [record] });
 
-function inStore<T>(work: (file: DatabaseSync) => T): T {
-  const file = new DatabaseSync(join(service.dataDir, 'log.db'), { timeout: 5_000 });
-  try {
-    return work(file);
-  } finally {
-    file.close();
-  }
-}
+const inStore = <T>(work: (file: DatabaseSync) => T): T => inStoreFile(service.dataDir, 'log.db', work);
 const kept = (table: string, key: string, value: string): Row =>
   inStore((file) => file.prepare(`SELECT * FROM ${table} WHERE ${key} = ?`).get(value) as Row);
 function putBack(table: string, key: string, row: Row): void {

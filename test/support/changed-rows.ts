@@ -1,6 +1,6 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { inStoreFile, type StoreFile } from './store-file.ts';
 
 /**
  * The rows of one collection of one shard in the files of a SQLite store, as somebody with the disk
@@ -23,7 +23,8 @@ export class ChangedRows {
   /** The seq through which records are materialised, and that of the newest log entry. */
   seqs(): { mark: number; newest: number } {
     const sql = 'SELECT seq FROM shards WHERE collection = ?';
-    const of = (name: string) => this.#in(name, (file) => Number(file.prepare(sql).get(this.#collectionId)?.seq ?? 0));
+    const of = (name: StoreFile) =>
+      this.#in(name, (file) => Number(file.prepare(sql).get(this.#collectionId)?.seq ?? 0));
     return { mark: of('records.db'), newest: of('log.db') };
   }
 
@@ -56,7 +57,7 @@ export class ChangedRows {
     });
   }
 
-  #run(name: string, sql: string, values: Record<string, string | number | Uint8Array>): number {
+  #run(name: StoreFile, sql: string, values: Record<string, string | number | Uint8Array>): number {
     return this.#in(name, (file) => {
       const bound = Object.fromEntries(Object.entries(values).map(([key, value]) => [`:${key}`, value]));
       if (sql.includes(':shard')) bound[':shard'] = this.#number(file);
@@ -68,12 +69,7 @@ export class ChangedRows {
     return Number(file.prepare('SELECT number FROM shards WHERE collection = ?').get(this.#collectionId)!.number);
   }
 
-  #in<T>(name: string, work: (file: DatabaseSync) => T): T {
-    const file = new DatabaseSync(join(this.#folder, name), { timeout: 5_000 });
-    try {
-      return work(file);
-    } finally {
-      file.close();
-    }
+  #in<T>(name: StoreFile, work: (file: DatabaseSync) => T): T {
+    return inStoreFile(this.#folder, name, work);
   }
 }

@@ -3,14 +3,13 @@
  * puts it back, seal and all, after that was carried out and the ledger shows the same root as
  * then. Each time the shards hold a forged past that a new row would not fit.
  */
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Cut } from '../../lib/shard/shard-head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { NOT_DELETED } from '../../services/anchoring/deletion.ts';
 import { lapse } from '../../services/anchoring/lapse.ts';
+import { inStoreFile } from '../support/store-file.ts';
 import { until } from '../support/until.ts';
 import { AnchoringFixture } from './anchoring-fixture.ts';
 
@@ -98,9 +97,8 @@ test('the first row, which says that nothing is anchored yet, with the collectio
   const { revision, ...kept } = await stored();
   const first = { ...kept, created: false, confirmed: null, wanted: cut, revision: revision + 1 };
   expect(await fixture.store.anchors.put(first)).toBe(true);
-  const file = new DatabaseSync(join(fixture.folder, 'log.db'), { timeout: 5_000 });
-  expect(file.prepare('DELETE FROM collections WHERE id = ?').run(row.id).changes).toBe(1);
-  file.close();
+  const sql = 'DELETE FROM collections WHERE id = ?';
+  expect(inStoreFile(fixture.folder, 'log.db', (file) => file.prepare(sql).run(row.id)).changes).toBe(1);
   const anchoring = await fixture.start();
   await until('it is halted', async () => (await stored()).halted?.reason === NOT_DELETED);
   await anchoring.stop();

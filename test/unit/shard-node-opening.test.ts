@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
+import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { isUnsound, type ShardHead } from '../../lib/shard/shard-head.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
@@ -123,14 +124,20 @@ test('a contradiction is written down before the shard takes a write, or the sha
   expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
 });
 
-test('what stood against a shard when it opened is remembered, though the store is made to forget it, until an operator decides', async () => {
+/** A shard of which the vector of `r7` was changed in the store while it was closed. */
+async function changedShard(spec: ShardSpec): Promise<ChangedRows> {
   fixture = await shardFixture();
-  const spec = specOf(1);
   await fixture.node.upsert(spec, batchOf(numbered(50)));
   await fixture.restart();
   const changed = new ChangedRows(fixture.folder, spec.collectionId);
   const vector = float32Bytes([2, 0, 0, 0]);
   expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
+  return changed;
+}
+
+test('what stood against a shard when it opened is remembered, though the store is made to forget it, until an operator decides', async () => {
+  const spec = specOf(1);
+  await changedShard(spec);
   await fixture.node.fetch(spec, ['r7']);
   await fixture.store.contradictions.clear(spec.collectionId);
   const { head } = await fixture.node.upsert(spec, batchOf(['later']));
@@ -143,13 +150,8 @@ test('what stood against a shard when it opened is remembered, though the store 
 });
 
 test('a write over changed bytes launders nothing: whatever is taken out of the store, each opening finds it, until an operator decides', async () => {
-  fixture = await shardFixture();
   const spec = specOf(1);
-  await fixture.node.upsert(spec, batchOf(numbered(50)));
-  await fixture.restart();
-  const changed = new ChangedRows(fixture.folder, spec.collectionId);
-  const vector = float32Bytes([2, 0, 0, 0]);
-  expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
+  const changed = await changedShard(spec);
   for (const [life, end] of (['restart', 'crash', 'restart'] as const).entries()) {
     fixture.halts.length = 0;
     await fixture.node.upsert(spec, batchOf([`after ${life}`]));

@@ -179,7 +179,7 @@ export class WorkerPool {
 
   async end(): Promise<void> {
     this.#stopping = true;
-    await Promise.all(this.workers.map((worker) => worker.end()));
+    await this.kill();
   }
 
   async #keep(at: number): Promise<void> {

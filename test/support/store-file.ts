@@ -1,0 +1,14 @@
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export type StoreFile = 'log.db' | 'records.db';
+
+/** What `work` makes of one file of a SQLite store, opened as by somebody with the disk in hand. */
+export function inStoreFile<T>(folder: string, name: StoreFile, work: (file: DatabaseSync) => T): T {
+  const file = new DatabaseSync(join(folder, name), { timeout: 5_000 });
+  try {
+    return work(file);
+  } finally {
+    file.close();
+  }
+}
