@@ -19,13 +19,13 @@ function mayMakeNetworks() {
 const SERVERS = [
   {
     name: 'redis',
-    tests: '/test/(transport|chaos/all|deployment)/redis-',
+    tests: '/test/(cluster/transport|cluster/chaos/all|deployment)/redis-',
     isThere: () => spawnSync('redis-server', ['--version']).status === 0,
     how: 'put redis-server on the PATH (they kill and halt servers of their own)',
   },
   {
     name: 'mongo',
-    tests: '/test/(contract|unit)/mongo-',
+    tests: '/test/(contract/mongo-|unit/lib/store/mongo/)',
     isThere: () =>
       process.env.PROVEC_TEST_MONGO_URL !== undefined ||
       existsSync(new URL('../shared/test-servers/mongo', import.meta.url)) ||
@@ -34,13 +34,13 @@ const SERVERS = [
   },
   {
     name: 'mongo',
-    tests: '/test/chaos/all/(mongo|redis|netns)-',
+    tests: '/test/cluster/chaos/all/(mongo|redis|netns)-',
     isThere: () => existsSync(new URL('../shared/test-servers/mongo', import.meta.url)),
     how: 'these kill and halt a server of their own, which lies at ../shared/test-servers',
   },
   {
     name: 'netns',
-    tests: '/test/chaos/all/netns-',
+    tests: '/test/cluster/chaos/all/netns-',
     isThere: mayMakeNetworks,
     how: 'run as root on a Linux whose `ip netns add` is permitted',
   },

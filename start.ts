@@ -12,10 +12,10 @@ import type { Logger } from 'pino';
 
 import { ConfigError, readConfig } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
-import { makeLogger } from './lib/logger.ts';
+import { makeLogger } from './lib/process/logger.ts';
 import { SUPERVISOR_PID, watchParent } from './lib/process/parent-watch.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
-import { startupBanner } from './lib/startup-banner.ts';
+import { startupBanner } from './lib/process/startup-banner.ts';
 import type { Provec } from './provec.ts';
 import { secretHash } from './services/keys/secret.ts';
 

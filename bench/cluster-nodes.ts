@@ -11,7 +11,7 @@ import type { ShardStats } from '../lib/actions/shards.ts';
 import { readConfig } from '../lib/config.ts';
 import type { ServiceName } from '../lib/process/service-names.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
-import type { ShardKey } from '../lib/shard/shard-key.ts';
+import type { ShardKey } from '../lib/shard/key.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { brokerOptions } from '../moleculer.config.ts';
 import type { BackingServices } from '../test/support/backing-services.ts';

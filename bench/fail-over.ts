@@ -3,7 +3,7 @@
  * away.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ShardKey } from '../lib/shard/shard-key.ts';
+import type { ShardKey } from '../lib/shard/key.ts';
 import type { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
 import { type Absence, AbsenceWatch, type Probe } from './absence.ts';

@@ -4,7 +4,7 @@
  * others, `--seed` another course of events.
  */
 import { parseArgs } from 'node:util';
-import { type Figures, Scenario } from '../test/scale-model/scenario.ts';
+import { type Figures, Scenario } from '../test/simulation/capacity/scenario.ts';
 
 const { values: options } = parseArgs({
   options: { nodes: { type: 'string' }, 'shards-per-node': { type: 'string' }, seed: { type: 'string' } },

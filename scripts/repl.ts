@@ -7,7 +7,7 @@
  */
 import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';
-import { makeLogger } from '../lib/logger.ts';
+import { makeLogger } from '../lib/process/logger.ts';
 import { transportKeys } from '../lib/secret/keyring.ts';
 import { openSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';

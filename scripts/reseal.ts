@@ -33,7 +33,7 @@
  */
 import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';
-import { makeLogger } from '../lib/logger.ts';
+import { makeLogger } from '../lib/process/logger.ts';
 import { checkpointsIn, type NodeHome, takeHome } from '../lib/process/node-home.ts';
 import { refuseLinks } from '../lib/process/own-files.ts';
 import { type StoreKeys, storeKeys } from '../lib/secret/keyring.ts';

@@ -1,5 +1,5 @@
 import type { AnchoredRoot } from '../shard/collection-root.ts';
-import type { Cut } from '../shard/shard-head.ts';
+import type { Cut } from '../shard/head.ts';
 import type { AnchorHistoryItem, AnchorRow } from '../store/anchors.ts';
 
 export type AnchorStatus = 'confirmed' | 'pending' | 'none';

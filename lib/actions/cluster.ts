@@ -1,4 +1,4 @@
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { AnchorStanding } from '../store/anchors.ts';
 import type { VerifyResult } from './verification.ts';
 

@@ -1,6 +1,6 @@
 import type { RecordBatch } from '../records/batch.ts';
-import type { MerkleNode, ShardHead } from '../shard/shard-head.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { MerkleNode, ShardHead } from '../shard/head.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { Metric, Quantization } from '../store/catalog.ts';
 
 /** All a node needs to open a shard. */

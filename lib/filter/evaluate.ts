@@ -1,4 +1,4 @@
-import { compareUtf8 } from '../utf8-order.ts';
+import { compareUtf8 } from '../records/utf8-order.ts';
 import type { FilterNode, Relation, Scalar } from './ast.ts';
 import { fieldValue } from './field.ts';
 

@@ -1,4 +1,4 @@
-import { type JsonSchema, ref } from '../json-schema.ts';
+import { type JsonSchema, ref } from '../json/schema.ts';
 import { INTERNAL_LIMITS, type Limits } from '../limits.ts';
 import type { CONDITIONS, LOGICAL } from './parse.ts';
 

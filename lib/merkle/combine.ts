@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { MerkleNode } from '../shard/shard-head.ts';
+import type { MerkleNode } from '../shard/head.ts';
 import { HASH_BYTES, sha256 } from './sha256.ts';
 
 /**

@@ -15,7 +15,7 @@
  *   hashes the whole map again.
  */
 import assert from 'node:assert/strict';
-import type { MerkleNode, NodeType } from '../shard/shard-head.ts';
+import type { MerkleNode, NodeType } from '../shard/head.ts';
 import { CellTable } from './cell-table.ts';
 import { INNER_TAG } from './combine.ts';
 import type { Path } from './proof.ts';

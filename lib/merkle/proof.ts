@@ -11,7 +11,7 @@
  * to in between; the caller then starts over with fresh heads.
  */
 import assert from 'node:assert/strict';
-import type { MerkleNode } from '../shard/shard-head.ts';
+import type { MerkleNode } from '../shard/head.ts';
 import { combineAll, siblingsAbove } from './combine.ts';
 
 /**

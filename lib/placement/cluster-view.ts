@@ -13,7 +13,7 @@
  * them have it.
  */
 
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 import { ClusterUse, hasRoom, type NodeUse, type ShardUse } from './cluster-use.ts';
 import { Placement } from './placement.ts';
 

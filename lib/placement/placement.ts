@@ -17,7 +17,7 @@
  * nodes are named by the operator.
  */
 import { hash } from 'node:crypto';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /**
  * Looked up once: it is called four times for each pair of a shard and a node, and a global is slow

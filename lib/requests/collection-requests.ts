@@ -1,7 +1,7 @@
-import { isCollectionName, NAME_PATTERN } from '../collection-name.ts';
 import { invalidArgument } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Metric, Quantization } from '../store/catalog.ts';
+import { isCollectionName, NAME_PATTERN } from './collection-name.ts';
 import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
 import { RequestKind } from './request.ts';
 

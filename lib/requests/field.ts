@@ -6,7 +6,7 @@
  * particular code, that names the path.
  */
 import { describe, invalidArgument, type ProvecError } from '../errors.ts';
-import { type JsonSchema, ref } from '../json-schema.ts';
+import { type JsonSchema, ref } from '../json/schema.ts';
 import { invalid, together } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
 

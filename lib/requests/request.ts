@@ -1,5 +1,5 @@
 import { isProvecError, type ProvecError } from '../errors.ts';
-import type { JsonSchema } from '../json-schema.ts';
+import type { JsonSchema } from '../json/schema.ts';
 import { invalid, type JsonObject, refuseUnknownFields, together } from '../records/fields.ts';
 import type { DecodeContext, Field, FieldWithFallback, OptionalField } from './field.ts';
 

@@ -1,6 +1,6 @@
 import { CONSISTENCIES } from '../actions/collections.ts';
 import { parseFilter } from '../filter/parse.ts';
-import { type JsonSchema, ref } from '../json-schema.ts';
+import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';

@@ -1,5 +1,5 @@
 import { combineAll } from '../merkle/combine.ts';
-import type { Cut } from './shard-head.ts';
+import type { Cut } from './head.ts';
 
 /** What a cut amounts to for the whole collection. */
 export interface CollectionRoot {

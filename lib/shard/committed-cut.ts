@@ -1,6 +1,6 @@
 import type { CollectionRow } from '../store/catalog.ts';
 import type { ShardLog } from '../store/log.ts';
-import { type Cut, EMPTY_HEAD } from './shard-head.ts';
+import { type Cut, EMPTY_HEAD } from './head.ts';
 
 /**
  * Heads of all shards of a collection as the log holds them: every acknowledged write is in it, and

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type Cut, isSameNode } from './shard-head.ts';
+import { type Cut, isSameNode } from './head.ts';
 
 /**
  * The newer head of every shard, by seq: a state that contains all that either cut contains, where

@@ -1,6 +1,6 @@
 import type { AnchoredRoot } from '../shard/collection-root.ts';
 import { contains } from '../shard/cut.ts';
-import type { Cut } from '../shard/shard-head.ts';
+import type { Cut } from '../shard/head.ts';
 
 /**
  * A transaction that was signed and may have been sent: `wire` is its base64 bytes, re-sent as they
@@ -56,14 +56,14 @@ export interface AnchorRow {
   halted: { reason: string; at: string } | null;
   /**
    * What the ledger showed when an operator decided that what the shards hold is right, whatever it
-   * is (`shownBy` in services/anchoring/reconciliation.ts); until the next confirmation. Null:
+   * is (`shownBy` in anchoring's recovery/reconciliation.ts); until the next confirmation. Null:
    * there is no such decision. It holds over that alone: carrying it out raises the account's count
    * of decisions, so it never fits again.
    */
   trusted: string | null;
   /**
    * Roots of which the ledger may hold one, of the time before roots were no longer anchored
-   * (services/anchoring/lapse.ts). Null: they are anchored.
+   * (services/anchoring/recovery/retire.ts). Null: they are anchored.
    */
   lapsed: AnchoredRoot[] | null;
   /**
@@ -72,7 +72,7 @@ export interface AnchorRow {
    */
   closing: boolean;
   /**
-   * That a holder of the ledger's keypair wrote the row (services/anchoring/row-seal.ts), 64 hex
+   * That a holder of the ledger's keypair wrote the row (anchoring's outbox/row-seal.ts), 64 hex
    * digits; empty before it is stored.
    */
   seal: string;

@@ -1,5 +1,5 @@
-import type { ShardHead } from '../shard/shard-head.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardHead } from '../shard/head.ts';
+import type { ShardKey } from '../shard/key.ts';
 import { isPossibleEntry } from './log-resealing.ts';
 import { type LinkedEntry, LogSeals } from './log-seals.ts';
 

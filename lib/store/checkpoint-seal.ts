@@ -1,5 +1,5 @@
 import type { Said } from '../secret/seals.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { CheckpointFile, CheckpointInfo } from './checkpoints.ts';
 
 /** What the operator is told of one that is set aside. */

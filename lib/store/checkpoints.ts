@@ -1,4 +1,4 @@
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /** A checkpoint is a folder of files that describe a shard at `seq`. */
 export interface CheckpointInfo {

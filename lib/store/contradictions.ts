@@ -1,4 +1,4 @@
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /**
  * What was found when a shard opened: its stored bytes do not give the root that was recorded for

@@ -11,8 +11,8 @@
  * - An entry without a seal is left where it is not to be believed, and a head too.
  */
 import type { Keyring } from '../secret/keyring.ts';
-import type { ShardHead } from '../shard/shard-head.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardHead } from '../shard/head.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { LogEntry, Tally } from './log.ts';
 import { isSameLink, type LinkedEntry, LogSeals } from './log-seals.ts';
 

@@ -19,8 +19,8 @@
  */
 import type { Keyring } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
-import type { ShardHead } from '../shard/shard-head.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardHead } from '../shard/head.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { LogEntry } from './log.ts';
 
 /** Stands before the first entry of a log. */

@@ -1,5 +1,5 @@
-import { EMPTY_HEAD, type ShardHead } from '../shard/shard-head.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import { EMPTY_HEAD, type ShardHead } from '../shard/head.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /**
  * What a committed entry adds to its account's usage; counted exactly once, with the entry itself.

@@ -15,7 +15,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { isShardKey, type ShardKey } from '../shard/shard-key.ts';
+import { isShardKey, type ShardKey } from '../shard/key.ts';
 import type { CheckpointInfo, CheckpointStore, FetchedCheckpoint, StoredCheckpoints } from './checkpoints.ts';
 
 /** Their folder, in that for checkpoints that a node writes or reads. */

@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from '../process/process-identity.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /**
  * Who holds a shard. The epoch counts the claims; whoever appends to the shard's log does so under

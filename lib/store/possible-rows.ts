@@ -1,6 +1,6 @@
-import { isCollectionName } from '../collection-name.ts';
 import { LIMITS } from '../limits.ts';
 import { PLAN_NAMES } from '../plans.ts';
+import { isCollectionName } from '../requests/collection-name.ts';
 import { SCOPES } from './keys.ts';
 import type { StoredRow } from './resealing.ts';
 

@@ -1,4 +1,4 @@
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 
 /**
  * A record's current value. `metadata` is canonical JSON (RFC 8785) in UTF-8; `leaf` its 32-byte

@@ -8,7 +8,7 @@
  * done is found to be done.
  */
 import type { StoreKeys } from '../secret/keyring.ts';
-import { parseShardKey, type ShardKey } from '../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../shard/key.ts';
 import type { LogFindings } from './log-resealing.ts';
 import { isPossibleRow } from './possible-rows.ts';
 import { RowSeals, type SealStanding, type StoredRow, type StoredSeals } from './resealing.ts';

@@ -7,7 +7,7 @@
  */
 import type { Keyring, StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
-import type { ShardKey } from '../shard/shard-key.ts';
+import type { ShardKey } from '../shard/key.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
 import { saidOfCheckpoint } from './checkpoint-seal.ts';
 import type { CheckpointFile, CheckpointInfo } from './checkpoints.ts';

@@ -14,14 +14,14 @@
  * leave, as every other node finds it, too.
  */
 import { LRUCache } from 'lru-cache';
-import { backoffMs } from '../../lib/backoff.ts';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import { type AwayReason, shardAway } from '../../lib/shard/shard-away.ts';
-import { parseShardKey, type ShardKey } from '../../lib/shard/shard-key.ts';
-import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import { type AwayReason, shardAway } from '../../lib/shard/away.ts';
+import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
+import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
-import type { Timers } from '../../lib/timers.ts';
+import { backoffMs } from '../../lib/time/backoff.ts';
+import type { Timers } from '../../lib/time/timers.ts';
 import type { ShardNodePlace } from './shard-nodes.ts';
 
 const ROUTES_MAX = 200_000;

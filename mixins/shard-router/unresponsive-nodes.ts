@@ -7,7 +7,7 @@
  * answers one, or counts as gone. A node that works on something for long, but answers questions,
  * is not.
  */
-import type { Timers } from '../../lib/timers.ts';
+import type { Timers } from '../../lib/time/timers.ts';
 
 const AFTER_MS = 500;
 const ANSWER_MAX_MS = 1_000;

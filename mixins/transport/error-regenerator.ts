@@ -1,7 +1,7 @@
 import { Errors } from 'moleculer';
 import type { Logger } from 'pino';
 import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, ProvecError } from '../../lib/errors.ts';
-import { ShardMoved } from '../../lib/shard/shard-moved.ts';
+import { ShardMoved } from '../../lib/shard/moved.ts';
 import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
 
 /** An error as it crosses from one node to another. */

@@ -15,8 +15,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
 import type { Logger } from 'pino';
-import { backoffMs } from '../../lib/backoff.ts';
 import type { Keyring } from '../../lib/secret/keyring.ts';
+import { backoffMs } from '../../lib/time/backoff.ts';
 import { MessageChannel } from './message-channel.ts';
 import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';

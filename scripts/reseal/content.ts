@@ -1,11 +1,11 @@
 import type { ShardSpec } from '../../lib/actions/shards.ts';
-import { type Cut, EMPTY_HEAD, isSameState, isUnsound, type ShardHead } from '../../lib/shard/shard-head.ts';
-import { shardKey } from '../../lib/shard/shard-key.ts';
-import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import { type Cut, EMPTY_HEAD, isSameState, isUnsound, type ShardHead } from '../../lib/shard/head.ts';
+import { shardKey } from '../../lib/shard/key.ts';
+import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import { runThrough } from '../../services/shards/engine/steps.ts';
-import { runAfter } from '../../services/shards/persistence/log-run.ts';
+import { runAfter } from '../../services/shards/shard/log-run.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
 
 const LAY_MAX_BYTES = 8 * 2 ** 20;

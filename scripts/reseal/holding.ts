@@ -9,13 +9,13 @@
  */
 import type { Logger } from 'pino';
 import { collectionRoot, isSameAnchor, isSameRoot } from '../../lib/shard/collection-root.ts';
-import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { AccountState } from '../../services/anchoring/ledger/answers.ts';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { reconcile, shownBy } from '../../services/anchoring/reconciliation.ts';
-import { type SealedAnchors, sealed } from '../../services/anchoring/row-seal.ts';
+import type { AccountState } from '../../services/anchoring/ledger/rpc-responses.ts';
+import { type SealedAnchors, sealed } from '../../services/anchoring/outbox/row-seal.ts';
+import { reconcile, shownBy } from '../../services/anchoring/recovery/reconciliation.ts';
 import { type Content, contentOf, type Stored } from './content.ts';
 
 /** What the ledger says of a collection. */

@@ -6,7 +6,7 @@ import type { AnchorStore } from '../../lib/store/anchors.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';
-import { sealKeyOf } from '../../services/anchoring/row-seal.ts';
+import { sealKeyOf } from '../../services/anchoring/outbox/row-seal.ts';
 import { type DevLedger, startDevLedger } from '../../services/devledger/process.ts';
 import { type Witness, witnessOf } from './holding.ts';
 

@@ -1,6 +1,6 @@
 import type { Plans } from '../../lib/plans.ts';
 import type { StoreKeys } from '../../lib/secret/keyring.ts';
-import { parseShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import { isPossibleRow } from '../../lib/store/possible-rows.ts';
 import { type Belief, looked } from '../../lib/store/resealer.ts';

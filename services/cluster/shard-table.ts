@@ -1,7 +1,7 @@
 import type { Caller } from '../../lib/actions/call.ts';
 import type { Part, ShardRow, Slice, Unreachable } from '../../lib/actions/cluster.ts';
-import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
-import { parseShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { EMPTY_HEAD } from '../../lib/shard/head.ts';
+import { parseShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { heldBy } from './node-calls.ts';

@@ -8,8 +8,8 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ClusterActions } from '../../lib/actions/cluster.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
-import { shardKey } from '../../lib/shard/shard-key.ts';
-import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import { shardKey } from '../../lib/shard/key.ts';
+import { shardSpec } from '../../lib/shard/spec.ts';
 import type { LeaseRow } from '../../lib/store/owners.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { References } from './collection-reference.ts';

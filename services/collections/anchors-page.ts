@@ -2,7 +2,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { AnchorsPage } from '../../lib/actions/collections.ts';
 import { invalidArgument } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { readCursor, writeCursor } from '../../lib/page-cursor.ts';
+import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
 
 /** The oldest version of the page before. */
 const POSITION = /^before (\d{1,15})$/;

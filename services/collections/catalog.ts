@@ -9,13 +9,13 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CreateCollection } from '../../lib/actions/collections.ts';
-import { CoalescedReads } from '../../lib/coalesced-reads.ts';
-import { isCollectionName } from '../../lib/collection-name.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 

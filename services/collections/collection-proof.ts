@@ -12,8 +12,8 @@ import type { ShardProof } from '../../lib/actions/shards.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/shard-head.ts';
-import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
+import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { shardIndexOf } from './shard-routing.ts';
 

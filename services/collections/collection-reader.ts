@@ -3,8 +3,8 @@ import type { CollectionQuery, QueryResult } from '../../lib/actions/collections
 import type { FetchedRecord } from '../../lib/actions/shards.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { withoutShards } from '../../lib/shard/shard-away.ts';
-import { shardSpec, shardSpecs } from '../../lib/shard/shard-spec.ts';
+import { withoutShards } from '../../lib/shard/away.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type CheckedQuery, readQuery } from './query-request.ts';
 import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';

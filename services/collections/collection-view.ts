@@ -1,10 +1,10 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
 import type { Config } from '../../lib/config.ts';
-import { isAnchored } from '../../lib/is-anchored.ts';
+import { isAnchored } from '../../lib/ledger/is-anchored.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
-import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 

@@ -1,5 +1,5 @@
 import type { CollectionsPage } from '../../lib/actions/collections.ts';
-import { readCursor, writeCursor } from '../../lib/page-cursor.ts';
+import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
 import { collectionViews } from './collection-view.ts';

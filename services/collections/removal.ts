@@ -9,8 +9,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import { backoffMs } from '../../lib/backoff.ts';
 import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import { backoffMs } from '../../lib/time/backoff.ts';
 
 const RETRY = { minMs: 250, maxMs: 30_000 };
 /** Dropping a large collection takes as long as its data. */

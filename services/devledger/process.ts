@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import { backoffMs } from '../../lib/backoff.ts';
+import { backoffMs } from '../../lib/time/backoff.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const START_TIMEOUT_MS = 60_000;

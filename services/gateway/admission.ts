@@ -9,11 +9,11 @@
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
-import { isCollectionName } from '../../lib/collection-name.ts';
+import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../lib/limits.ts';
-import type { MemoryBudget } from '../../lib/memory-budget.ts';
 import { batchBytes } from '../../lib/records/batch.ts';
+import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import type { RequestName } from '../../lib/requests/requests.ts';
 import type { Metric } from '../../lib/store/catalog.ts';
 import { authenticate, authenticateOperator, requireScope } from './authentication.ts';

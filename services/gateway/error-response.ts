@@ -1,6 +1,6 @@
+import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import type { Config } from '../../lib/config.ts';
 import { ERROR_TABLE, type ErrorDetail, isProvecError, ProvecError } from '../../lib/errors.ts';
-import { outOfCapacity } from '../../lib/out-of-capacity.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
 /** The body of every error, as api.md has it. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Identity } from '../../lib/actions/keys.ts';
-import type { MemoryHold } from '../../lib/memory-budget.ts';
+import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { Seat } from './overload/fair-queue.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;

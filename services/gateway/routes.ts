@@ -1,5 +1,5 @@
 import type { ActionName, Actions } from '../../lib/actions/call.ts';
-import { recordBytes, vectorBytes } from '../../lib/answer-size.ts';
+import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId } from '../../lib/records/ids.ts';

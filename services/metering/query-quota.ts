@@ -31,10 +31,10 @@ import { randomUUID } from 'node:crypto';
 import type { BlockUse } from '../../lib/actions/metering.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { monthOf } from '../../lib/month.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts';
+import { monthOf } from '../../lib/time/month.ts';
 import {
   type AccountQueries,
   dissolve,

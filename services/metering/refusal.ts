@@ -1,6 +1,6 @@
 import { ProvecError } from '../../lib/errors.ts';
-import { monthEnd, monthOf } from '../../lib/month.ts';
 import type { Clock } from '../../lib/runtime.ts';
+import { monthEnd, monthOf } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 
 export type LimitedThing = 'writes' | 'queries' | 'vectors' | 'collections' | 'keys';

@@ -1,6 +1,6 @@
 import type { UsageReport } from '../../lib/actions/metering.ts';
-import { monthEnd } from '../../lib/month.ts';
 import type { UsageRow } from '../../lib/store/usage.ts';
+import { monthEnd } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 
 /** What an account uses, as counted. */

@@ -15,7 +15,7 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseJson } from '../../lib/json-text.ts';
+import { parseJson } from '../../lib/json/text.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { ProcessIdentity } from '../../lib/process/process-identity.ts';
 import type { Clock } from '../../lib/runtime.ts';

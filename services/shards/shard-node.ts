@@ -11,27 +11,27 @@ import type {
   ShardStats,
   WriteAck,
 } from '../../lib/actions/shards.ts';
+import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import { outOfCapacity } from '../../lib/out-of-capacity.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Clock, Runtime } from '../../lib/runtime.ts';
-import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/shard-head.ts';
-import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
-import { ShardMoved } from '../../lib/shard/shard-moved.ts';
-import { shardSpec } from '../../lib/shard/shard-spec.ts';
+import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
+import { ShardMoved } from '../../lib/shard/moved.ts';
+import { shardSpec } from '../../lib/shard/spec.ts';
 import type { Store } from '../../lib/store/port.ts';
-import { ClusterMember, type Peers } from './cluster-member.ts';
-import { shardStats } from './node-stats.ts';
-import { SoleClaims } from './ownership/claims.ts';
-import { Checkpointer } from './persistence/checkpointer.ts';
-import { Materialiser } from './persistence/materialiser.ts';
-import type { Arrival, Refusal } from './rebalancing/arrival.ts';
-import { Recomputation } from './recomputation.ts';
-import { CapacityGuard } from './residency/capacity-guard.ts';
-import { OpenList } from './residency/open-list.ts';
-import { Residency } from './residency/residency.ts';
+import { ClusterMember, type Peers } from './cluster/member.ts';
+import { shardStats } from './cluster/node-stats.ts';
+import { SoleClaims } from './cluster/ownership/claims.ts';
+import type { Arrival, Refusal } from './cluster/rebalancing/arrival.ts';
+import { CapacityGuard } from './memory/capacity-guard.ts';
+import { OpenList } from './memory/open-list.ts';
+import { Residency } from './memory/shard-cache.ts';
+import type { ShardActor } from './shard/actor.ts';
+import { Checkpointer } from './shard/checkpointer.ts';
+import { Materialiser } from './shard/materialiser.ts';
+import { Recomputation } from './verify/recomputation.ts';
 import type { ShardWorker } from './worker/pool.ts';
-import type { ShardActor } from './writing/shard-actor.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;

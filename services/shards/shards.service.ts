@@ -6,7 +6,7 @@ import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
 import { silenceMs } from '../../mixins/transport/hearing.ts';
-import type { Peers } from './cluster-member.ts';
+import type { Peers } from './cluster/member.ts';
 import { ShardNode } from './shard-node.ts';
 
 type Params<A extends keyof ShardsActions> = Context<ShardsActions[A]['params']>;

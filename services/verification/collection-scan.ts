@@ -1,8 +1,8 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Recomputed, RecordDifference } from '../../lib/actions/shards.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
-import { type Cut, isSameState } from '../../lib/shard/shard-head.ts';
-import { shardSpecs } from '../../lib/shard/shard-spec.ts';
+import { type Cut, isSameState } from '../../lib/shard/head.ts';
+import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 
 /** Reading all of a collection's bytes takes as long as it takes. */

@@ -17,7 +17,7 @@ import {
   isSameAnchor,
   isSameRoot,
 } from '../../lib/shard/collection-root.ts';
-import type { Cut } from '../../lib/shard/shard-head.ts';
+import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { Contradiction } from '../../lib/store/contradictions.ts';
 import type { CollectionScan } from './collection-scan.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
-import { Filing } from '../../services/anchoring/filing.ts';
+import { Filing } from '../../services/anchoring/outbox/filing.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { unsoundHead } from '../../lib/shard/shard-head.ts';
+import { unsoundHead } from '../../lib/shard/head.ts';
 import { damagedEntry } from '../../lib/store/log.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { entry, head, newCollection } from './store-rows.ts';

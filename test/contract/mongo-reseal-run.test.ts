@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MongoClient } from 'mongodb';
 import { storeKeys } from '../../lib/secret/keyring.ts';
-import { EMPTY_HEAD } from '../../lib/shard/shard-head.ts';
+import { EMPTY_HEAD } from '../../lib/shard/head.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';

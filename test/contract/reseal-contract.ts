@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type StoreKeys, storeKeys } from '../../lib/secret/keyring.ts';
-import { isUnsound } from '../../lib/shard/shard-head.ts';
+import { isUnsound } from '../../lib/shard/head.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import { type Belief, type Finding, looked, NO_BELIEF, resealed } from '../../lib/store/resealer.ts';
 import type { StoredSeals, StoreToReseal } from '../../lib/store/resealing.ts';

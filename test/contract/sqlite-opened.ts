@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseShardKey } from '../../lib/shard/shard-key.ts';
+import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { forgersStore } from '../support/forger.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';

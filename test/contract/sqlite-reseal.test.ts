@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseShardKey } from '../../lib/shard/shard-key.ts';
+import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteToReseal } from '../../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { ChangedRows } from '../support/changed-rows.ts';

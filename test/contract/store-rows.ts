@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ShardHead } from '../../lib/shard/shard-head.ts';
+import type { ShardHead } from '../../lib/shard/head.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';

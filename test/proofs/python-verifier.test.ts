@@ -14,7 +14,7 @@ import {
 } from '../../client/index.ts';
 import { canonicalJson } from '../../client/verify/canonical-json.ts';
 import { metaHashOf, vecHashOf } from '../../client/verify/content-hash.ts';
-import { parseJson } from '../../lib/json-text.ts';
+import { parseJson } from '../../lib/json/text.ts';
 import { FORGERIES } from '../support/forged-proofs.ts';
 import { FormatPage } from '../support/format-page.ts';
 import { randomFrom } from '../support/random.ts';
@@ -27,8 +27,8 @@ import {
   exampleOnLedger,
   GOLDEN_SETS,
   honestProofs,
-} from '../unit/format-example.ts';
-import { ProvingCollection } from '../unit/merkle-collection.ts';
+} from '../unit/client/format-example.ts';
+import { ProvingCollection } from '../unit/lib/merkle/collection.ts';
 import { AwkwardJson } from './awkward-json.ts';
 import { askPython, type PythonAnswer, type Request } from './python.ts';
 

@@ -1,4 +1,4 @@
-import { parseJson } from '../../lib/json-text.ts';
+import { parseJson } from '../../lib/json/text.ts';
 
 /** An answer of the API, with its body read as JSON. */
 export interface Answer<T> {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type ShardKey, shardKey } from '../../lib/shard/shard-key.ts';
+import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { inStoreFile, type StoreFile } from './store-file.ts';
 
 /**

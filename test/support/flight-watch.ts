@@ -6,7 +6,7 @@ import {
   type Signature,
 } from '@solana/web3.js';
 import type { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
-import { rpc } from '../unit/anchoring-fixture.ts';
+import { rpc } from '../unit/services/anchoring/fixture.ts';
 
 interface Sent {
   signature: Signature;

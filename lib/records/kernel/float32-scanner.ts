@@ -1,6 +1,6 @@
-import { instantiate } from '../../wasm-module.ts';
 import { POWERS_OF_TEN } from '../powers-of-ten.ts';
 import { FLOAT32_SCAN_WASM } from './float32-scan-wasm.ts';
+import { instantiate } from './wasm-module.ts';
 
 type Scan = (at: number, out: number, count: number) => number;
 

@@ -1,4 +1,4 @@
-import type { Cut } from '../../shard/shard-head.ts';
+import type { Cut } from '../../shard/head.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,

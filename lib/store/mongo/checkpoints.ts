@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { type Collection, ObjectId } from 'mongodb';
 import type { Logger } from 'pino';
 import type { Seals } from '../../secret/seals.ts';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
 import type { CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { Contradiction, ContradictionStore } from '../contradictions.ts';
 import type { Connection } from './connection.ts';
 import { idPart, shardPart, under } from './document-id.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../../shard/key.ts';
 
 /**
  * `_id`s are strings of parts joined by dots: `<collection>.<shard index>.<seq>` and the like.

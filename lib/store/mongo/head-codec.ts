@@ -1,5 +1,5 @@
 import { Binary } from 'mongodb';
-import type { ShardHead } from '../../shard/shard-head.ts';
+import type { ShardHead } from '../../shard/head.ts';
 import { damaged } from './store-failure.ts';
 
 const TYPES = ['empty', 'leaf', 'inner'];

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { LinkedSeq, LogSeals } from '../log-seals.ts';
 import { lastNumber, numbered, shardPart } from './document-id.ts';
 import { bodyIn, decodeEntry, type EntryDocument } from './log-entry-codec.ts';

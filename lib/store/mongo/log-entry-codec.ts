@@ -1,6 +1,6 @@
 import { Binary } from 'mongodb';
-import type { ShardHead } from '../../shard/shard-head.ts';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardHead } from '../../shard/head.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { LogEntry, Tally } from '../log.ts';
 import type { LinkedEntry } from '../log-seals.ts';
 import { StoreError } from '../port.ts';

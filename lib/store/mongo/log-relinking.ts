@@ -11,8 +11,8 @@
 import type { Binary, Collection } from 'mongodb';
 import { Binary as BinaryOf } from 'mongodb';
 import type { Keyring } from '../../secret/keyring.ts';
-import { SEQ_MAX } from '../../shard/shard-head.ts';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import { SEQ_MAX } from '../../shard/head.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../log-resealing.ts';
 import { isSameLink } from '../log-seals.ts';
 import type { ResealLogOptions } from '../resealing.ts';

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';

@@ -22,8 +22,8 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
-import { SEQ_MAX, type ShardHead, unsoundHead } from '../../shard/shard-head.ts';
-import { type ShardKey, shardKey } from '../../shard/shard-key.ts';
+import { SEQ_MAX, type ShardHead, unsoundHead } from '../../shard/head.ts';
+import { type ShardKey, shardKey } from '../../shard/key.ts';
 import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
 import { type LinkedSeq, type LogSeals, NO_LINK } from '../log-seals.ts';
 import type { Connection } from './connection.ts';

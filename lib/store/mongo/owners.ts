@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { Holder, LeaseRow, LeaseStore, LeaseUse, OwnerRow, OwnerStore } from '../owners.ts';
 import type { Connection } from './connection.ts';
 import { idPart, shardPart, under } from './document-id.ts';

@@ -12,7 +12,7 @@
  * - Applies of one shard in one process take turns. Those of different processes may overlap: they
  *   write the same, since the log says what.
  */
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined, recordPart, shardPart, under } from './document-id.ts';

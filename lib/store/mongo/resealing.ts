@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
-import { type ShardKey, shardKey } from '../../shard/shard-key.ts';
+import { type ShardKey, shardKey } from '../../shard/key.ts';
 import { BelievingLogSeals } from '../believing-log-seals.ts';
 import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import type { KeyRow } from '../keys.ts';

@@ -1,4 +1,4 @@
-import type { Cut, NodeType } from '../../shard/shard-head.ts';
+import type { Cut, NodeType } from '../../shard/head.ts';
 import {
   type AnchorRow,
   type AnchorRowWith,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { shardKey } from '../../shard/shard-key.ts';
+import { shardKey } from '../../shard/key.ts';
 import type { CheckpointRow } from '../resealing.ts';
 import type { Sealed } from '../sealed.ts';
 import { MANIFEST, readManifest, sync, UUID } from './checkpoints.ts';

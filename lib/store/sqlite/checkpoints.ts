@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { linkAmong } from '../../process/own-files.ts';
 import type { Seals } from '../../secret/seals.ts';
-import { parseShardKey, type ShardKey } from '../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../../shard/key.ts';
 import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
 import type { CheckpointFile, CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
 import { StoreError } from '../port.ts';

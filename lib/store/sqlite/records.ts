@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import { StoreError } from '../port.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import { batchesOf, recordsIn } from './record-batch.ts';

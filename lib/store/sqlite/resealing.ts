@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
-import type { ShardKey } from '../../shard/shard-key.ts';
+import type { ShardKey } from '../../shard/key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { isOfInstallation } from '../installation-seal.ts';
 import type { Scope } from '../keys.ts';

@@ -1,4 +1,4 @@
-import type { NodeType, ShardHead } from '../../shard/shard-head.ts';
+import type { NodeType, ShardHead } from '../../shard/head.ts';
 import { damaged } from './store-failure.ts';
 
 /** Throws StoreError 'damaged' when the text is not the JSON of an object. */

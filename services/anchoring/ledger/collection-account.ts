@@ -21,7 +21,7 @@ import {
 } from '@solana-program/token-2022';
 import { parseTokenMetadata, type TokenMetadata } from '../../../client/verify/token-metadata.ts';
 import { VerificationError } from '../../../client/verify/verification-error.ts';
-import { LEDGER_PROGRAM } from '../../../lib/ledger-program.ts';
+import { LEDGER_PROGRAM } from '../../../lib/ledger/program.ts';
 import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 
 /** `fields` is null between the creation of the account and its first root. */

@@ -15,6 +15,15 @@ import {
 } from '@solana/web3.js';
 import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 import {
+  accountBytes,
+  closeInstructions,
+  collectionAddress,
+  createInstructions,
+  updateInstructions,
+} from './collection-account.ts';
+import { EndpointError } from './http-transport.ts';
+import { LedgerUnreachableError, type Rpc, type RpcPool } from './rpc-pool.ts';
+import {
   type AccountState,
   type AccountView,
   accountAt,
@@ -23,19 +32,10 @@ import {
   finalizedBlock,
   handTo,
   type TransactionStatus,
-} from './answers.ts';
-import {
-  accountBytes,
-  closeInstructions,
-  collectionAddress,
-  createInstructions,
-  updateInstructions,
-} from './collection-account.ts';
-import { EndpointError } from './http-transport.ts';
-import { Kept } from './kept.ts';
-import { LedgerUnreachableError, type Rpc, type RpcPool } from './rpc-pool.ts';
+} from './rpc-responses.ts';
 import { SignatureStatuses } from './signature-statuses.ts';
 import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
+import { Kept } from './ttl-cache.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
 export interface SignedTransaction {

@@ -14,7 +14,7 @@ import {
   type SolanaError,
   type SolanaRpcApi,
 } from '@solana/web3.js';
-import { backoffMs } from '../../../lib/backoff.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
 import { httpTransport } from './http-transport.ts';
 import { type Rate, RateLimiter } from './rate-limiter.ts';
 

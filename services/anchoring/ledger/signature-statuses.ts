@@ -1,5 +1,5 @@
-import { statusesOf, type TransactionStatus } from './answers.ts';
 import type { RpcPool } from './rpc-pool.ts';
+import { statusesOf, type TransactionStatus } from './rpc-responses.ts';
 
 /** What a node takes in one call. */
 const SIGNATURES_MAX = 256;

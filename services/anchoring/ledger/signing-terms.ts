@@ -1,11 +1,11 @@
 /**
- * What one endpoint must be believed to sign a transaction, asked as in answers.ts; what cannot be
- * is not believed, and another one is asked then.
+ * What one endpoint must be believed to sign a transaction, asked as in rpc-responses.ts; what
+ * cannot be is not believed, and another one is asked then.
  */
 import { isAddress } from '@solana/web3.js';
-import { COMMITMENT, demand, type FinalizedBlock, isObject, slotOf } from './answers.ts';
 import { EndpointError } from './http-transport.ts';
 import type { Rpc } from './rpc-pool.ts';
+import { COMMITMENT, demand, type FinalizedBlock, isObject, slotOf } from './rpc-responses.ts';
 
 /**
  * So many blocks a blockhash can be used after its own (MAX_PROCESSING_AGE of Solana's validators).

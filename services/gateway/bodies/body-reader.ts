@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-budget.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import type { MemoryBudget, MemoryHold } from '../../../lib/memory-budget.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'secure-json-parse';
 import { describe, ProvecError } from '../../../lib/errors.ts';
-import { parseJson, TooManyEscapedKeys } from '../../../lib/json-text.ts';
+import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
 import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 

@@ -1,8 +1,8 @@
-import type { JsonSchema } from '../../../lib/json-schema.ts';
-import { CURSOR_MAX_CHARS } from '../../../lib/page-cursor.ts';
+import type { JsonSchema } from '../../../lib/json/schema.ts';
+import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import type { Fields } from '../../../lib/requests/request.ts';
 
-export { ref } from '../../../lib/json-schema.ts';
+export { ref } from '../../../lib/json/schema.ts';
 export type Schema = JsonSchema;
 export type Schemas = Readonly<Record<string, Schema>>;
 

@@ -10,11 +10,11 @@
  * `perAccountMax` requests of its account wait already, or when the service stops.
  */
 import { type Caller, call } from '../../../lib/actions/call.ts';
-import { type Backoff, backoffMs } from '../../../lib/backoff.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { isShardAway } from '../../../lib/shard/shard-away.ts';
-import type { Timers } from '../../../lib/timers.ts';
+import { isShardAway } from '../../../lib/shard/away.ts';
+import { type Backoff, backoffMs } from '../../../lib/time/backoff.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { QueueObserver } from './fair-queue.ts';
 

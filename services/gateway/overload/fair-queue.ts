@@ -17,9 +17,10 @@
  * How it fails: with UNAVAILABLE and the time after which to try again, before anything was done
  * for the request.
  */
+
+import { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import { Shares } from '../../../lib/shares.ts';
-import type { Timers } from '../../../lib/timers.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
 import { ClientGoneError } from '../client-gone.ts';
 
 /** What a request is taken to use of each of its seats, until it has ended. */

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { MemoryObserver } from '../../../lib/memory-budget.ts';
+import type { MemoryObserver } from '../../../lib/admission/memory-budget.ts';
 import type { QueueObserver } from './fair-queue.ts';
 
 const SECONDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -1,5 +1,5 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Timers } from '../../../lib/timers.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
 import { FairQueue, type QueueBounds, type Seat, type Visitor } from './fair-queue.ts';
 import type { OverloadMetrics } from './overload-metrics.ts';
 

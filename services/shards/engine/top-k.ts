@@ -1,4 +1,4 @@
-import { compareUtf8 } from '../../../lib/utf8-order.ts';
+import { compareUtf8 } from '../../../lib/records/utf8-order.ts';
 
 /** Keeps the `k` best of what it is offered: by score, ties by id in the order of UTF-8 bytes. */
 export class TopK {

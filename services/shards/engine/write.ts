@@ -1,5 +1,5 @@
 import type { RecordBatch } from '../../../lib/records/batch.ts';
-import type { ShardHead } from '../../../lib/shard/shard-head.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
 
 /** One request's writes to one shard. */
 export type ShardWrite = { kind: 'upsert'; batch: RecordBatch } | { kind: 'delete'; ids: string[] };

@@ -18,7 +18,7 @@
  * index is ahead of its state: only queries, the building of the index and what ends that state may
  * run. The requests that wait for it run in their order.
  */
-import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
 import { IndexDebt } from './index-debt.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { backoffMs } from '../../../lib/backoff.ts';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
-import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
 // V8 shares the code of one WebAssembly module among threads, and frees it with the last of them:
 // threads that end at once while it does have ended processes (nodejs/node#64500). This thread
 // lives as long as the process.

@@ -15,8 +15,8 @@ import type {
   ShardSpec,
 } from '../../../lib/actions/shards.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
-import type { ShardHead } from '../../../lib/shard/shard-head.ts';
-import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';

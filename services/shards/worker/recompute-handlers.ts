@@ -1,4 +1,4 @@
-import type { ShardKey } from '../../../lib/shard/shard-key.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { SlicedHandlers, SlicedOp, WorkerHandlers, WorkerOp } from './protocol.ts';
 import { RecomputeSession } from './recompute-session.ts';

@@ -7,11 +7,11 @@
  */
 import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import { collectGarbage } from '../../../lib/garbage.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { ShardHead } from '../../../lib/shard/shard-head.ts';
-import type { ShardKey } from '../../../lib/shard/shard-key.ts';
-import { SYSTEM_TIMERS, type Timers } from '../../../lib/timers.ts';
+import { collectGarbage } from '../../../lib/process/garbage.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';

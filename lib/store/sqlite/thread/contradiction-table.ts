@@ -1,4 +1,4 @@
-import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import type { Contradiction } from '../../contradictions.ts';
 import type { Database } from './database.ts';
 

@@ -1,7 +1,7 @@
 import { hash as hashOf } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
-import { type ShardHead, unsoundHead } from '../../../shard/shard-head.ts';
-import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
+import { type ShardHead, unsoundHead } from '../../../shard/head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
 import { damagedEntry, type LogEntry, type Tally } from '../../log.ts';
 import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } from '../../log-seals.ts';
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';

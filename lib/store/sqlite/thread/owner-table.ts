@@ -1,4 +1,4 @@
-import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
 import type { Holder, OwnerRow } from '../../owners.ts';
 import { damaged } from '../store-failure.ts';
 import type { Database } from './database.ts';

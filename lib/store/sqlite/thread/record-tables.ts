@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
 import { damaged } from '../store-failure.ts';
 import { Transferred } from '../transferred.ts';

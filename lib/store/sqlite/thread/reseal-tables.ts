@@ -1,6 +1,6 @@
 import type { Keyring } from '../../../secret/keyring.ts';
-import type { ShardHead } from '../../../shard/shard-head.ts';
-import { parseShardKey, type ShardKey, shardKey } from '../../../shard/shard-key.ts';
+import type { ShardHead } from '../../../shard/head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
 import type { AccountRow, CollectionRow } from '../../catalog.ts';
 import type { KeyRow } from '../../keys.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';

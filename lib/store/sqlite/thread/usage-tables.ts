@@ -1,4 +1,4 @@
-import { parseShardKey, type ShardKey } from '../../../shard/shard-key.ts';
+import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import type { Tally } from '../../log.ts';
 import type { BatchMark, QueriesTaken, QueryBatch, QueryBlock, UsageRow, WriteHolds } from '../../usage.ts';
 import { decodeRow } from '../row-codec.ts';

@@ -10,7 +10,7 @@
  * `lib/filter/evaluate.ts` on every value.
  */
 import type { FilterNode, Relation } from '../../../../lib/filter/ast.ts';
-import { compareUtf8 } from '../../../../lib/utf8-order.ts';
+import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { ABSENT, KINDS, kindOf, NUMBER } from './value-kind.ts';
 import { ValueMap } from './value-map.ts';

@@ -1,4 +1,4 @@
-import { parseJson } from '../../../../lib/json-text.ts';
+import { parseJson } from '../../../../lib/json/text.ts';
 
 /**
  * Metadata as an object. Bytes that were changed behind the service's back may be no object, or no

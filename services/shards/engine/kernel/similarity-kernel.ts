@@ -1,4 +1,4 @@
-import { instantiate } from '../../../../lib/wasm-module.ts';
+import { instantiate } from '../../../../lib/records/kernel/wasm-module.ts';
 import { SIMILARITY_WASM } from './similarity-wasm.ts';
 
 /** What fits into the kernel's memory, and into a processor's nearest cache. */

@@ -1,0 +1,41 @@
+import { getHeapStatistics } from 'node:v8';
+import type { FetchedRecord, ShardMatch } from '../actions/shards.ts';
+
+import { INTERNAL_LIMITS } from '../limits.ts';
+import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-budget.ts';
+
+const RECORD_OVERHEAD_BYTES = 128;
+/**
+ * What is gathered may be held once more by whoever sends it, and text takes up to two bytes a
+ * character.
+ */
+const HEAP_SHARE = 1 / 8;
+const REFUSAL = 'Too many large answers are on their way; send the request again, or ask for less.';
+
+/**
+ * Of the answers that one service of this process holds at a time: a part of the heap, and not more
+ * than the limit.
+ */
+export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): MemoryBounds {
+  const { answersMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
+  const maxBytes = Math.min(answersMaxBytes, Math.floor(heapBytes * HEAP_SHARE));
+  const smallReserveBytes = Math.floor((maxBytes * answersSmallReserveBytes) / answersMaxBytes);
+  return { maxBytes, smallReserveBytes, smallMaxBytes: Math.min(answerSmallMaxBytes, smallReserveBytes) };
+}
+
+export const answerBudget = (observer?: MemoryObserver, bounds = answerBounds()): MemoryBudget =>
+  new MemoryBudget(bounds, REFUSAL, observer);
+
+/** Bytes that an answer's vectors take. */
+export function vectorBytes(records: number, dimensions: number): number {
+  return records * dimensions * Float32Array.BYTES_PER_ELEMENT;
+}
+
+/** Bytes that an answer's records take in memory, roughly. */
+export function recordBytes(records: readonly (FetchedRecord | ShardMatch)[]): number {
+  return records.reduce(
+    (bytes, { id, metadata, values }) =>
+      bytes + RECORD_OVERHEAD_BYTES + id.length + (metadata?.length ?? 0) + (values?.byteLength ?? 0),
+    0,
+  );
+}

@@ -1,0 +1,83 @@
+import type { LedgerInfo } from '../actions/anchoring.ts';
+import type { Config } from '../config.ts';
+import { secretFileIn } from '../secret/secret-file.ts';
+
+export interface Startup {
+  /** Null when this process has no gateway. */
+  url: string | null;
+  /** Null without a health port. */
+  healthUrl: string | null;
+  ledger: LedgerInfo | null;
+  /** Of the embedded ledger; null when there is none. */
+  devLedgerUrl: string | null;
+  /** The first API key, on the first start with an empty store only. */
+  bootstrapSecret: string | null;
+  /** Whether PROVEC_BOOTSTRAP_KEY is set and no key of this store. */
+  isBootstrapKeyIgnored: boolean;
+}
+
+const KEY_OF_OWN = '$PROVEC_KEY';
+const IGNORED = 'PROVEC_BOOTSTRAP_KEY is not used: there were accounts before, and it is no key of theirs';
+
+/**
+ * What a person needs to begin: the address, where things are, the first key (this once), and a
+ * request to paste.
+ */
+export function startupBanner(config: Config, startup: Startup): string {
+  const { url } = startup;
+  const facts = [
+    ['Data folder', config.dataDir],
+    ['Ledger', ledgerLine(config, startup)],
+    ...(startup.healthUrl === null ? [] : [['Health', `${startup.healthUrl}/readyz`]]),
+    ...(startup.bootstrapSecret === null ? [] : [['API key', keyLine(config, startup.bootstrapSecret)]]),
+    ...(isSecretMade(config, startup)
+      ? [['Secret', `${secretFileIn(config.dataDir)}   (keep a copy apart from the data)`]]
+      : []),
+    ...(startup.isBootstrapKeyIgnored ? [['API key', IGNORED]] : []),
+  ];
+  const lines = [
+    url === null ? 'Provec runs without a gateway' : `Provec listens on ${url}`,
+    '',
+    ...facts.map(([name, value]) => `  ${name.padEnd(13)}${value}`),
+    '',
+  ];
+  if (url !== null) {
+    const key = bearer(config, startup);
+    const title = key === KEY_OF_OWN ? 'Create a collection (PROVEC_KEY: one of your keys):' : 'Create a collection:';
+    lines.push(title, '', `  ${createRequest(url, key)}`, '');
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Of an empty store the first start made the secret, unless it was given one. */
+function isSecretMade({ secret, secretFile, mongoUrl }: Config, { bootstrapSecret }: Startup): boolean {
+  return bootstrapSecret !== null && secret === null && secretFile === null && mongoUrl === null;
+}
+
+function ledgerLine(config: Config, { ledger, devLedgerUrl }: Startup): string {
+  if (ledger === null) return 'kept by another process';
+  if (!ledger.enabled) return 'off (PROVEC_LEDGER=off): roots are not anchored';
+  // Their paths and queries hold keys.
+  const where =
+    devLedgerUrl === null
+      ? config.solanaRpcUrls!.map((url) => new URL(url).origin).join(', ')
+      : `embedded, RPC ${devLedgerUrl}`;
+  return `Solana, ${where}, authority ${ledger.authority}`;
+}
+
+/** A key that the operator chose is theirs to know: it stays out of container logs. */
+function keyLine(config: Config, secret: string): string {
+  return config.bootstrapKey === null ? `${secret}   (shown only this once)` : 'as set by PROVEC_BOOTSTRAP_KEY';
+}
+
+function bearer(config: Config, { bootstrapSecret, isBootstrapKeyIgnored }: Startup): string {
+  const file = config.files.PROVEC_BOOTSTRAP_KEY;
+  if (config.bootstrapKey !== null && !isBootstrapKeyIgnored)
+    return file === undefined ? '$PROVEC_BOOTSTRAP_KEY' : `$(cat '${file}')`;
+  return bootstrapSecret ?? KEY_OF_OWN;
+}
+
+function createRequest(url: string, key: string): string {
+  const body = JSON.stringify({ name: 'demo', dimensions: 3 });
+  return `curl -sS ${url}/api/v1/collections -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '${body}'`;
+}

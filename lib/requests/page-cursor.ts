@@ -1,0 +1,19 @@
+import { invalidArgument } from '../errors.ts';
+
+export const CURSOR_MAX_CHARS = 512;
+
+/** What a page's `nextCursor` says of where the next one begins; opaque to clients. */
+export function writeCursor(position: string): string {
+  return Buffer.from(position).toString('base64url');
+}
+
+/**
+ * The groups of `position` in what `writeCursor` was given. Throws INVALID_ARGUMENT for anything
+ * else.
+ */
+export function readCursor(cursor: unknown, position: RegExp): string[] {
+  const isText = typeof cursor === 'string' && cursor.length <= CURSOR_MAX_CHARS;
+  const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;
+  if (found === null) throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor);
+  return found.slice(1);
+}

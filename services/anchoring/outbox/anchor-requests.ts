@@ -1,0 +1,113 @@
+/**
+ * Writes down what is to be anchored, on whatever instance it is asked for.
+ *
+ * Promises: when `want` resolves with a row that is neither halted nor closing, the cut is in the
+ * row's `wanted` (or confirmed), durably; what is wanted only grows. Calls for one collection that
+ * come while the row is being written share the next writing, so that an instance never has more
+ * than one change of a row under way here, however many writes there are. How it fails: with what
+ * the store throws; the cut is kept in memory and tried again by `again`, and after a crash the log
+ * tells.
+ */
+import { randomInt } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../../../lib/runtime.ts';
+import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
+import type { Cut } from '../../../lib/shard/head.ts';
+import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
+import { newRow } from './anchor-row.ts';
+
+/** The one in charge must get its changes in between those of many that want. */
+const PAUSE_MAX_MS = 16;
+
+export interface WantsOptions {
+  anchors: Pick<AnchorStore, 'get' | 'add' | 'put'>;
+  clock: Clock;
+  address(collectionId: string): Promise<string>;
+  /** Whether the collection was not deleted. */
+  isThere(collectionId: string): Promise<boolean>;
+  /** More is wanted than before. */
+  onWanted(collectionId: string): void;
+}
+
+interface Writing {
+  cut: Cut;
+  row: Promise<AnchorRow | null>;
+}
+
+export class Wants {
+  readonly #options: WantsOptions;
+  readonly #running = new Map<string, Promise<unknown>>();
+  readonly #next = new Map<string, Writing>();
+  readonly #unwritten = new Map<string, Cut>();
+
+  constructor(options: WantsOptions) {
+    this.#options = options;
+  }
+
+  /** The row after `cut` is in it; null when the collection was deleted. Throws StoreError. */
+  want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+    const next = this.#next.get(collectionId);
+    if (next) {
+      next.cut = mergeCuts(next.cut, cut);
+      return next.row;
+    }
+    const before = this.#running.get(collectionId) ?? Promise.resolve();
+    const row = before.then(() => this.#begin(collectionId));
+    this.#next.set(collectionId, { cut, row });
+    return row;
+  }
+
+  /** Tries again what the store did not take. Throws StoreError. */
+  async again(): Promise<void> {
+    for (const [collectionId, cut] of [...this.#unwritten]) {
+      this.#unwritten.delete(collectionId);
+      await this.want(collectionId, cut);
+    }
+  }
+
+  async #begin(collectionId: string): Promise<AnchorRow | null> {
+    const { cut } = this.#next.get(collectionId)!;
+    this.#next.delete(collectionId);
+    const writing = this.#write(collectionId, cut);
+    const ended = writing.catch(() => {
+      const unwritten = this.#unwritten.get(collectionId);
+      this.#unwritten.set(collectionId, unwritten ? mergeCuts(unwritten, cut) : cut);
+    });
+    this.#running.set(collectionId, ended);
+    void ended.then(() => {
+      if (this.#running.get(collectionId) === ended) this.#running.delete(collectionId);
+    });
+    return writing;
+  }
+
+  async #write(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+    const { anchors, clock, address, isThere, onWanted } = this.#options;
+    for (;;) {
+      const row = await anchors.get(collectionId);
+      const wantedAt = row?.wantedAt ?? new Date(clock.wallMs()).toISOString();
+      if (row === null) {
+        if (!(await isThere(collectionId))) return null;
+        const first = { ...newRow(collectionId, await address(collectionId)), wanted: cut, wantedAt };
+        if (await anchors.add(first)) {
+          onWanted(collectionId);
+          return first;
+        }
+      } else {
+        if (row.closing || row.halted) return row;
+        const { wanted, confirmed } = row;
+        if ((confirmed && contains(confirmed.cut, cut)) || (wanted && contains(wanted, cut))) return row;
+        const next = {
+          ...row,
+          revision: row.revision + 1,
+          wanted: wanted ? mergeCuts(wanted, cut) : cut,
+          wantedAt,
+        };
+        if (await anchors.put(next)) {
+          onWanted(collectionId);
+          return next;
+        }
+      }
+      await delay(randomInt(0, PAUSE_MAX_MS));
+    }
+  }
+}

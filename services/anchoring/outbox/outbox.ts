@@ -1,0 +1,400 @@
+/**
+ * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a
+ * time.
+ *
+ * Promises, with any number of instances that all believe they are in charge of the collection,
+ * each of which may pause anywhere for any time:
+ * - The row holds at most one transaction, and an instance sends only what the row holds. Its bytes
+ *   are durable before they are first sent, and the same bytes are sent until the ledger has them
+ *   or can no longer take them. Only the ledger's finalized block height and the signature's status
+ *   at a node that has seen that block decide that, never a clock of ours. So no two transactions
+ *   of a collection are ever in flight.
+ * - The row's `epoch` is the fence: every change that decides about the next transaction raises it
+ *   by compare-and-set (`changeRow`). An instance that wakes up with a signed transaction finds it
+ *   raised, throws the transaction away and reads the row again. It may still send the row's old
+ *   bytes once more: the ledger takes them once, or never after their blockhash has expired.
+ *   Findings about the ledger pass the same fence.
+ * - Roots on chain only move forward: what is signed contains all that was ever wanted, and only an
+ *   operator's decision makes what is wanted less.
+ * - An instance reconciles the account with the row before it signs after anybody else's change
+ *   (reconciliation.ts).
+ * - It signs nothing while the store keeps a contradiction of the collection, which shards write
+ *   down before they take a write; nor where a shard remembers to have been something else.
+ *
+ * Why no lease in the row: the same compare-and-set would have to fence it, since a lease cannot
+ * stop one who sleeps. Who works on a collection is a matter of economy (membership.ts); all that a
+ * successor needs stands in the row.
+ *
+ * `turn` does what can be done without waiting and says when to come back. It throws when the
+ * ledger or the store is out of reach, and may be called again at any time after that.
+ */
+import type { Logger } from 'pino';
+import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
+import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
+import { type Cut, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import {
+  type AnchorHistoryItem,
+  type AnchorRow,
+  type AnchorStore,
+  type Confirmed,
+  type InFlight,
+  isWanting,
+} from '../../../lib/store/anchors.ts';
+import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { ContradictionStore } from '../../../lib/store/contradictions.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { LedgerClient, SignedTransaction } from '../ledger/ledger-client.ts';
+import { NOT_DELETED } from '../recovery/deletion.ts';
+import { type Finding, reconcile, shownBy } from '../recovery/reconciliation.ts';
+import { unsoundness } from '../recovery/unsoundness.ts';
+import { changeRow, logHalt } from './anchor-row.ts';
+
+/** Instants between which a process can die; tests do so. */
+export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
+
+/** What the outboxes of all collections share. */
+export interface OutboxContext {
+  ledger: LedgerClient;
+  anchors: AnchorStore;
+  clock: Clock;
+  log: Logger;
+  isInCharge(collectionId: string): boolean;
+  /** Null when it is not in the catalog. */
+  collection(id: string): Promise<CollectionRow | null>;
+  /** Whether a collection that is not in the catalog was deleted. */
+  wasDeleted(row: AnchorRow): Promise<boolean>;
+  /** What the log holds. */
+  loggedCut(collection: CollectionRow): Promise<Cut>;
+  /** The shards' own heads at a cut; null where a shard cannot say. */
+  headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
+  contradictions: ContradictionStore;
+  onConfirmed(): void;
+  onFailure(): void;
+  /** The row may answer those who wait; `isNews`: since just now. */
+  onAnswer(row: AnchorRow, isNews: boolean): void;
+  /** The row is gone. */
+  onClosed(collectionId: string): void;
+  onStep?(step: OutboxStep, collectionId: string): Promise<void>;
+}
+
+/** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
+export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
+
+/** The transaction that is followed. */
+interface Sent {
+  signature: string;
+  /** When its bytes were sent last; null: not by this instance. */
+  atMs: number | null;
+  polls: number;
+}
+
+const IDLE: Turn = { next: 'idle' };
+const DONE: Turn = { next: 'done' };
+const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
+const POLL = { minMs: 50, maxMs: 1_000 };
+const RESEND_MS = 2_000;
+/** Nodes of one ledger never differ by so much: this one is behind the transaction. */
+const BEHIND_BLOCKS = 10_000n;
+const LAG_POLL_MS = 500;
+/**
+ * What is signed is signed with a blockhash at most so many slots past the account that it was
+ * decided by, and the ledger takes it in the 150 blocks after that. So nothing that lands was
+ * decided by an account of long ago, whichever endpoint showed that. Two minutes: endpoints of one
+ * ledger are seconds apart.
+ */
+const VIEW_MAX_SLOTS = 300n;
+
+export class Outbox {
+  readonly collectionId: string;
+  readonly #context: OutboxContext;
+  /** The epoch at which row and account belonged together; only our changes came since. */
+  #soundEpoch: number | null = null;
+  /** The ledger's slot of that; null: a transaction of ours has landed since. */
+  #soundSlot: bigint | null = null;
+  /** What the account counts once a decision found then is carried out; null: none. */
+  #decisions: number | null = null;
+  /** The transaction that is followed. */
+  #sent: Sent = { signature: '', atMs: null, polls: 0 };
+  #signedAt: string | null = null;
+  /** Since when the ledger shows less than it should. */
+  #lag: { epoch: number; sinceMs: number } | null = null;
+
+  constructor(context: OutboxContext, collectionId: string) {
+    this.#context = context;
+    this.collectionId = collectionId;
+  }
+
+  turn(): Promise<Turn> {
+    return this.#turn(true);
+  }
+
+  async #turn(mayGoOn: boolean): Promise<Turn> {
+    const { anchors, isInCharge, onAnswer } = this.#context;
+    if (!isInCharge(this.collectionId)) return DONE;
+    const row = await anchors.get(this.collectionId);
+    if (row === null) return DONE;
+    onAnswer(row, false);
+    if (row.halted && !row.closing) return IDLE;
+    if (row.inFlight) return this.#follow(row, row.inFlight);
+    if (row.closing) return this.#close(row);
+    if (!isWanting(row)) return IDLE;
+    const collection = await this.#context.collection(this.collectionId);
+    if (collection === null) {
+      if (!(await this.#context.wasDeleted(row))) return this.#halt(row, NOT_DELETED);
+      await this.#change(row, { closing: true });
+      return AT_ONCE;
+    }
+    const [contradiction] = await this.#context.contradictions.list(this.collectionId);
+    if (contradiction) return this.#halt(row, contradiction.reason);
+    if (this.#soundEpoch === row.epoch) return this.#anchor(row, collection);
+    this.#soundEpoch = null;
+    const turn = await this.#reconcile(row, collection);
+    // Now, while what the ledger showed is fresh, and past what shards wrote down meanwhile.
+    return mayGoOn && this.#soundEpoch !== null ? this.#turn(false) : turn;
+  }
+
+  /** Stops anchoring until an operator decides. */
+  async #halt(row: AnchorRow, reason: string): Promise<Turn> {
+    const { clock, log, onAnswer } = this.#context;
+    const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
+    if (halted === null) return AT_ONCE;
+    logHalt(log, this.collectionId, reason);
+    onAnswer(halted, true);
+    return IDLE;
+  }
+
+  async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
+    const { ledger, loggedCut, headsAt } = this.#context;
+    const { account, slot } = await ledger.survey(this.collectionId, row);
+    const logged = await loggedCut(collection);
+    const finding: Finding =
+      row.trusted === shownBy(account)
+        ? { outcome: 'sound' }
+        : await reconcile(account, {
+            confirmed: row.confirmed,
+            lapsed: row.lapsed,
+            logged,
+            headsAt: (cut) => headsAt(collection, cut),
+          });
+    // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
+    if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
+    if (finding.outcome === 'halt') {
+      // What one answer shows may be that of a node that is out of order, or behind.
+      const mayPass = account.status === 'foreign' || finding.mayBeLag;
+      if (mayPass && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
+      return this.#halt(row, finding.reason);
+    }
+    if (account.status === 'foreign') return this.#halt(row, account.reason);
+    const created = account.status === 'found';
+    const adopted = finding.outcome === 'adopt' ? finding.cut : null;
+    const isKnown = row.created === created && (adopted === null || contains(row.wanted!, adopted));
+    const sound = isKnown
+      ? row
+      : await this.#change(row, ({ wanted }) => ({ created, wanted: adopted ? mergeCuts(wanted!, adopted) : wanted }));
+    this.#soundEpoch = sound?.epoch ?? null;
+    this.#soundSlot = slot;
+    const isDecision = row.trusted !== null || row.lapsed !== null || adopted !== null;
+    this.#decisions = isDecision ? ((created && account.fields?.decisions) || 0) + 1 : null;
+    this.#lag = null;
+    return AT_ONCE;
+  }
+
+  async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
+    const { ledger, clock, loggedCut } = this.#context;
+    // Records followed the log as they liked so far: the first root contains all they may have.
+    const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
+    const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
+    if (reason !== null) return this.#halt(row, reason);
+    this.#signedAt = new Date(clock.wallMs()).toISOString();
+    const decisions = this.#decisions ?? row.confirmed?.decisions ?? 0;
+    const signed = row.created
+      ? await ledger.signUpdate(this.collectionId, { ...collectionRoot(cut), decisions })
+      : await ledger.signCreate(this.collectionId);
+    if (this.#soundSlot !== null && signed.slot > this.#soundSlot + VIEW_MAX_SLOTS) {
+      this.#soundEpoch = null;
+      throw new Error('The account was not shown as it was of late.');
+    }
+    return this.#launch(
+      row,
+      { step: row.created ? 'update' : 'create', cut: row.created ? cut : null, decisions },
+      signed,
+    );
+  }
+
+  /**
+   * Why what is to be signed is not what the shards were, as a sentence for the operator; null
+   * where it is. Asked each time: the store may be made to forget a contradiction.
+   */
+  async #heldAgainstShards(cut: Cut, collection: CollectionRow): Promise<string | null> {
+    const heads = await this.#context.headsAt(collection, cut);
+    const shard = heads.findIndex((head, index) => head !== null && !isSameState(head, cut[index]!));
+    if (shard >= 0) return `Shard ${shard} contradicts the root that was to be anchored.`;
+    if (heads.includes(null)) throw new Error('A shard cannot say yet what it was at the root that is to be anchored.');
+    return null;
+  }
+
+  async #close(row: AnchorRow): Promise<Turn> {
+    const { ledger, log } = this.#context;
+    const { status } = (await ledger.survey(this.collectionId, row)).account;
+    if (status === 'found')
+      return this.#launch(row, { step: 'close', cut: null, decisions: 0 }, await ledger.signClose(this.collectionId));
+    if (row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
+    if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
+    return this.#forget(row);
+  }
+
+  async #forget({ revision }: AnchorRow): Promise<Turn> {
+    const { anchors, onClosed } = this.#context;
+    if (!(await anchors.remove(this.collectionId, revision))) return AT_ONCE;
+    onClosed(this.collectionId);
+    return DONE;
+  }
+
+  /** Makes a signed transaction durable, then sends it. */
+  async #launch(
+    row: AnchorRow,
+    what: Pick<InFlight, 'step' | 'cut' | 'decisions'>,
+    signed: SignedTransaction,
+  ): Promise<Turn> {
+    await this.#reach('signed');
+    const { signature, wire } = signed;
+    const inFlight = { ...what, signature, wire, lastValidBlockHeight: String(signed.lastValidBlockHeight) };
+    const stored = await this.#change(row, { inFlight });
+    if (stored === null) return AT_ONCE;
+    await this.#reach('persisted');
+    return this.#follow(stored, inFlight);
+  }
+
+  async #follow(row: AnchorRow, inFlight: InFlight): Promise<Turn> {
+    const { ledger } = this.#context;
+    const { signature, wire } = inFlight;
+    if (this.#sent.signature !== signature) this.#sent = { signature, atMs: null, polls: 0 };
+    const refusal = await this.#send(wire);
+    const { slot, height, missing } = await ledger.finalizedBlock();
+    // After it, and of a node that has come to it: one that follows the ledger no more is not
+    // asked, and past the last valid height unknown means dead.
+    const found = await ledger.status(signature, slot);
+    if (found.status === 'processed') return this.#poll();
+    if (found.status === 'confirmed') return this.#land(row, inFlight);
+    if (found.status === 'unknown') {
+      const lastValid = BigInt(inFlight.lastValidBlockHeight);
+      const behind = missing === 0 && height + BEHIND_BLOCKS < lastValid;
+      if (height <= lastValid && !behind) return this.#poll();
+      if (behind && !row.trusted && !row.closing) {
+        return this.#halt(row, 'The ledger stands far behind the one that the last transaction was signed for.');
+      }
+    }
+    // A failed update's signature must not pass for the one that brought the root there.
+    const mayBeDone = found.status === 'unknown' || inFlight.step !== 'update';
+    if (mayBeDone && (await this.#isCarriedOut(inFlight, slot))) return this.#land(row, inFlight);
+    return this.#bury(
+      row,
+      found.status === 'failed' ? found.reason : (refusal ?? 'the ledger did not take it in time'),
+    );
+  }
+
+  async #send(wire: string): Promise<string | null> {
+    const { ledger, clock } = this.#context;
+    const { atMs } = this.#sent;
+    if (atMs !== null && clock.monotonicMs() - atMs < RESEND_MS) return null;
+    const refusal = await ledger.send(wire);
+    this.#sent.atMs = clock.monotonicMs();
+    await this.#reach('sent');
+    return refusal;
+  }
+
+  #poll(): Turn {
+    const afterMs = backoffMs(this.#sent.polls, POLL);
+    this.#sent.polls += 1;
+    return { next: 'turn', afterMs };
+  }
+
+  /** Whether the account shows what a transaction without a known status was to do. */
+  async #isCarriedOut({ step, cut, decisions }: InFlight, atSlot: bigint): Promise<boolean> {
+    const account = await this.#context.ledger.read(this.collectionId, atSlot);
+    if (step === 'close') return account.status === 'absent';
+    if (account.status !== 'found') return false;
+    if (step === 'create') return true;
+    return account.fields !== null && isSameAnchor(account.fields, { ...collectionRoot(cut!), decisions });
+  }
+
+  async #land(row: AnchorRow, { step, cut, decisions, signature }: InFlight): Promise<Turn> {
+    await this.#reach('confirmed');
+    this.#soundSlot = null;
+    switch (step) {
+      case 'create':
+        await this.#change(row, { created: true, inFlight: null });
+        return AT_ONCE;
+      case 'update':
+        // What was sent before roots were no longer anchored may lie behind the records by now.
+        if (!row.lapsed?.some((root) => isSameAnchor(root, { ...collectionRoot(cut!), decisions })))
+          return this.#confirm(row, cut!, decisions, signature);
+        await this.#change(row, { inFlight: null });
+        return AT_ONCE;
+      case 'close':
+        return this.#forget(row);
+    }
+  }
+
+  async #confirm(row: AnchorRow, cut: Cut, decisions: number, signature: string): Promise<Turn> {
+    const { clock, onConfirmed, onAnswer } = this.#context;
+    const root = collectionRoot(cut);
+    const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
+    const confirmed: Confirmed = { cut, decisions, ...history };
+    this.#decisions = null;
+    const stored = await this.#change(
+      row,
+      ({ wanted, wantedAt }) => ({
+        created: true,
+        inFlight: null,
+        confirmed,
+        trusted: null,
+        lapsed: null,
+        wanted: wanted ? mergeCuts(wanted, cut) : cut,
+        // What is left came after the transaction was signed.
+        wantedAt: this.#signedAt ?? wantedAt,
+      }),
+      history,
+    );
+    if (stored === null) return AT_ONCE;
+    onConfirmed();
+    onAnswer(stored, true);
+    return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
+  }
+
+  /** The transaction is dead: the next one is signed after another look at the account. */
+  async #bury(row: AnchorRow, reason: string): Promise<Turn> {
+    const { log, onFailure } = this.#context;
+    const { collectionId } = this;
+    if ((await this.#change(row, { inFlight: null })) === null) return AT_ONCE;
+    this.#soundEpoch = null;
+    onFailure();
+    log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
+    return { next: 'turn', afterMs: POLL.maxMs };
+  }
+
+  /** Whether what the ledger does not show may only be late; for a while. */
+  #mayStillCome({ epoch }: AnchorRow): boolean {
+    const nowMs = this.#context.clock.monotonicMs();
+    if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: nowMs };
+    return nowMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
+  }
+
+  /** The row as stored; null when another's change came first: then all is read anew. */
+  async #change(
+    row: AnchorRow,
+    change: Partial<AnchorRow> | ((newest: AnchorRow) => Partial<AnchorRow>),
+    history?: AnchorHistoryItem,
+  ): Promise<AnchorRow | null> {
+    const fields = typeof change === 'function' ? change : () => change;
+    const stored = await changeRow(this.#context.anchors, row, fields, history);
+    this.#soundEpoch = stored !== null && this.#soundEpoch === row.epoch ? stored.epoch : null;
+    return stored;
+  }
+
+  async #reach(step: OutboxStep): Promise<void> {
+    await this.#context.onStep?.(step, this.collectionId);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * The outbox' rows, such that only a holder of the ledger's keypair can have written them.
+ *
+ * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an
+ * operator takes what is stored for right. Whoever can write to the store, and cannot sign, must
+ * not be able to decide any of that; so each row carries a seal over all of it, by a key that
+ * follows from the keypair: whoever has the installation's secret alone cannot sign either.
+ *
+ * Promises: a row that was changed, or was written under another keypair, reads as one that is
+ * halted and in which nothing was confirmed, is in flight or wanted. That is how it reads and not
+ * what is stored: under the right keypair it is again what it was. An operator's decision writes it
+ * anew. What it does not do: a row that was put back to what it was once is sound. The ledger is
+ * further on then, which reconciliation finds: each decision that was carried out is counted there.
+ * Shards read the rows without the keypair, to know how far records may go
+ * (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
+ */
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { type Said, Seals } from '../../../lib/secret/seals.ts';
+import type { Cut } from '../../../lib/shard/head.ts';
+import { type AnchorRow, type AnchorStore, emptyRow } from '../../../lib/store/anchors.ts';
+import { logHalt } from './anchor-row.ts';
+
+const SECRET_BYTES = 32;
+const REASON =
+  'What the store says of the anchors of this collection was not written by this service, or under another keypair.';
+
+/** The key of the seals, from a file of a keypair that was found to be sound (authority.ts). */
+export function sealKeyOf(keypairFile: string): Buffer {
+  const numbers = JSON.parse(readFileSync(keypairFile, 'utf8')) as number[];
+  return createHmac('sha256', Uint8Array.from(numbers.slice(0, SECRET_BYTES)))
+    .update('PV1 outbox')
+    .digest();
+}
+
+/** The store of the rows with seals. */
+export interface SealedAnchors extends AnchorStore {
+  /** Collections whose row was not sound when it was read last. */
+  readonly unsound: ReadonlySet<string>;
+}
+
+/**
+ * The store of the rows with `key` held against each that is read, and put on each that is written.
+ * An operator is told of a row that is not sound.
+ */
+export function sealed(
+  anchors: AnchorStore,
+  key: Uint8Array,
+  nowMs: () => number,
+  log: Pick<Logger, 'error'>,
+): SealedAnchors {
+  const unsound = new Set<string>();
+  const seals = new Seals([key]);
+  const seal = (row: AnchorRow): AnchorRow => ({ ...row, seal: seals.hex(saidOf(row)) });
+  const read = (row: AnchorRow): AnchorRow => {
+    const { collectionId, address, revision, epoch } = row;
+    if (isSound(row, seals)) {
+      unsound.delete(collectionId);
+      return row;
+    }
+    if (!unsound.has(collectionId)) logHalt(log, collectionId, REASON);
+    unsound.add(collectionId);
+    const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
+    return { ...emptyRow(collectionId, address, revision), epoch, halted };
+  };
+  return {
+    unsound,
+    get: async (collectionId) => {
+      const row = await anchors.get(collectionId);
+      if (row === null) unsound.delete(collectionId);
+      return row && read(row);
+    },
+    getMany: async (collectionIds) => (await anchors.getMany(collectionIds)).map(read),
+    async *all() {
+      const gone = new Set(unsound);
+      for await (const rows of anchors.all()) {
+        for (const { collectionId } of rows) gone.delete(collectionId);
+        yield rows.map(read);
+      }
+      for (const collectionId of gone) unsound.delete(collectionId);
+    },
+    add: (row) => anchors.add(seal(row)),
+    put: (row, history) => anchors.put(seal(row), history),
+    open: (standing) => anchors.open(standing),
+    history: (collectionId, limit, beforeVersion) => anchors.history(collectionId, limit, beforeVersion),
+    remove: (collectionId, revision) => {
+      unsound.delete(collectionId);
+      return anchors.remove(collectionId, revision);
+    },
+    beat: (instance) => anchors.beat(instance),
+    instances: () => anchors.instances(),
+    endInstance: (instance) => anchors.endInstance(instance),
+  };
+}
+
+function isSound(row: AnchorRow, seals: Seals): boolean {
+  try {
+    return seals.fitsHex(saidOf(row), row.seal);
+  } catch {
+    // Whoever writes into the store need not keep to the types.
+    return false;
+  }
+}
+
+function saidOf(row: AnchorRow): Said {
+  const { collectionId, revision, epoch, address, created, wanted, wantedAt, halted, trusted, lapsed, closing } = row;
+  const { inFlight, confirmed } = row;
+  return [
+    [collectionId, revision, epoch, address, created, wanted && textOf(wanted), wantedAt],
+    inFlight && [
+      inFlight.step,
+      inFlight.signature,
+      inFlight.wire,
+      inFlight.lastValidBlockHeight,
+      inFlight.cut && textOf(inFlight.cut),
+      inFlight.decisions,
+    ],
+    confirmed && [
+      textOf(confirmed.cut),
+      confirmed.version,
+      confirmed.merkleRoot,
+      confirmed.vectorCount,
+      confirmed.decisions,
+      confirmed.signature,
+      confirmed.confirmedAt,
+    ],
+    halted && [halted.reason, halted.at],
+    trusted,
+    lapsed?.map(({ merkleRoot, version, vectorCount, decisions }) => [merkleRoot, version, vectorCount, decisions]) ??
+      null,
+    closing,
+  ];
+}
+
+function textOf(cut: Cut): string {
+  const heads = cut.map(({ seq, version, type, hash, count }) => [
+    seq,
+    version,
+    type,
+    Buffer.from(hash).toString('hex'),
+    count,
+  ]);
+  return JSON.stringify(heads);
+}

@@ -1,0 +1,20 @@
+import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
+import type { Catalog } from '../../../lib/store/catalog.ts';
+
+export const NOT_DELETED = 'The collection is not in the catalog any more, and nobody has asked for its deletion.';
+
+/**
+ * Whether a collection that is not in the catalog was deleted: the service says so of it, in the
+ * list of the dropped or in its row. A collection that somebody took out of the catalog is not, and
+ * no account is closed for it; nor where its row says that nothing was anchored yet, which each
+ * row once did. Throws StoreError.
+ */
+export async function wasDeleted(
+  { collectionId }: AnchorRow,
+  { catalog, anchors }: { catalog: Pick<Catalog, 'listDropped'>; anchors: Pick<AnchorStore, 'get'> },
+): Promise<boolean> {
+  if ((await catalog.listDropped()).some(({ id }) => id === collectionId)) return true;
+  // It may have been forgotten since; its row was told of it before.
+  const row = await anchors.get(collectionId);
+  return row === null || row.closing;
+}

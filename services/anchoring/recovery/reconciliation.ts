@@ -1,0 +1,106 @@
+/**
+ * Holds what this store believes about a collection's account against the account itself, before
+ * this instance signs after anybody else's change: a restart, a restored backup or a tampered file
+ * must never get its root signed over an older and true one ("laundered").
+ *
+ * Fails to the safe side: whatever cannot be explained halts the collection until an operator
+ * decides.
+ */
+import {
+  type AnchoredRoot,
+  anchorInWords,
+  collectionRoot,
+  isSameAnchor,
+  isSameRoot,
+} from '../../../lib/shard/collection-root.ts';
+import type { Cut, ShardHead } from '../../../lib/shard/head.ts';
+import type { Confirmed } from '../../../lib/store/anchors.ts';
+import type { AccountState } from '../ledger/rpc-responses.ts';
+
+export type Finding =
+  /** Nothing contradicts what the store believes. */
+  | { outcome: 'sound' }
+  /**
+   * The ledger has a root that the store did not know to be confirmed, and it is that of `cut`: it
+   * is anchored once more, which the account counts as a decision.
+   */
+  | { outcome: 'adopt'; cut: Cut }
+  /** `mayBeLag`: a node of the ledger that is behind would show the same. */
+  | { outcome: 'halt'; reason: string; mayBeLag: boolean }
+  /** Some shard cannot say what it was at the confirmed root; it opens anew meanwhile. */
+  | { outcome: 'unsaid' };
+
+export interface Belief {
+  confirmed: Confirmed | null;
+  /**
+   * Roots of which one was confirmed last, before roots were no longer anchored; null: they were
+   * anchored all along.
+   */
+  lapsed: AnchoredRoot[] | null;
+  /** What the log holds now. */
+  logged: Cut;
+  /**
+   * The shards' own heads at the confirmed cut; null where a shard cannot say for now. Asked only
+   * when there is a confirmed cut.
+   */
+  headsAt(cut: Cut): Promise<(ShardHead | null)[]>;
+}
+
+const halt = (reason: string, mayBeLag = false): Finding => ({ outcome: 'halt', reason, mayBeLag });
+
+/** An account in words, the same for the same. */
+export function shownBy(account: AccountState): string {
+  if (account.status !== 'found') return account.status;
+  const { fields } = account;
+  return fields === null ? 'no root' : anchorInWords(fields);
+}
+
+export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {
+  const { confirmed, lapsed, logged } = belief;
+  if (account.status === 'foreign') return halt(account.reason);
+  if (account.status === 'absent' || account.fields === null) {
+    if (confirmed || lapsed?.length) return halt('The ledger does not hold the root that was confirmed before.', true);
+    return { outcome: 'sound' };
+  }
+  const onChain = account.fields;
+  if (confirmed && isSameAnchor(onChain, confirmed)) return checkShards(confirmed, await belief.headsAt(confirmed.cut));
+  if (!confirmed && lapsed?.some((root) => isSameAnchor(onChain, root))) return checkSince(onChain, logged);
+  const isNewer = !confirmed || onChain.version > confirmed.version;
+  if (isNewer && isSameRoot(onChain, collectionRoot(logged))) return { outcome: 'adopt', cut: logged };
+  if (onChain.version === confirmed?.version) {
+    return halt(
+      isSameRoot(onChain, confirmed)
+        ? 'What the store says of the anchors of this collection was put back to what it was before a decision.'
+        : 'The ledger holds another root than the one confirmed before.',
+    );
+  }
+  if (confirmed && onChain.version < confirmed.version) {
+    return halt(
+      `The ledger holds version ${onChain.version}, older than version ${confirmed.version} confirmed before.`,
+      true,
+    );
+  }
+  return halt(`The ledger holds version ${onChain.version}, which this store has no record of.`);
+}
+
+function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding {
+  const known = heads.filter((head) => head !== null);
+  if (known.length < heads.length) return { outcome: 'unsaid' };
+  if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
+    return halt('The stored records at the confirmed version give another root than the one on the ledger.');
+  }
+  return { outcome: 'sound' };
+}
+
+/**
+ * Roots were not anchored for a while: what came meanwhile is held against nothing, but it must be
+ * newer than what the ledger holds, or the same.
+ */
+function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
+  const stored = collectionRoot(logged);
+  if (isSameRoot(stored, onChain)) return { outcome: 'adopt', cut: logged };
+  if (stored.version > onChain.version) return { outcome: 'sound' };
+  return stored.version < onChain.version
+    ? halt(`What is stored is of version ${stored.version}, older than version ${onChain.version} on the ledger.`)
+    : halt('What is stored gives another root than the ledger holds for its version.');
+}

@@ -1,0 +1,222 @@
+/**
+ * Gives away all that a node holds when it leaves.
+ *
+ * Promises: shards that open within a moment go first to last in as many lanes as the others open
+ * shards at once, the others, which are saved and copied first, in two of their own; each goes on
+ * serving until its turn comes. What is not handed over when the time for that is over is released:
+ * the write that runs ends, those that wait are sent elsewhere, the shard leaves memory, and then
+ * anybody may claim it. Nothing is cut off, and no request fails. How it fails: a node that does
+ * not answer is given no more shards while there is another, and what it did not take is left to
+ * the next one. While the store does not answer, nothing can be handed over or released; `waiting`
+ * says what each shard waits for.
+ */
+import type { Logger } from 'pino';
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import { ShardMoved } from '../../../lib/shard/moved.ts';
+import { StoreError } from '../../../lib/store/port.ts';
+import { OPENINGS_AT_ONCE } from '../memory/opening-gate.ts';
+import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardActor } from '../shard/actor.ts';
+import type { HandOver } from './hand-over.ts';
+import type { Membership } from './ownership/membership.ts';
+
+/** Of shards that open within a moment, however many nodes take them. */
+const QUICK_LANES_MAX = 16;
+/** Of shards that are saved and copied first. */
+const COPYING_LANES = 2;
+const RELEASE_LANES = 16;
+const FOLLOW_MAX_MS = 5_000;
+/** Of the time that there is, what may go into waiting for copies. */
+const FOLLOW_SHARE = 0.5;
+/** A checkpoint is not begun that would not be written in the time that is left. */
+const SAVED_BYTES_PER_SECOND = 32 * 2 ** 20;
+/** Nodes that are tried for one shard. */
+const HEIRS_MAX = 3;
+/** Shards that one line of the log names. */
+const NAMED_MAX = 20;
+
+export interface DrainOptions {
+  handOver: Pick<HandOver, 'give' | 'specOf'>;
+  residency: Pick<Residency, 'keys' | 'open' | 'letGo' | 'save'>;
+  membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'drain'>;
+  /** Nodes that follow a shard, and have it in memory. */
+  followersOf?(shard: ShardKey): string[];
+  /** Whether another node opens the shard within a moment from what is stored of it. */
+  isQuick(actor: ShardActor): boolean;
+  clock: Pick<Clock, 'monotonicMs'>;
+  log: Logger;
+}
+
+export class Drain {
+  readonly #options: DrainOptions;
+  /** What each shard that is on its way out waits for. */
+  readonly #waiting = new Map<ShardKey, string>();
+  /** Nodes that did not answer. */
+  readonly #unresponsive = new Set<string>();
+
+  constructor(options: DrainOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Shards that are still here or were given to a node that has yet to open them, each with what it
+   * waits for; the first 20.
+   */
+  waiting(): string[] {
+    const keys = new Set([...this.#waiting.keys(), ...this.#options.residency.keys()]);
+    return [...keys].slice(0, NAMED_MAX).map((key) => `${key} waits for ${this.#waiting.get(key) ?? 'its turn'}`);
+  }
+
+  /**
+   * Gives away everything that is held here, until it is done or `signal` says, after about
+   * `forMs`, that there is no more time. Never rejects.
+   */
+  async giveAll(signal: AbortSignal, forMs: number): Promise<void> {
+    const { membership, residency, isQuick, clock, log } = this.#options;
+    const endMs = clock.monotonicMs() + forMs;
+    this.#unresponsive.clear();
+    this.#waiting.clear();
+    const told = await unlessAborted(failureOf(membership.drain()), signal);
+    // This node takes nothing from here on, whether they know it or not.
+    if (told) log.warn({ err: told }, 'the others could not be told that this node leaves');
+    await this.#releaseResting(signal);
+    const open = new Map(residency.open().map((actor) => [actor.key, actor]));
+    const { quick = [], slow = [] } = Object.groupBy(residency.keys(), (key) => {
+      const actor = open.get(key);
+      return actor && isQuick(actor) ? 'quick' : 'slow';
+    });
+    const heirs = membership.placement.nodes.filter(({ node }) => node !== membership.node).length;
+    const lanes = Math.min(QUICK_LANES_MAX, OPENINGS_AT_ONCE * Math.max(1, heirs));
+    const followMs = Math.min(FOLLOW_MAX_MS, (forMs * FOLLOW_SHARE * COPYING_LANES) / Math.max(1, slow.length));
+    const give = (key: ShardKey, isQuick: boolean): Promise<void> =>
+      this.#give(key, open.get(key) ?? null, { isQuick, followMs: isQuick ? 0 : followMs, endMs, signal });
+    await Promise.all([
+      inLanes(lanes, quick, signal, (key) => give(key, true)),
+      inLanes(COPYING_LANES, slow, signal, (key) => give(key, false)),
+    ]);
+    // What was closed meanwhile to make room.
+    await this.#releaseResting(signal);
+  }
+
+  /**
+   * Lets go of all that is still here, for anybody to claim, until that is done or `signal` says
+   * that there is no more time. Never rejects.
+   */
+  async releaseAll(signal: AbortSignal): Promise<void> {
+    const { residency, membership, log } = this.#options;
+    const open = new Map(residency.open().map((actor) => [actor.key, actor]));
+    // Those that a node was given and has not opened yet are taken back.
+    const keys = [...new Set([...this.#waiting.keys(), ...residency.keys()])];
+    if (keys.length === 0) return;
+    const terms = { shards: keys.length, waiting: this.waiting() };
+    log.warn(terms, 'shards that were not handed over are released for whoever is asked for them');
+    await inLanes(RELEASE_LANES, keys, signal, async (key) => {
+      const release = async (): Promise<void> => {
+        this.#waiting.set(key, 'the end of its last write');
+        open.get(key)?.refuseQueued();
+        await residency.letGo(key, false);
+        this.#waiting.set(key, 'the store, which is to release it');
+        await membership.ownership.giveBack(key);
+      };
+      const error = await unlessAborted(failureOf(release()), signal);
+      if (signal.aborted) return;
+      // Without the row's release it is free with the end of the lease.
+      if (error !== null) log.warn({ err: error, shard: key }, 'a shard could not be released');
+      this.#waiting.delete(key);
+    });
+  }
+
+  /** Nobody waits for what rests: anybody may have it. */
+  async #releaseResting(signal: AbortSignal): Promise<void> {
+    const { ownership } = this.#options.membership;
+    const keys = ownership.resting().map(({ shard }) => shard);
+    await inLanes(RELEASE_LANES, keys, signal, async (key) => {
+      await unlessAborted(failureOf(ownership.releaseResting(key)), signal);
+    });
+  }
+
+  async #give(
+    key: ShardKey,
+    actor: ShardActor | null,
+    { isQuick, followMs, endMs, signal }: { isQuick: boolean; followMs: number; endMs: number; signal: AbortSignal },
+  ): Promise<void> {
+    const { handOver, residency, clock, log } = this.#options;
+    const waitsFor = (what: string): void => void (signal.aborted || this.#waiting.set(key, what));
+    const tried: string[] = [];
+    const saves = (): boolean =>
+      (actor?.size.bytes ?? 0) / SAVED_BYTES_PER_SECOND < (endMs - clock.monotonicMs()) / 1_000;
+    const give = async (to: string): Promise<void> => {
+      const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
+      const adoptMs = Math.max(1, endMs - clock.monotonicMs());
+      if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
+    };
+    for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
+      const error = await unlessAborted(failureOf(give(to)), signal);
+      if (signal.aborted) return;
+      if (error === null) break;
+      log.warn({ err: error, shard: key, to }, 'a shard was not taken over');
+      if (!isAnswer(error)) this.#unresponsive.add(to);
+      if (tried.push(to) === HEIRS_MAX) break;
+    }
+    // Where there is nobody to give it to, there may be time to save it for whoever comes.
+    if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
+      waitsFor('its checkpoint');
+      const error = await unlessAborted(failureOf(residency.save(key)), signal);
+      if (error) log.warn({ err: error, shard: key }, 'a shard leaves without a checkpoint');
+    }
+    if (!signal.aborted) this.#waiting.delete(key);
+  }
+
+  /** Who should have the shard of those that take any and did not fail to. */
+  #heir(key: ShardKey, tried: readonly string[]): string | null {
+    const { membership, followersOf } = this.#options;
+    const { placement } = membership;
+    const others = new Set(placement.nodes.map(({ node }) => node));
+    for (const node of [membership.node, ...tried]) others.delete(node);
+    const answering = new Set([...others].filter((node) => !this.#unresponsive.has(node)));
+    const heirs = answering.size > 0 ? answering : others;
+    return followersOf?.(key).find((node) => heirs.has(node)) ?? placement.firstOf(key, heirs, () => true);
+  }
+}
+
+/** Whether the other node said it. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof ShardMoved || error instanceof ProvecError || error instanceof StoreError;
+}
+
+function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+/** What `work` gives, or null once there is no more time: it goes on by itself then. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+  return new Promise((resolve) => {
+    const end = (): void => resolve(null);
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    void work.then((result) => {
+      signal.removeEventListener('abort', end);
+      resolve(result);
+    });
+  });
+}
+
+/** Does `work` for each of `keys`, so many at once, until `signal` says stop. */
+async function inLanes(
+  lanes: number,
+  keys: ShardKey[],
+  signal: AbortSignal,
+  work: (key: ShardKey) => Promise<void>,
+): Promise<void> {
+  const left = [...keys];
+  const lane = async (): Promise<void> => {
+    for (let key = left.shift(); key !== undefined && !signal.aborted; key = left.shift()) await work(key);
+  };
+  await Promise.all(Array.from({ length: Math.min(lanes, keys.length) }, lane));
+}

@@ -1,0 +1,185 @@
+/**
+ * Gives one shard to another node, in good order.
+ *
+ * Promises: a shard goes on serving while it is saved and while the node that is to have it opens a
+ * copy and brings it up to a moment ago; then it is let out of memory with nothing in flight, left
+ * to that node, and the node is asked to open it, which is to read the last entries of the log.
+ * Callers that come meanwhile are sent there and wait for that: no request fails because of a
+ * hand-over. A shard that opens within a moment is neither saved nor copied first. A shard that is
+ * held and not in memory is left to the other node and nothing more: whoever wants it opens it
+ * there. How it fails: a copy that is not there in time is not waited for; the other node opens the
+ * shard from its checkpoint then, and callers wait for that. When the other node does not take the
+ * shard, whoever is asked next claims it, this node included; nothing is lost at any step, since
+ * nothing of a shard but time lies outside of the store.
+ */
+import type { Logger } from 'pino';
+import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import { shardSpec } from '../../../lib/shard/spec.ts';
+import type { Catalog } from '../../../lib/store/catalog.ts';
+import type { Holder } from '../../../lib/store/owners.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
+import type { Residency } from '../memory/shard-cache.ts';
+import type { Membership } from './ownership/membership.ts';
+
+/** How long a copy may take to come close. */
+const FOLLOW_MAX_MS = 30_000;
+const TELL_EVERY_MS = 50;
+
+/** What it takes to have another node follow a shard before it gets it. */
+export interface Following {
+  /** Has `node` follow a shard that is at `seq` here; says how far it is. */
+  follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  timers: Timers;
+}
+
+export interface HandOverOptions {
+  residency: Pick<Residency, 'peek' | 'save' | 'letGo'>;
+  membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
+  catalog: Pick<Catalog, 'getCollection'>;
+  /**
+   * Has another node open a shard that this one gave back; rejects when that node becomes
+   * unresponsive, or takes longer than `maxMs`, where it is given.
+   */
+  adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
+  /** Absent: shards are handed over without a copy. */
+  following?: Following;
+  log: Logger;
+}
+
+/** How one shard is given away by a node that leaves. */
+export interface GivingTerms {
+  /** The shard opens within a moment: it needs neither a checkpoint nor a copy. */
+  isQuick: boolean;
+  saves: boolean;
+  /** How long its copy may take to come close. */
+  followMs: number;
+  /** How long the other node may take to open it. */
+  adoptMs: number;
+  /** No step begins after it. */
+  signal: AbortSignal;
+  /** Told what is waited for, as the end of a sentence. */
+  waitsFor(what: string): void;
+}
+
+export class HandOver {
+  readonly #options: HandOverOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: HandOverOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Moves a shard that this node holds, after those that move already; resolves when the other node
+   * has it open. Throws what its opening there throws.
+   */
+  move(key: ShardKey, to: string): Promise<void> {
+    const moved = this.#last.then(() => this.#move(key, to));
+    this.#last = moved.catch(() => undefined);
+    return moved;
+  }
+
+  /**
+   * Leaves a shard that rests here to another node, which does not open it before somebody asks for
+   * it. Throws StoreError.
+   */
+  async leaveResting(key: ShardKey, to: string): Promise<void> {
+    await this.#options.membership.ownership.releaseResting(key, this.#heirAt(to));
+  }
+
+  /** What it takes to open a shard; null where its collection is no more. Throws StoreError. */
+  async specOf(key: ShardKey): Promise<ShardSpec | null> {
+    const { collectionId, index } = parseShardKey(key);
+    const row = await this.#options.catalog.getCollection(collectionId);
+    return row && shardSpec(row, index);
+  }
+
+  /**
+   * Gives a shard that this node holds to another one; resolves when that has it open, or somebody
+   * else took it. Throws what its opening there throws.
+   */
+  async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
+    const { residency, membership, adopt } = this.#options;
+    const { ownership } = membership;
+    const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
+    const key = shardKey(spec.collectionId, spec.index);
+    if (!isQuick) {
+      waitsFor('its checkpoint');
+      if (saves) await this.#save(key);
+      signal.throwIfAborted();
+      waitsFor(`a copy at ${to}`);
+      await this.#isFollowed(spec, to, followMs);
+    }
+    signal.throwIfAborted();
+    ownership.leave(key, to);
+    try {
+      waitsFor('the end of its writes');
+      await residency.letGo(key, false);
+      waitsFor('the store, which is to leave it to another node');
+      if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
+      waitsFor(`${to}, which is to open it`);
+      await adopt(to, spec, adoptMs);
+    } finally {
+      ownership.stay(key);
+    }
+  }
+
+  #heirAt(to: string): Holder | undefined {
+    const heir = this.#options.membership.live().find(({ node, draining }) => node === to && !draining);
+    return heir && { node: to, incarnation: heir.incarnation };
+  }
+
+  async #move(key: ShardKey, to: string): Promise<void> {
+    const { residency, membership, adopt } = this.#options;
+    const { ownership } = membership;
+    const spec = await this.specOf(key);
+    if (spec === null) return;
+    if (to === membership.node) return adopt(to, spec);
+    await this.#save(key);
+    const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
+    ownership.leave(key, to);
+    try {
+      // A copy that is close needs no checkpoint, and callers need not wait until one is written.
+      await residency.letGo(key, !isFollowed);
+      await ownership.giveBack(key, this.#heirAt(to));
+      await adopt(to, spec);
+    } finally {
+      ownership.stay(key);
+    }
+  }
+
+  async #save(key: ShardKey): Promise<void> {
+    const { residency, log } = this.#options;
+    await residency
+      .save(key)
+      .catch((error: unknown) => log.warn({ err: error }, 'a shard leaves without a checkpoint'));
+  }
+
+  /**
+   * Has the other node follow the shard until its copy has what was committed when it was told
+   * before: what it lacks then was committed within a moment. False when that does not come about
+   * in time; throws when the node cannot be reached or does not follow.
+   */
+  async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
+    const { residency, following, log } = this.#options;
+    if (!following) return false;
+    const { follow, clock, timers } = following;
+    const endMs = clock.monotonicMs() + forMs;
+    let toldSeq = Number.POSITIVE_INFINITY;
+    for (let actor = residency.peek(spec); actor !== null; actor = residency.peek(spec)) {
+      const enoughSeq = Math.min(toldSeq, actor.head.seq);
+      toldSeq = actor.head.seq;
+      const { seq } = await follow(to, spec, toldSeq);
+      if (seq !== null && seq >= enoughSeq) return true;
+      if (clock.monotonicMs() >= endMs) {
+        log.warn({ shard: actor.key, to }, 'a copy of a shard that moves was not there in time');
+        return false;
+      }
+      await new Promise<void>((resolve) => timers.after(TELL_EVERY_MS, resolve));
+    }
+    return false;
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * This node's lease: says whether the node may serve what it holds.
+ *
+ * Promises: `isValid` is true only while the last renewal that is known to have succeeded was
+ * *sent* less than the lease time ago on this node's own monotonic clock. Others wait longer than
+ * that before they call the lease dead, so nobody else serves a shard while `isValid` is true here.
+ * A lease that has run out or was ended by somebody else never becomes valid again: `onLost` is
+ * called once, whatever was held under it must be dropped, and a new incarnation begins. How it
+ * fails: when the store cannot be reached the lease runs out, and the node serves nothing until it
+ * is back. While calls cannot reach the node it has no lease, so that others serve what it held.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../../lib/runtime.ts';
+import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../lib/store/owners.ts';
+import { endedWithin, type Timers } from '../../../../lib/time/timers.ts';
+import { LEASE_MS, RENEW_AGAIN_MS, RENEW_EVERY_MS } from './lease-terms.ts';
+
+export interface LeaseKeeperOptions {
+  leases: LeaseStore;
+  clock: Pick<Clock, 'monotonicMs'>;
+  timers: Timers;
+  node: string;
+  process: LeaseRow['process'];
+  /** The lease is over: drop what is held under that incarnation. */
+  onLost(incarnation: string): void;
+  /** What the node says of itself at the beginning and with each renewal; default: nothing. */
+  use?(): LeaseUse;
+  /** Default: 'no'. */
+  cutOff?(): CutOff;
+  /** Default: a random UUID. */
+  newIncarnation?(): string;
+}
+
+/** Whether calls cannot reach this node though others reach each other: it holds nothing then. */
+export type CutOff = 'no' | 'maybe' | 'yes';
+
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  #incarnation: string | null = null;
+  #beat = 0;
+  #validUntilMs = Number.NEGATIVE_INFINITY;
+  #draining = false;
+  #stopped = false;
+  #beginning: Promise<void> | null = null;
+  /**
+   * Leases of this node that are over; while they are in the store others wait for what was held
+   * under them.
+   */
+  readonly #over = new Set<string>();
+  #cancel: () => void = () => {};
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Under what this node holds shards now; null while it has no valid lease. */
+  get holder(): Holder | null {
+    if (this.#incarnation === null || !this.isValid(this.#incarnation)) return null;
+    return { node: this.#options.node, incarnation: this.#incarnation };
+  }
+
+  /** The same, after a lease that is being taken was, or `maxMs` have gone by. */
+  async holderWithin(maxMs: number): Promise<Holder | null> {
+    if (this.holder === null && this.#beginning !== null)
+      await endedWithin(this.#options.timers, this.#beginning, maxMs);
+    return this.holder;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  isValid(incarnation: string): boolean {
+    return incarnation === this.#incarnation && this.#options.clock.monotonicMs() < this.#validUntilMs;
+  }
+
+  /** Takes the first lease; throws StoreError. */
+  async start(): Promise<void> {
+    await this.#begin();
+    this.#schedule(RENEW_EVERY_MS);
+  }
+
+  /** Tells the others that this node takes no more shards. */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    await this.#renew();
+  }
+
+  /** Stops renewing and leaves the lease to run out. */
+  abandon(): void {
+    this.#stopped = true;
+    this.#cancel();
+    this.#incarnation = null;
+  }
+
+  /**
+   * Ends the lease, so that others need not wait for its death; whatever was held must have been
+   * dropped.
+   */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#cancel();
+    const incarnation = this.#incarnation;
+    this.#incarnation = null;
+    if (incarnation !== null) await this.#options.leases.end(incarnation).catch(() => undefined);
+  }
+
+  /**
+   * From when a renewal counts, of when it was sent and when it was answered: others count from
+   * when it arrived, which was in between.
+   */
+  protected countedFrom(sentAtMs: number, _answeredAtMs: number): number {
+    return sentAtMs;
+  }
+
+  #begin(): Promise<void> {
+    this.#beginning = this.#take().finally(() => {
+      this.#beginning = null;
+    });
+    return this.#beginning;
+  }
+
+  async #take(): Promise<void> {
+    const { leases, clock, node, process, newIncarnation = randomUUID } = this.#options;
+    const use = this.#options.use?.();
+    const incarnation = newIncarnation();
+    const sentAtMs = clock.monotonicMs();
+    await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
+    if (this.#stopped) return;
+    const validUntilMs = this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS;
+    if (clock.monotonicMs() >= validUntilMs) {
+      // A store that stood still answers what is over by now; it answers the next one at once.
+      this.#over.add(incarnation);
+      return this.#take();
+    }
+    this.#incarnation = incarnation;
+    this.#beat = 0;
+    this.#validUntilMs = validUntilMs;
+  }
+
+  async #renew(): Promise<void> {
+    const { leases, clock } = this.#options;
+    const incarnation = this.#incarnation;
+    if (incarnation === null) return;
+    this.#beat++;
+    const sentAtMs = clock.monotonicMs();
+    const isThere = await leases.renew(incarnation, this.#beat, this.#draining, this.#options.use?.());
+    if (incarnation !== this.#incarnation) return;
+    // A renewal that comes back after the lease ran out is too late: others may have judged by
+    // then.
+    if (isThere && this.isValid(incarnation))
+      this.#validUntilMs = Math.max(this.#validUntilMs, this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS);
+    else this.#lose(incarnation);
+  }
+
+  #lose(incarnation: string): void {
+    if (incarnation !== this.#incarnation) return;
+    this.#incarnation = null;
+    this.#over.add(incarnation);
+    this.#options.onLost(incarnation);
+    void this.#endThoseOver();
+  }
+
+  async #endThoseOver(): Promise<void> {
+    for (const incarnation of this.#over)
+      await this.#options.leases.end(incarnation).then(
+        () => this.#over.delete(incarnation),
+        () => undefined,
+      );
+  }
+
+  #schedule(ms: number): void {
+    this.#cancel();
+    if (this.#stopped) return;
+    this.#cancel = this.#options.timers.after(ms, () => void this.#turn());
+  }
+
+  async #turn(): Promise<void> {
+    const incarnation = this.#incarnation;
+    const cutOff = this.#options.cutOff?.() ?? 'no';
+    if (incarnation !== null && (cutOff === 'yes' || !this.isValid(incarnation))) this.#lose(incarnation);
+    // The next turn must not wait for a store that does not answer: the lease has to be given up in
+    // time.
+    this.#schedule(RENEW_AGAIN_MS);
+    try {
+      if (this.#incarnation !== null) await this.#renew();
+      else if (this.#beginning === null && cutOff !== 'yes') await this.#begin();
+      // A store that was away when they were lost has them still.
+      void this.#endThoseOver();
+      const isSettled = this.#incarnation !== null && cutOff === 'no';
+      this.#schedule(isSettled ? RENEW_EVERY_MS : RENEW_AGAIN_MS);
+    } catch {
+      this.#schedule(RENEW_AGAIN_MS);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Carries out what the planner says, for one node.
+ *
+ * Promises: one shard of this node is on its way at a time, and one to it; a move begins only after
+ * its target has said that it takes the shard; the pace leaves the disk and the network to queries.
+ * A shard that rests, held and not in memory, is left to its target without a word: that costs the
+ * target nothing until somebody asks for it. How it fails: a refused or failed move is planned anew
+ * after a while, to somebody else.
+ */
+import type { Logger } from 'pino';
+import type { ClusterUse, NodeUse } from '../../../../lib/placement/cluster-use.ts';
+import { ClusterView } from '../../../../lib/placement/cluster-view.ts';
+import type { Clock } from '../../../../lib/runtime.ts';
+import type { ShardKey } from '../../../../lib/shard/key.ts';
+import type { LeaseRow } from '../../../../lib/store/owners.ts';
+import type { Timers } from '../../../../lib/time/timers.ts';
+import { type Arrival, type Refusal, refusalOf } from './arrival.ts';
+import { LoadAverage } from './load-average.ts';
+import { MovePace } from './move-pace.ts';
+import { nextMove, type OwnedShard } from './planner.ts';
+
+const LOOK_EVERY_MS = 1_000;
+const BYTES_PER_SECOND = 32 * 2 ** 20;
+/** A shard that was promised to come and did not within this time is not waited for. */
+const ARRIVAL_MAX_MS = 120_000;
+
+/** A shard that is open here. */
+export interface OpenShard {
+  shard: ShardKey;
+  bytes: number;
+  /** Milliseconds of worker time that its queries took so far; null while it rests. */
+  busyMs: number | null;
+  followers: readonly string[];
+}
+
+export interface RebalancerOptions {
+  node: string;
+  clock: Pick<Clock, 'monotonicMs'>;
+  timers: Timers;
+  log: Logger;
+  /** This node, as it is at this moment. */
+  own(): NodeUse;
+  /** Leases of the nodes that are alive. */
+  live(): LeaseRow[];
+  open(): OpenShard[];
+  /** Shards that are held here and are not in memory. */
+  resting(): { shard: ShardKey; bytes: number }[];
+  /** Asks another node whether it takes a shard. */
+  offer(node: string, arrival: Arrival): Promise<Refusal | null>;
+  move(shard: ShardKey, to: string): Promise<void>;
+  /** Leaves a shard that rests here to another node. */
+  leaveResting(shard: ShardKey, to: string): Promise<void>;
+}
+
+interface Held {
+  sinceMs: number;
+  load: LoadAverage;
+}
+
+export class Rebalancer {
+  readonly #options: RebalancerOptions;
+  readonly #view = new ClusterView();
+  readonly #pace = new MovePace(BYTES_PER_SECOND);
+  readonly #held = new Map<ShardKey, Held>();
+  #arrivingUntilMs = Number.NEGATIVE_INFINITY;
+  #load = 0;
+  #cancel: () => void = () => {};
+  #stopped = false;
+
+  constructor(options: RebalancerOptions) {
+    this.#options = options;
+  }
+
+  /** Worker threads kept busy by queries, averaged over minutes. */
+  get load(): number {
+    return this.#load;
+  }
+
+  start(): void {
+    const turn = (): void => {
+      if (this.#stopped) return;
+      this.#cancel = this.#options.timers.after(LOOK_EVERY_MS, turn);
+      this.#look();
+    };
+    turn();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  /**
+   * Whether this node takes a shard that another one wants to give; null: it does, and waits for
+   * it.
+   */
+  offered(arrival: Arrival): Refusal | null {
+    const nowMs = this.#options.clock.monotonicMs();
+    const refusal = refusalOf(this.#options.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);
+    if (refusal === null) this.#arrivingUntilMs = nowMs + ARRIVAL_MAX_MS;
+    return refusal;
+  }
+
+  /** The shard that was waited for is here, or will not come. */
+  arrived(): void {
+    this.#arrivingUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  #look(): void {
+    const { node, clock, open, resting } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const shards = this.#sampled(open(), resting(), nowMs);
+    if (nowMs < this.#pace.nextMs) return;
+    this.#use();
+    const move = nextMove({ node, shards, cluster: this.#view, avoided: this.#pace.avoided(nowMs) });
+    // What leaves because the node does is handed over by its drain.
+    if (move === null || move.reason === 'drain') return;
+    const { bytes, load, rests } = shards.find(({ shard }) => shard === move.shard)!;
+    if (rests) void this.#leaveResting(move.shard, move.to);
+    else void this.#carryOut(move.shard, move.to, { bytes, load, reason: move.reason });
+  }
+
+  async #carryOut(shard: ShardKey, to: string, arrival: Arrival): Promise<void> {
+    const { clock, log, offer, move } = this.#options;
+    const beganMs = clock.monotonicMs();
+    this.#pace.began();
+    try {
+      if ((await offer(to, arrival)) !== null) {
+        this.#pace.refused(to, clock.monotonicMs());
+        return;
+      }
+      log.info({ shard, to, reason: arrival.reason, bytes: arrival.bytes }, 'a shard moves');
+      await move(shard, to);
+      this.#pace.ended(arrival.bytes, beganMs, clock.monotonicMs());
+    } catch (error) {
+      log.warn({ err: error, shard, to }, 'a shard could not be moved');
+      this.#pace.failed(to, clock.monotonicMs());
+    }
+  }
+
+  async #leaveResting(shard: ShardKey, to: string): Promise<void> {
+    const { clock, log, leaveResting } = this.#options;
+    const beganMs = clock.monotonicMs();
+    this.#pace.began();
+    try {
+      await leaveResting(shard, to);
+      this.#pace.ended(0, beganMs, clock.monotonicMs());
+    } catch (error) {
+      log.warn({ err: error, shard, to }, 'a resting shard could not be given away');
+      this.#pace.failed(to, clock.monotonicMs());
+    }
+  }
+
+  #sampled(open: OpenShard[], resting: { shard: ShardKey; bytes: number }[], nowMs: number): OwnedShard[] {
+    const idle = resting.map((shard) => ({ ...shard, busyMs: null, followers: [] }));
+    const all: OpenShard[] = [...open, ...idle];
+    const keys = new Set(all.map(({ shard }) => shard));
+    for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
+    const shards = all.map(({ shard, bytes, busyMs, followers }) => {
+      let held = this.#held.get(shard);
+      if (!held) {
+        held = { sinceMs: nowMs, load: new LoadAverage(nowMs, busyMs) };
+        this.#held.set(shard, held);
+      }
+      const load = held.load.sample(busyMs, nowMs);
+      return { shard, bytes, load, heldForMs: nowMs - held.sinceMs, followers, rests: busyMs === null };
+    });
+    this.#load = shards.reduce((total, { load }) => total + load, 0);
+    return shards;
+  }
+
+  /** What all nodes say of themselves, with what this one knows of itself. */
+  #use(): ClusterUse {
+    const { node: own, live } = this.#options;
+    const others = live().flatMap(({ node, draining, use }) =>
+      use === undefined || node === own ? [] : [{ node, draining, ...use }],
+    );
+    this.#view.update([...others, this.#options.own()]);
+    return this.#view.use;
+  }
+}

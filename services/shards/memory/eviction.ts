@@ -1,0 +1,97 @@
+import type { ShardActor } from '../shard/actor.ts';
+import type { Room } from './opening-gate.ts';
+import type { Copies, Resident } from './resident.ts';
+import type { ResidentMemory } from './resident-memory.ts';
+
+export interface EvictionOptions {
+  memory: ResidentMemory;
+  copies: Copies | undefined;
+  residents(): Iterable<Resident>;
+  /** Shards that are on their way into memory, and what they are expected to take. */
+  arriving(): { shards: number; bytes: number };
+  /** Lets a shard out of memory, saved. */
+  close(resident: Resident): Promise<void>;
+}
+
+/**
+ * Makes room in a node's memory: copies of what other nodes hold go first, then shards that nobody
+ * uses, least recently used first.
+ */
+export class Eviction implements Room {
+  readonly #options: EvictionOptions;
+
+  constructor(options: EvictionOptions) {
+    this.#options = options;
+  }
+
+  fits(bytes: number, overdraft: boolean): boolean {
+    return this.#options.memory.fits(bytes, overdraft);
+  }
+
+  async make(bytes: number, overdraft: boolean): Promise<boolean> {
+    const { memory, copies, arriving } = this.#options;
+    if (this.fits(bytes, overdraft)) return true;
+    await copies?.shed(bytes);
+    if (this.fits(bytes, overdraft)) return true;
+    const closable = this.#closableBytes();
+    // What can never fit gets in when it is alone; others are not closed in vain.
+    const isAlone = closable === memory.shards && arriving().shards === 0;
+    if (!isAlone && !memory.fits(bytes, overdraft, closable)) return false;
+    await this.free(arriving().bytes + bytes);
+    return this.fits(bytes, overdraft) || (memory.shards === 0 && arriving().shards === 0);
+  }
+
+  /**
+   * Goes on until `bytes` of the memory limit are free or nothing is left to drop or close but
+   * `kept`; false when nothing was.
+   */
+  async free(bytes: number, kept: ShardActor | null = null): Promise<boolean> {
+    const { memory, copies, residents, close } = this.#options;
+    let excess = memory.excess(bytes);
+    const hasShed = excess > 0 && ((await copies?.shed(excess)) ?? false);
+    excess = memory.excess(bytes);
+    const closings: Promise<void>[] = [];
+    for (const resident of byLastUse(residents())) {
+      if (excess <= 0) break;
+      const { actor, closing } = resident;
+      // One that is to close as soon as it is open may itself be waiting for the room that is made
+      // here.
+      if (!actor || (!closing && (actor === kept || !isIdle(resident)))) continue;
+      excess -= actor.size.bytes;
+      closings.push(closing ?? close(resident));
+    }
+    await Promise.all(closings);
+    return hasShed || closings.length > 0;
+  }
+
+  /**
+   * Counts `bytes` as held beside the shards, once idle ones have made room where they had to;
+   * false when they do not fit.
+   */
+  async hold(bytes: number): Promise<boolean> {
+    const { memory, copies, arriving } = this.#options;
+    if (!memory.fits(bytes, false)) {
+      await copies?.shed(bytes);
+      if (!memory.fits(bytes, false, this.#closableBytes())) return false;
+      await this.free(arriving().bytes + bytes);
+      if (!memory.fits(bytes, false)) return false;
+    }
+    memory.beside += bytes;
+    return true;
+  }
+
+  #closableBytes(): number {
+    let bytes = 0;
+    for (const resident of this.#options.residents())
+      if (resident.actor && !resident.closing && isIdle(resident)) bytes += resident.actor.size.bytes;
+    return bytes;
+  }
+}
+
+function isIdle({ actor, uses }: Resident): boolean {
+  return uses === 0 && !actor?.writing;
+}
+
+function byLastUse(residents: Iterable<Resident>): Resident[] {
+  return [...residents].sort((a, b) => a.lastUsedMs - b.lastUsedMs);
+}

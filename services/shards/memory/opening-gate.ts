@@ -1,0 +1,139 @@
+import type { Clock } from '../../../lib/runtime.ts';
+import { ShardUnsettled, unavailable } from '../shard/failure.ts';
+
+/** Shards on their way into one node's memory. */
+export const OPENINGS_AT_ONCE = 8;
+const OVERDRAFT_AFTER_MS = 2_000;
+const REFUSE_AFTER_MS = 20_000;
+
+/** What is left of the memory limit, with `overdraft` of a little more than it. */
+export interface Room {
+  fits(bytes: number, overdraft: boolean): boolean;
+  /**
+   * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
+   * nothing is open at all.
+   */
+  make(bytes: number, overdraft: boolean): Promise<boolean>;
+}
+
+interface Candidate {
+  bytes: number;
+  sinceMs: number;
+  enter(): void;
+  refuse(error: Error): void;
+}
+
+/**
+ * Lets shards into memory, a bounded number at once, and each only when there is room for it beside
+ * those that are in and those on their way: many closed shards that are asked for at the same time
+ * would otherwise pass any limit before the first of them could be closed again. One that has
+ * waited long may use the overdraft, so that a small shard gets in beside a large one that is never
+ * idle; where that is used up, too, it is refused. They enter in order of arrival, but one that
+ * fits as it is does not wait behind one for which no room can be made.
+ */
+export class OpeningGate {
+  #clock: Clock;
+  #room: Room;
+  #queue: Candidate[] = [];
+  #opening = 0;
+  #reservedBytes = 0;
+  #admitting = false;
+  #again = false;
+  #closed = false;
+
+  constructor(clock: Clock, room: Room) {
+    this.#clock = clock;
+    this.#room = room;
+  }
+
+  /** Bytes that shards on their way are expected to take. */
+  get reservedBytes(): number {
+    return this.#reservedBytes;
+  }
+
+  get opening(): number {
+    return this.#opening;
+  }
+
+  /**
+   * Runs `open` when there is room for `bytes`. Throws UNAVAILABLE when there was none for too
+   * long, ShardUnsettled once the gate is closed.
+   */
+  async pass<T>(bytes: number, open: () => Promise<T>): Promise<T> {
+    if (this.#closed) throw stopping();
+    await new Promise<void>((resolve, reject) => {
+      // A timer of its own, because nothing else may change meanwhile.
+      const timer = setInterval(() => this.changed(), OVERDRAFT_AFTER_MS);
+      this.#queue.push({
+        bytes,
+        sinceMs: this.#clock.monotonicMs(),
+        enter: () => {
+          clearInterval(timer);
+          resolve();
+        },
+        refuse: (error) => {
+          clearInterval(timer);
+          reject(error);
+        },
+      });
+      this.changed();
+    });
+    try {
+      return await open();
+    } finally {
+      this.#opening--;
+      this.#reservedBytes -= bytes;
+      this.changed();
+    }
+  }
+
+  /** Something was closed, has ended or became idle. */
+  changed(): void {
+    this.#again = true;
+    if (!this.#admitting && this.#queue.length > 0) void this.#admit();
+  }
+
+  /** Refuses all that wait, and whoever still comes. */
+  close(): void {
+    this.#closed = true;
+    for (const candidate of this.#queue.splice(0)) candidate.refuse(stopping());
+  }
+
+  async #admit(): Promise<void> {
+    this.#admitting = true;
+    try {
+      while (this.#again) {
+        this.#again = false;
+        for (const candidate of [...this.#queue]) {
+          if (this.#opening >= OPENINGS_AT_ONCE) break;
+          await this.#consider(candidate);
+        }
+      }
+    } finally {
+      this.#admitting = false;
+    }
+  }
+
+  async #consider(candidate: Candidate): Promise<void> {
+    const waitedMs = this.#clock.monotonicMs() - candidate.sinceMs;
+    const overdraft = waitedMs >= OVERDRAFT_AFTER_MS;
+    const isFirst = this.#queue[0] === candidate;
+    const fits = isFirst
+      ? await this.#room.make(candidate.bytes, overdraft)
+      : this.#room.fits(candidate.bytes, overdraft);
+    const at = this.#queue.indexOf(candidate);
+    if (at < 0 || (!fits && waitedMs < REFUSE_AFTER_MS)) return;
+    this.#queue.splice(at, 1);
+    if (fits) this.#enter(candidate);
+    else candidate.refuse(unavailable('There is no memory to open the collection now; try again.'));
+  }
+
+  #enter({ bytes, enter }: Candidate): void {
+    this.#opening++;
+    this.#reservedBytes += bytes;
+    enter();
+  }
+}
+
+/** Another node may have the room. */
+const stopping = () => new ShardUnsettled('The service is stopping.');

@@ -1,0 +1,399 @@
+/**
+ * The shards that a node has in memory, from the first call for one until it is let go.
+ *
+ * - A shard is opened once however many ask for it, under a claim made before and from a log read
+ *   after it, when nothing of the actor before is under way any more.
+ * - It is not closed while it is used, and answers nothing that was read after the claim had gone.
+ * - Open shards, copies and queries together stay within the memory limit, but for the gate's
+ *   overdraft and for a shard that could never fit and is alone.
+ * - An opening that fails leaves nothing behind, and the next call tries again. A worker that ends
+ *   takes its shards with it; they open again from their log. Where another node may hold a shard,
+ *   callers are told to look for the holder.
+ */
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { Claim } from '../cluster/ownership/claims.ts';
+import { type ActorEvents, ShardActor } from '../shard/actor.ts';
+import { isUnavailable, logCutShort, ShardUnsettled, storeFailure } from '../shard/failure.ts';
+import { assertThere, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
+import { type ShardWorker, WorkerLost, WorkerPool } from '../worker/pool.ts';
+import type { ShardSize } from '../worker/protocol.ts';
+import { Eviction } from './eviction.ts';
+import { OpeningGate } from './opening-gate.ts';
+import { OwnHeads } from './own-heads.ts';
+import type { ResidencyOptions, Resident } from './resident.ts';
+import { ResidentMemory } from './resident-memory.ts';
+import { Patience, type Use } from './use.ts';
+
+const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
+
+export class Residency {
+  readonly pool: WorkerPool;
+  #options: ResidencyOptions;
+  #residents = new Map<ShardKey, Resident>();
+  #endings = new Map<ShardKey, Promise<void>>();
+  #gate: OpeningGate;
+  #memory: ResidentMemory;
+  #eviction: Eviction;
+  #queuedBytes = 0;
+  #garbage = new GarbageAfterGrowth();
+  #stopping = false;
+  #events: ActorEvents;
+
+  constructor(options: ResidencyOptions) {
+    this.#options = options;
+    const { log, materialiser, checkpointer } = options;
+    const copied = (): number => options.copies?.bytes() ?? 0;
+    this.#memory = new ResidentMemory(options.memoryBytes, copied, () => this.#gate.reservedBytes);
+    this.#eviction = new Eviction({
+      memory: this.#memory,
+      copies: options.copies,
+      residents: () => this.#residents.values(),
+      arriving: () => ({ shards: this.#gate.opening, bytes: this.#gate.reservedBytes }),
+      close: (resident) => this.#close(resident, true),
+    });
+    this.#gate = new OpeningGate(options.clock, this.#eviction);
+    this.#events = {
+      queued: (changeBytes) => {
+        this.#queuedBytes += changeBytes;
+      },
+      committed: (actor, entryBytes) => {
+        const resident = this.#residents.get(actor.key);
+        if (resident?.actor === actor) resident.heads?.add(actor.head);
+        materialiser.wake(actor.key);
+        checkpointer.committed(actor.key, entryBytes);
+        this.#options.onCommit?.(actor);
+      },
+      resized: (actor, size) => this.#resized(actor, size),
+      broken: (actor, reason) => this.#broken(actor, reason),
+    };
+    const onSize = (key: ShardKey, size: ShardSize) => {
+      const actor = this.#residents.get(key)?.actor;
+      if (actor) this.#resized(actor, size);
+      else options.copies?.resized(key, size.bytes);
+    };
+    const onFault = (error: Error) => log.error({ err: error }, 'a shard worker failed');
+    this.pool = new WorkerPool(options.workers, onSize, onFault, (shard, fault) => {
+      log.error({ shard, fault }, 'the index of a shard could not be built; its searches scan until it can');
+    });
+  }
+
+  /** Bytes that open shards hold, and what else `hold` counts. */
+  get bytes(): number {
+    return this.#memory.own;
+  }
+
+  /** Bytes of writes that wait for their turn or run. */
+  get queuedBytes(): number {
+    return this.#queuedBytes;
+  }
+
+  /** Most recently used first. */
+  open(): ShardActor[] {
+    const residents = [...this.#residents.values()].sort((a, b) => b.lastUsedMs - a.lastUsedMs);
+    return residents.flatMap(({ actor }) => (actor ? [actor] : []));
+  }
+
+  get opening(): number {
+    let count = 0;
+    for (const { actor } of this.#residents.values()) if (!actor) count++;
+    return count;
+  }
+
+  /** The actor if the shard is open and held here, without opening it. */
+  peek(spec: ShardSpec): ShardActor | null {
+    const resident = this.#residents.get(shardKey(spec.collectionId, spec.index));
+    if (!resident?.actor || resident.closing) return null;
+    return resident.claim && this.#options.claims.holds(resident.claim) ? resident.actor : null;
+  }
+
+  /** Whether the shard is open or opening. */
+  has(spec: ShardSpec): boolean {
+    return this.#residents.has(shardKey(spec.collectionId, spec.index));
+  }
+
+  /** What the shard was in memory at `seq`, opened anew where needed; null: cannot say. */
+  async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
+    const ask = () => this.#with(spec, {}, async ({ heads }) => heads!.at(seq));
+    const known = await ask();
+    if (known === null) await this.letGo(shardKey(spec.collectionId, spec.index), false);
+    return known ?? ask();
+  }
+
+  /** Null where the shard is not open. */
+  ownHeads(key: ShardKey): OwnHeads | null {
+    return this.#residents.get(key)?.heads ?? null;
+  }
+
+  /** Runs `work` on the shard, opened where needed. Throws UNAVAILABLE for a lost worker. */
+  use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
+    return this.#with(spec, how, ({ actor }) => work(actor!));
+  }
+
+  /** As `use`, to read: throws where the node lost the shard meanwhile. */
+  read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, openMaxMs?: number): Promise<T> {
+    return this.#with(spec, { openMaxMs }, async (resident) => {
+      try {
+        const result = await work(resident.actor!);
+        this.#assertHeld(resident);
+        return result;
+      } catch (error) {
+        // The worker let go of the shard under it.
+        const isLeaving = resident.closing !== null || this.#residents.get(resident.actor!.key) !== resident;
+        throw isLeaving && isUnavailable(error) ? new ShardUnsettled('The shard is closing; try again.', error) : error;
+      }
+    });
+  }
+
+  /** The lease under which everything was held is over: lets go of it without saving. */
+  loseAll(): void {
+    for (const { actor } of [...this.#residents.values()]) if (actor) this.#broken(actor, 'the lease is over');
+  }
+
+  async #with<T>(spec: ShardSpec, how: Use, work: (open: Resident) => Promise<T>): Promise<T> {
+    try {
+      const resident = await this.#acquire(spec, how);
+      try {
+        this.#assertHeld(resident);
+        return await work(resident);
+      } catch (error) {
+        if (!(error instanceof WorkerLost)) throw error;
+        // It may be another than the shard's.
+        if (resident.actor!.worker.isGone) this.#broken(resident.actor!, 'its worker ended');
+        throw new ShardUnsettled('The shard is opening again; try again.', error);
+      } finally {
+        resident.uses--;
+        resident.lastUsedMs = this.#options.clock.monotonicMs();
+        this.#gate.changed();
+      }
+    } catch (error) {
+      throw this.#unsettled(error);
+    }
+  }
+
+  /** Where other nodes can hold the shard the caller is told to ask for its holder again. */
+  #unsettled(error: unknown): unknown {
+    return error instanceof ShardUnsettled && this.#options.claims.isShared ? new ShardMoved(null) : error;
+  }
+
+  #assertHeld({ claim }: Resident): void {
+    if (!claim || !this.#options.claims.holds(claim)) throw new ShardMoved(null);
+  }
+
+  /** Drops copies and idle shards but `kept` until `freeBytes` are free; false: had none. */
+  makeRoom(freeBytes: number, kept: ShardActor | null = null): Promise<boolean> {
+    return this.#eviction.free(freeBytes, kept);
+  }
+
+  /** Closes the shard, if it is open, saved unless `save` is false. */
+  async letGo(key: ShardKey, save = true): Promise<void> {
+    const resident = this.#residents.get(key);
+    if (resident) await this.#close(resident, save);
+  }
+
+  /** The shard's actor, if it is open, brought to a checkpoint while it goes on serving. */
+  async save(key: ShardKey): Promise<void> {
+    const resident = this.#residents.get(key);
+    if (resident?.actor && !resident.closing) await this.#options.checkpointer.run(resident.actor);
+  }
+
+  /** Keys of the shards that are open or opening. */
+  keys(): ShardKey[] {
+    return [...this.#residents.keys()];
+  }
+
+  /** Counts `bytes` beside the shards until the returned call; null when they do not fit. */
+  async hold(bytes: number): Promise<(() => void) | null> {
+    if (!(await this.#eviction.hold(bytes))) return null;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#memory.beside -= bytes;
+      this.#gate.changed();
+    };
+  }
+
+  /** Closes, unsaved, the shards of a collection that was deleted. */
+  async drop(collectionId: string): Promise<void> {
+    const own = [...this.#residents.values()].filter(({ spec }) => spec.collectionId === collectionId);
+    await Promise.all(own.map((resident) => this.#close(resident, false)));
+  }
+
+  /** Ends what was accepted, checkpoints unless `save` is false, and closes all. */
+  async stop(save = true): Promise<void> {
+    this.#stopping = true;
+    this.#gate.close();
+    await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
+    await this.pool.end();
+  }
+
+  /** Lets go of everything without saving. */
+  async abandon(): Promise<void> {
+    this.#stopping = true;
+    await this.pool.end();
+  }
+
+  async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
+    const key = shardKey(spec.collectionId, spec.index);
+    const patience = new Patience(spec, how);
+    for (;;) {
+      if (this.#stopping) throw new ShardUnsettled('The service is stopping.');
+      const resident = this.#residents.get(key) ?? this.#open(spec, key, how.on);
+      if (resident.closing) {
+        await patience.over(resident.closing, 'is being closed');
+        continue;
+      }
+      resident.uses++;
+      try {
+        if (!resident.actor) await patience.over(resident.opening, 'is being opened');
+        return resident;
+      } catch (error) {
+        resident.uses--;
+        throw error instanceof WorkerLost
+          ? new ShardUnsettled('The shard could not be opened; try again.', error)
+          : storeFailure(error);
+      }
+    }
+  }
+
+  #open(spec: ShardSpec, key: ShardKey, on: ShardWorker | undefined): Resident {
+    const { store, clock, log, claims } = this.#options;
+    const copied = (): number => this.#options.copies?.bytes(key) ?? 0;
+    const load = async (): Promise<ShardActor> => {
+      // What the actor before had under way may still be committed, and must be read.
+      await this.#endings.get(key);
+      // A late call must not leave a claim on the shard of a collection that is no more.
+      await assertThere(spec, store);
+      const claim = await claims.acquire(key);
+      // Not before: a copy that is taken in vain is lost.
+      const copy = (await this.#options.copies?.take(key)) ?? null;
+      const worker = copy?.worker ?? on ?? this.pool.lightest();
+      worker.placed++;
+      try {
+        const opened = await openShard(spec, claim.head, worker, store, clock, log, copy?.warm);
+        const size = await worker.request('size', { key });
+        // Nothing would ever let go of what was opened under a lease that is over by now.
+        if (!claims.holds(claim)) throw new ShardMoved(null);
+        resident.claim = claim;
+        return this.#opened(resident, claim, worker, opened, size);
+      } catch (error) {
+        worker.placed--;
+        await worker.request('close', { key }).catch(() => undefined);
+        // Dropped meanwhile: the claim and its fence were made after the drop had looked.
+        if (claims.isShared && isGone(error)) await store.dropCollectionData(spec.collectionId);
+        throw error;
+      }
+    };
+    const resident: Resident = {
+      spec,
+      claim: null,
+      // A copy that is here brings its memory along.
+      opening: sizeInMemory(spec, store).then((bytes) => this.#gate.pass(Math.max(0, bytes - copied()), load)),
+      actor: null,
+      closing: null,
+      heads: null,
+      uses: 0,
+      lastUsedMs: this.#options.clock.monotonicMs(),
+    };
+    resident.opening.catch(() => {
+      if (this.#residents.get(key) === resident) this.#residents.delete(key);
+    });
+    this.#residents.set(key, resident);
+    return resident;
+  }
+
+  #opened(resident: Resident, claim: Claim, worker: ShardWorker, opened: OpenedShard, size: ShardSize): ShardActor {
+    const { store, clock, claims, checkpointer, materialiser, writes, onChange, onContradiction } = this.#options;
+    const { spec } = resident;
+    const { head } = opened;
+    const holds = (): boolean => claims.holds(claim);
+    const barrier = opened.isCutShort ? logCutShort() : null;
+    const terms = { spec, worker, head, epoch: claim.epoch, holds, barrier, keepsWrites: claims.isShared };
+    const actor = new ShardActor({ ...terms, log: store.log, clock, events: this.#events, writes });
+    resident.actor = actor;
+    resident.heads = new OwnHeads(opened.anchored, opened.passed, opened.contradiction);
+    checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
+    materialiser.wake(actor.key);
+    if (opened.contradiction) onContradiction(resident.spec, opened.contradiction);
+    this.#resized(actor, size);
+    onChange();
+    return actor;
+  }
+
+  #resized(actor: ShardActor, size: ShardSize): void {
+    if (this.#residents.get(actor.key)?.actor !== actor) return;
+    this.#count(actor, size.bytes);
+    actor.size = size;
+    this.#garbage.grewTo(this.#memory.shards);
+    if (this.#options.checkpointer.isDue(actor)) {
+      this.#options.checkpointer
+        .run(actor)
+        .catch((error) => this.#options.log.warn({ err: error }, 'a checkpoint failed; the log stays longer'));
+    }
+    const dueBytes = this.#memory.due;
+    // Closing the one in use now would have it open again at its next request, and so at every one.
+    if (dueBytes > 0) void this.makeRoom(dueBytes, actor);
+  }
+
+  #close(resident: Resident, save: boolean): Promise<void> {
+    resident.closing ??= this.#closeNow(resident, save);
+    return resident.closing;
+  }
+
+  async #closeNow(resident: Resident, save: boolean): Promise<void> {
+    const actor = resident.actor ?? (await resident.opening.catch(() => null));
+    if (!actor) return;
+    const { checkpointer, log, onChange } = this.#options;
+    await actor.close();
+    if (save) {
+      await checkpointer
+        .run(actor)
+        .catch((error) => log.warn({ err: error }, 'a shard was closed without a checkpoint'));
+    }
+    // It may have broken meanwhile, and be open again by now.
+    if (this.#residents.get(actor.key) !== resident) return;
+    await checkpointer.closed(actor.key);
+    if (this.#residents.get(actor.key) !== resident) return;
+    if (resident.claim) this.#options.claims.rest(resident.claim, actor.size.bytes);
+    this.#forget(actor);
+    onChange();
+  }
+
+  #broken(actor: ShardActor, reason: string): void {
+    if (this.#residents.get(actor.key)?.actor !== actor) return;
+    this.#options.log.error({ reason }, 'a shard is closed and will open again from its log');
+    this.#forget(actor);
+    this.#options.onChange();
+  }
+
+  #forget(actor: ShardActor): void {
+    if (this.#residents.get(actor.key)?.actor !== actor) return;
+    this.#residents.delete(actor.key);
+    actor.worker.placed--;
+    this.#end(actor);
+    void this.#options.checkpointer.closed(actor.key);
+    this.#count(actor, 0);
+    actor.size = { bytes: 0, records: 0, unindexed: 0 };
+    actor.worker.request('close', { key: actor.key }).catch(() => undefined);
+    this.#gate.changed();
+  }
+
+  /** Keeps in mind, until it is over, what a forgotten actor has still under way. */
+  #end(actor: ShardActor): void {
+    const ending = actor.close().finally(() => {
+      if (this.#endings.get(actor.key) === ending) this.#endings.delete(actor.key);
+    });
+    this.#endings.set(actor.key, ending);
+  }
+
+  #count(actor: ShardActor, bytes: number): void {
+    const change = bytes - actor.size.bytes;
+    this.#memory.shards += change;
+    actor.worker.load += change;
+  }
+}

@@ -1,0 +1,348 @@
+/**
+ * One open shard on the node that owns it: the only writer of its log.
+ *
+ * Promises
+ * - A write that is acknowledged is one durable log entry, complete or not there at all; its
+ *   effects are visible to every read that begins after the acknowledgement.
+ * - At most one append is in flight. Requests that arrive meanwhile share the next entry (group
+ *   commit), in order of arrival.
+ * - Nothing of a write is visible before its entry is durable; a refused append leaves the shard as
+ *   it was.
+ * - A write that has waited past its deadline is refused when its turn comes, not before; one whose
+ *   turn has come is answered only when its outcome is known. ProvecError says that nothing of it
+ *   is or will be committed, StoreError 'unknown' that nobody knows.
+ *
+ * How it fails
+ * - The store refuses for lack of space: 507 for the whole group, state unchanged.
+ * - A write makes the engine throw: the group is halved until that write is alone, and it alone
+ *   fails, with 500. The shard goes on, since a stage that throws takes back all it did to the map
+ *   and the slots: each change is noted with the old leaf and slot before it is made.
+ * - The outcome of an append is unknown: the log is read at that seq before anything else; what is
+ *   found there decides. Where nothing is found, an empty entry takes the seq first, so that what
+ *   is still on its way cannot land later. When that cannot be done either, the group fails with
+ *   the store's error and the shard closes.
+ * - Somebody else's entry stands at our seq: we are deposed. The group fails with 503 and the shard
+ *   closes.
+ * - The worker dies before the append: 503. After it: the write stands and is acknowledged; the
+ *   shard closes and opens again from the log.
+ */
+import { randomUUID } from 'node:crypto';
+import type { ShardSpec, WriteAck } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
+import { StoreError } from '../../../lib/store/port.ts';
+import { monthOf } from '../../../lib/time/month.ts';
+import type { ShardWrite, Staged, WriteOutcome } from '../engine/write.ts';
+import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
+import { posted } from '../worker/posted-write.ts';
+import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';
+import { ShardUnsettled, storeFailure, unavailable } from './failure.ts';
+import { appendEntry } from './log-append.ts';
+import type { WriteBudget } from './write-budget.ts';
+import { type QueuedWrite, WriteQueue } from './write-queue.ts';
+
+export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
+  /** Writes began (positive) or ceased (negative) to wait or run. */
+  queued(changeBytes: number): void;
+  /** An entry was committed; called before the writers are told. */
+  committed(actor: ShardActor<W>, entryBytes: number): void;
+  resized(actor: ShardActor<W>, size: ShardSize): void;
+  /** The actor must not be used any more. */
+  broken(actor: ShardActor<W>, reason: string): void;
+}
+
+export interface ActorOptions<W extends WorkerRequests = ShardWorker> {
+  spec: ShardSpec;
+  /** Holds the shard, at `head`. */
+  worker: W;
+  head: ShardHead;
+  /** Under which entries are appended. */
+  epoch: number;
+  /** Whether the shard may still be answered for. */
+  holds(): boolean;
+  log: ShardLog;
+  clock: Clock;
+  events: ActorEvents<W>;
+  /** For the writes of all shards of the node; absent: each queue is bounded by itself alone. */
+  writes?: WriteBudget;
+  /**
+   * Whether a caller in this process sends a write once more when the shard turns out to have
+   * moved.
+   */
+  keepsWrites?: boolean;
+  /** Why nothing can be written; null or absent when it can. */
+  barrier?: ProvecError | null;
+  /** Default: a random UUID. */
+  newEntryId?(): string;
+}
+
+/** The engine threw while it worked out a group; the shard is as it was before. */
+class EngineFault extends Error {
+  override name = 'EngineFault';
+
+  constructor(cause: unknown) {
+    super('The engine failed.', { cause });
+  }
+}
+
+export class ShardActor<W extends WorkerRequests = ShardWorker> {
+  readonly key: ShardKey;
+  readonly spec: ShardSpec;
+  readonly worker: W;
+  /** Kept by the residency, which also keeps the totals. */
+  size: ShardSize = { bytes: 0, records: 0, unindexed: 0 };
+  #head: ShardHead;
+  #options: ActorOptions<W>;
+  #queue: WriteQueue;
+  #running: Promise<void> | null = null;
+  #closed = false;
+  #broken = false;
+
+  constructor(options: ActorOptions<W>) {
+    const { spec, worker, head, clock, events, writes } = options;
+    this.key = shardKey(spec.collectionId, spec.index);
+    this.spec = spec;
+    this.worker = worker;
+    this.#head = head;
+    this.#options = options;
+    const shared = writes === undefined ? null : { accountId: spec.accountId, budget: writes };
+    this.#queue = new WriteQueue(clock, (changeBytes) => events.queued(changeBytes), shared);
+  }
+
+  get head(): ShardHead {
+    return this.#head;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  get writing(): boolean {
+    return this.#running !== null;
+  }
+
+  /**
+   * Rejects with UNAVAILABLE when its turn has not come by `deadlineMs` (on the node's monotonic
+   * clock). The vectors of an upsert may be taken over.
+   */
+  write(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
+    const { barrier } = this.#options;
+    if (barrier) return Promise.reject(barrier);
+    if (this.#closed) return Promise.reject(new ShardUnsettled('The shard is closing; try again.'));
+    const answer = this.#queue.push(write, deadlineMs);
+    if (this.#queue.length > 0) this.#running ??= this.#run();
+    return answer;
+  }
+
+  /**
+   * Commits an entry that changes nothing and records the root that the shard has now: an operator
+   * has decided that it is right.
+   */
+  async affirm(): Promise<void> {
+    while (this.#running) await this.#running;
+    const { barrier, epoch, log, newEntryId = randomUUID } = this.#options;
+    if (barrier) throw barrier;
+    if (this.#closed) throw new ShardUnsettled('The shard is closing; try again.');
+    const { contradicted: _, ...before } = this.#head;
+    const head = { ...before, seq: before.seq + 1 };
+    const entry = {
+      shard: this.key,
+      seq: head.seq,
+      epoch,
+      entryId: newEntryId(),
+      kind: 'void',
+      head,
+      tally: null,
+    } as const;
+    const append = async (): Promise<void> => {
+      const outcome = await appendEntry(log, { ...entry, body: new Uint8Array(0) }, before, newEntryId);
+      if (outcome.fate === 'barred') await this.#replay(outcome.bar);
+      else if (outcome.fate === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
+      else this.#break('the root could not be recorded');
+      if (this.#broken) throw unavailable('The root of a shard could not be recorded; try again.');
+    };
+    const appended = append();
+    const run = appended.catch(() => undefined).then(() => this.#run());
+    this.#running = run;
+    await appended;
+  }
+
+  /** Takes no more writes, and resolves when those accepted are answered. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  /**
+   * Takes no more writes, and refuses those whose turn has not come: where other nodes can hold the
+   * shard their callers send them there.
+   */
+  refuseQueued(): void {
+    this.#closed = true;
+    this.#queue.refuse(new ShardUnsettled('The shard is closing; try again.'));
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const group = this.#queue.take();
+      await this.#answerGroup(group);
+      this.#queue.release(group);
+    }
+    this.#running = null;
+  }
+
+  /** Answers every write of the group. */
+  async #answerGroup(group: QueuedWrite[]): Promise<void> {
+    if (group.length === 0) return;
+    try {
+      if (this.#broken) throw openingAgain();
+      await this.#writeGroup(group);
+    } catch (error) {
+      if (error instanceof EngineFault && group.length > 1) {
+        const half = Math.ceil(group.length / 2);
+        await this.#answerGroup(group.slice(0, half));
+        await this.#answerGroup(group.slice(half));
+      } else {
+        const reason = error instanceof EngineFault ? faultyWrite(error) : error;
+        for (const { reject } of group) reject(reason);
+      }
+    }
+  }
+
+  async #writeGroup(group: QueuedWrite[]): Promise<void> {
+    const staged = await this.#stage(group);
+    const { epoch, clock, newEntryId = randomUUID, holds } = this.#options;
+    if (staged.commit === null) {
+      // Nothing was changed, so that no fence was met: what is told is a reading.
+      if (!holds()) throw new ShardMoved(null);
+      acknowledge(group, staged.outcomes, this.#head);
+      return;
+    }
+    const { body } = staged.commit;
+    const { contradicted } = this.#head;
+    const head = contradicted ? { ...staged.commit.head, contradicted } : staged.commit.head;
+    const entryBytes = body.byteLength;
+    await this.#append({
+      shard: this.key,
+      seq: head.seq,
+      epoch,
+      entryId: newEntryId(),
+      kind: 'write',
+      head,
+      tally: {
+        accountId: this.spec.accountId,
+        month: monthOf(clock.wallMs()),
+        writes: sum(staged.outcomes, 'upserted'),
+        vectors: sum(staged.outcomes, 'created'),
+      },
+      body,
+    });
+    this.#head = head;
+    this.#options.events.committed(this, entryBytes);
+    await this.#show();
+    acknowledge(group, staged.outcomes, head);
+  }
+
+  async #stage(group: QueuedWrite[]): Promise<Staged> {
+    try {
+      // What is handed over is gone: writes that may have to be staged once more, alone, are
+      // copied.
+      if (group.length > 1)
+        return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
+      const { write, transfer } = await posted(group[0]!.write, this.#options.keepsWrites);
+      return await this.worker.request('stage', { key: this.key, writes: [write] }, transfer);
+    } catch (error) {
+      if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
+      this.#break('staging failed');
+      throw new ShardUnsettled('The shard could not take the write; try again.', error);
+    }
+  }
+
+  /**
+   * Returns once the entry is known to be durable; otherwise the staged group is taken back and the
+   * reason thrown.
+   */
+  async #append(entry: LogEntry): Promise<void> {
+    const { log, newEntryId = randomUUID } = this.#options;
+    const outcome = await appendEntry(log, entry, this.#head, newEntryId);
+    switch (outcome.fate) {
+      case 'committed':
+        return;
+      case 'refused':
+        await this.#takeBack();
+        throw storeFailure(outcome.reason);
+      case 'barred':
+        await this.#takeBack();
+        await this.#replay(outcome.bar);
+        throw unavailable('The write was not stored; try again.', outcome.reason);
+      case 'deposed':
+        this.#break('another owner wrote to the log');
+        throw new ShardUnsettled('The shard has moved; try again.');
+      case 'unknown':
+        this.#break('the outcome of an append is unknown');
+        throw new StoreError('unknown', 'The outcome of an append is unknown.', outcome.reason);
+    }
+  }
+
+  async #replay(entry: LogEntry): Promise<void> {
+    const { seq, kind, head, body } = entry;
+    try {
+      await this.worker.request('replay', {
+        key: this.key,
+        entries: [{ seq, kind, head, body }],
+        watchSeq: null,
+        exactFromSeq: 0,
+      });
+      this.#head = head;
+      this.#options.events.committed(this, body.byteLength);
+    } catch {
+      this.#break('an entry could not be replayed');
+    }
+  }
+
+  async #takeBack(): Promise<void> {
+    try {
+      await this.worker.request('abort', { key: this.key });
+    } catch {
+      this.#break('a staged group could not be taken back');
+    }
+  }
+
+  /** The entry is durable: from here on the write stands, whatever happens to this worker. */
+  async #show(): Promise<void> {
+    try {
+      this.#options.events.resized(this, await this.worker.request('commit', { key: this.key }));
+    } catch {
+      this.#break('the worker ended after a commit');
+    }
+  }
+
+  #break(reason: string): void {
+    this.#closed = true;
+    this.#broken = true;
+    this.#queue.refuse(openingAgain());
+    this.#options.events.broken(this, reason);
+  }
+}
+
+function acknowledge(group: QueuedWrite[], outcomes: WriteOutcome[], head: ShardHead): void {
+  group.forEach(({ resolve }, at) => {
+    resolve({ head, ...outcomes[at]! });
+  });
+}
+
+function sum(outcomes: WriteOutcome[], name: keyof WriteOutcome): number {
+  return outcomes.reduce((total, outcome) => total + outcome[name], 0);
+}
+
+function faultyWrite({ cause }: EngineFault): ProvecError {
+  return new ProvecError('INTERNAL', 'The service failed on this write; nothing of it was stored.', { cause });
+}
+
+function openingAgain(): ProvecError {
+  return new ShardUnsettled('The shard is opening again; try again.');
+}

@@ -1,0 +1,39 @@
+import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import { StoreError } from '../../../lib/store/port.ts';
+
+/** The shard cannot answer now; the same request can be sent again. */
+export function unavailable(message: string, cause?: unknown): ProvecError {
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
+}
+
+/** Whether the error says that the shard cannot answer now. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof ProvecError && error.code === 'UNAVAILABLE';
+}
+
+/**
+ * The shard is between two states, and nothing of the request was or will be done: whoever holds
+ * the shard next can answer it.
+ */
+export class ShardUnsettled extends ProvecError {
+  constructor(message: string, cause?: unknown) {
+    super('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
+  }
+}
+
+/** What a client is told when the store refused a call. */
+export function storeFailure(error: unknown): Error {
+  if (!(error instanceof StoreError)) return error instanceof Error ? error : new Error(String(error));
+  if (error.kind === 'capacity') return outOfCapacity('disk', error);
+  if (error.kind === 'damaged') return error;
+  return unavailable('The store cannot be reached; try again.', error);
+}
+
+/** Nothing can be appended to a log of which entries are missing. */
+export function logCutShort(): ProvecError {
+  return new ProvecError(
+    'INTERNAL',
+    'Stored data of the collection is missing: it can be read as far as it is there, but not written to until an operator has put back a backup.',
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * Appends one entry and finds out what became of it.
+ *
+ * Promises: 'committed' means durable; 'refused' that the entry is not there and never will be, and
+ * the log is as it was; 'barred' the same, but an empty entry took its seq, since the append had an
+ * unknown outcome and could otherwise have landed later; 'deposed' that somebody else's entry
+ * stands there. 'unknown' is what is left when the store does not answer: nothing more may be
+ * appended before the shard was claimed anew. Never throws.
+ */
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
+import { StoreError } from '../../../lib/store/port.ts';
+
+export type Fate =
+  | { fate: 'committed' }
+  | { fate: 'refused'; reason: StoreError }
+  | { fate: 'barred'; bar: LogEntry; reason: unknown }
+  | { fate: 'deposed' }
+  | { fate: 'unknown'; reason: unknown };
+
+/** What stands at an entry's seq after an attempt to append it. */
+type Standing =
+  | { there: 'own' }
+  | { there: 'other'; entry: LogEntry }
+  | { there: 'nothing'; reason: unknown }
+  | { there: 'nothing for good'; reason: StoreError }
+  | { there: 'unreadable'; reason: unknown };
+
+/**
+ * `before` is the shard's head without the entry; `newEntryId` names the empty entry, where one is
+ * needed.
+ */
+export async function appendEntry(
+  log: ShardLog,
+  entry: LogEntry,
+  before: ShardHead,
+  newEntryId: () => string,
+): Promise<Fate> {
+  const first = await attempt(log, entry);
+  switch (first.there) {
+    case 'own':
+      return { fate: 'committed' };
+    case 'other':
+      return { fate: 'deposed' };
+    case 'nothing for good':
+      return { fate: 'refused', reason: first.reason };
+    case 'unreadable':
+      return { fate: 'unknown', reason: first.reason };
+    case 'nothing':
+      return bar(log, entry, before, newEntryId, first.reason);
+  }
+}
+
+async function bar(
+  log: ShardLog,
+  entry: LogEntry,
+  before: ShardHead,
+  newEntryId: () => string,
+  reason: unknown,
+): Promise<Fate> {
+  const head = { ...before, seq: entry.seq };
+  const empty: LogEntry = { ...entry, entryId: newEntryId(), kind: 'void', head, tally: null, body: new Uint8Array(0) };
+  const second = await attempt(log, empty);
+  if (second.there === 'own') return { fate: 'barred', bar: empty, reason };
+  if (second.there !== 'other') return { fate: 'unknown', reason: second.reason };
+  return second.entry.entryId === entry.entryId ? { fate: 'committed' } : { fate: 'deposed' };
+}
+
+async function attempt(log: ShardLog, entry: LogEntry): Promise<Standing> {
+  let reason: unknown = null;
+  try {
+    if ((await log.append(entry)) === 'committed') return { there: 'own' };
+  } catch (error) {
+    if (error instanceof StoreError && error.kind !== 'unknown') return { there: 'nothing for good', reason: error };
+    reason = error;
+  }
+  try {
+    const [found] = await log.read(entry.shard, entry.seq - 1, 1);
+    if (found?.seq !== entry.seq) return { there: 'nothing', reason };
+    return found.entryId === entry.entryId ? { there: 'own' } : { there: 'other', entry: found };
+  } catch (error) {
+    return { there: 'unreadable', reason: error };
+  }
+}

@@ -1,0 +1,255 @@
+/**
+ * Copies committed log entries into the materialised records, behind the writers' backs and in
+ * order.
+ *
+ * Promises: the mark of a shard only grows; an entry is applied once, however often it is tried
+ * (the store guards by the mark); a failed pass is tried again after a pause that grows, holds up
+ * no other shard and loses nothing, because the log keeps what is not applied. One pass runs at a
+ * time, so that it never takes more than a share of the disk from the appends. The mark of a shard
+ * whose collection is anchored never passes its last confirmed root (anchored-bound.ts); what is
+ * held back for that goes on when the next one is confirmed.
+ *
+ * How it fails: before an entry that does not decode, or is missing, it stops for good: what comes
+ * after such an entry must not be applied over it, and the log, which is never trimmed past the
+ * mark, keeps all there is for whoever repairs it.
+ */
+import type { Logger } from 'pino';
+import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
+import type { LogEntry } from '../../../lib/store/log.ts';
+import type { Store } from '../../../lib/store/port.ts';
+import type { RecordChange } from '../../../lib/store/records.ts';
+import { backoffMs } from '../../../lib/time/backoff.ts';
+import { changesOf } from '../engine/entry.ts';
+import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
+import { anchoredBound } from './anchored-bound.ts';
+
+const QUIET_MS = 250;
+/** Whoever is held back is told when a root is confirmed; this is for when that was lost. */
+const HELD_RETRY_MS = 60_000;
+const PASS_MAX_BYTES = 2 * 1024 * 1024;
+const PAUSE = { minMs: 1_000, maxMs: 60_000 };
+
+interface Pause {
+  failures: number;
+  /** Null while the shard is tried again. */
+  timer: NodeJS.Timeout | null;
+}
+
+/**
+ * The mark after a pass, whether there may be more to apply, and whether writes wait for their root
+ * to be confirmed.
+ */
+interface Pass {
+  mark: number;
+  more: boolean;
+  isHeld: boolean;
+}
+
+export class Materialiser {
+  #store: Store;
+  #log: Logger;
+  #onBound: (key: ShardKey, seq: number) => void;
+  #due = new Set<ShardKey>();
+  #pauses = new Map<ShardKey, Pause>();
+  /** Shards that stand before an entry that cannot be applied, and its seq. */
+  #stuck = new Map<ShardKey, number>();
+  /** By collection, the shards whose writes wait for their root to be confirmed. */
+  #held = new Map<string, Set<ShardKey>>();
+  #heldTimer: NodeJS.Timeout | null = null;
+  /** Collections that `forget` waits for. */
+  #forgotten = new Set<string>();
+  #timer: NodeJS.Timeout | null = null;
+  #running: Promise<void> | null = null;
+  /** The end of the passes that run or wait. */
+  #turns: Promise<unknown> = Promise.resolve();
+  #stopped = false;
+
+  /**
+   * `onBound`: the root of the shard's collection at a seq of its log was found to be confirmed.
+   */
+  constructor(store: Store, log: Logger, onBound: (key: ShardKey, seq: number) => void = () => undefined) {
+    this.#store = store;
+    this.#log = log;
+    this.#onBound = onBound;
+  }
+
+  /** An entry was committed. */
+  wake(key: ShardKey): void {
+    if (this.#isForgotten(key) || this.#stuck.has(key) || this.#pauses.get(key)?.timer || this.#isHeld(key)) return;
+    this.#due.add(key);
+    this.#schedule();
+  }
+
+  /** A root of the collection may have been confirmed. */
+  anchored(collectionId: string): void {
+    const keys = this.#held.get(collectionId) ?? [];
+    this.#held.delete(collectionId);
+    for (const key of keys) this.wake(key);
+  }
+
+  /**
+   * Applies everything that is in the shard's log when it is called, as far as it can be applied;
+   * gives the mark. With `passOver` entries that do not decode are taken for empty: an operator has
+   * decided that what the shard holds without them is right. Throws StoreError.
+   */
+  async catchUp(key: ShardKey, passOver = false): Promise<number> {
+    // Not until there is nothing more: whoever writes on could keep it going for ever.
+    const goal = (await this.#store.log.head(key))?.seq ?? 0;
+    for (;;) {
+      const { mark, more } = await this.#inTurn(() => this.#pass(key, passOver));
+      if (!more || mark >= goal) return mark;
+    }
+  }
+
+  /**
+   * Resolves when nothing is applied any more for a collection whose shards are closed, so that its
+   * records can be removed.
+   */
+  async forget(collectionId: string): Promise<void> {
+    this.#forgotten.add(collectionId);
+    for (const { timer } of this.#removeForgotten(this.#pauses)) if (timer) clearTimeout(timer);
+    this.#removeForgotten(this.#stuck);
+    this.#held.delete(collectionId);
+    for (const key of this.#due) if (this.#isForgotten(key)) this.#due.delete(key);
+    await this.#inTurn(async () => this.#forgotten.delete(collectionId));
+  }
+
+  /** Leaves what is not applied to the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#heldTimer) clearTimeout(this.#heldTimer);
+    for (const { timer } of this.#pauses.values()) if (timer) clearTimeout(timer);
+    await this.#running;
+    await this.#turns;
+  }
+
+  #schedule(): void {
+    if (this.#timer || this.#running || this.#stopped || this.#due.size === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
+      this.#running = this.#run().finally(() => {
+        this.#running = null;
+        this.#schedule();
+      });
+    }, QUIET_MS);
+  }
+
+  /** One pass of each shard in turn, until nothing is due. */
+  async #run(): Promise<void> {
+    while (this.#due.size > 0 && !this.#stopped) {
+      const key = this.#due.values().next().value!;
+      this.#due.delete(key);
+      await this.#inTurn(() => this.#attempt(key));
+    }
+  }
+
+  async #attempt(key: ShardKey): Promise<void> {
+    try {
+      const { mark, more, isHeld } = await this.#pass(key);
+      this.#pauses.delete(key);
+      if (this.#isForgotten(key)) return;
+      if (more) this.#due.add(key);
+      else if (isHeld) await this.#hold(key, mark);
+    } catch (error) {
+      this.#pause(key, error);
+    }
+  }
+
+  #pause(key: ShardKey, error: unknown): void {
+    if (this.#isForgotten(key) || this.#stopped) return;
+    const failures = this.#pauses.get(key)?.failures ?? 0;
+    const ms = backoffMs(failures, PAUSE);
+    this.#log.warn({ err: error, pauseMs: ms }, 'could not materialise a shard; trying again');
+    const pause: Pause = {
+      failures: failures + 1,
+      timer: setTimeout(() => {
+        pause.timer = null;
+        this.wake(key);
+      }, ms),
+    };
+    this.#pauses.set(key, pause);
+  }
+
+  async #hold(key: ShardKey, mark: number): Promise<void> {
+    const { collectionId } = parseShardKey(key);
+    const keys = this.#held.get(collectionId) ?? new Set();
+    this.#held.set(collectionId, keys.add(key));
+    // Whoever told of it before that was not heard.
+    if ((await anchoredBound(this.#store.anchors, key)) > mark) this.anchored(collectionId);
+    if (this.#stopped) return;
+    this.#heldTimer ??= setTimeout(() => {
+      this.#heldTimer = null;
+      for (const id of [...this.#held.keys()]) this.anchored(id);
+    }, HELD_RETRY_MS).unref();
+  }
+
+  #isHeld(key: ShardKey): boolean {
+    return this.#held.size > 0 && this.#held.get(parseShardKey(key).collectionId)?.has(key) === true;
+  }
+
+  async #pass(key: ShardKey, passOver = false): Promise<Pass> {
+    const { log, records, anchors } = this.#store;
+    const mark = await records.appliedSeq(key);
+    if (this.#isForgotten(key)) return { mark, more: false, isHeld: false };
+    const read = await log.read(key, mark, PASS_MAX_BYTES);
+    // An operator decides over the ledger.
+    const bound = passOver || read.length === 0 ? Number.POSITIVE_INFINITY : await anchoredBound(anchors, key);
+    if (Number.isFinite(bound)) this.#onBound(key, bound);
+    const entries = read.filter(({ seq }) => seq <= bound);
+    const isHeld = read.slice(entries.length).some(({ kind }) => kind === 'write');
+    const last = new Map<string, RecordChange>();
+    let through = mark;
+    for (const entry of entries) {
+      const changes = changesIn(entry, through + 1) ?? (passOver && entry.seq === through + 1 ? [] : null);
+      if (changes === null) break;
+      for (const change of changes) last.set(change.id, change);
+      through = entry.seq;
+    }
+    const left = entries.length > through - mark;
+    // Where another node holds the shard by now, entries that were here may be materialised and
+    // trimmed there.
+    if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
+    if (left) this.#stickAt(key, through + 1);
+    else this.#stuck.delete(key);
+    if (through > mark) await records.apply(key, mark, through, [...last.values()]);
+    return { mark: through, more: through > mark && !left && entries.length === read.length, isHeld };
+  }
+
+  #stickAt(key: ShardKey, seq: number): void {
+    if (this.#stuck.get(key) === seq) return;
+    this.#stuck.set(key, seq);
+    this.#log.error({ shard: key, seq }, 'a stored log entry does not decode; nothing after it is materialised');
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.then(work);
+    this.#turns = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #isForgotten(key: ShardKey): boolean {
+    return this.#forgotten.size > 0 && this.#forgotten.has(parseShardKey(key).collectionId);
+  }
+
+  #removeForgotten<T>(rows: Map<ShardKey, T>): T[] {
+    const removed = [...rows].filter(([key]) => this.#isForgotten(key));
+    for (const [key] of removed) rows.delete(key);
+    return removed.map(([, row]) => row);
+  }
+}
+
+/**
+ * What the entry, which must be that at `seq`, does to the records; null where that is not to be
+ * known.
+ */
+function changesIn(entry: LogEntry, seq: number): RecordChange[] | null {
+  if (entry.seq !== seq || entry.kind === 'damaged') return null;
+  if (entry.kind !== 'write') return [];
+  try {
+    return changesOf(entry.body, entry.seq);
+  } catch (error) {
+    if (error instanceof UnreadableBytes) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,396 @@
+/**
+ * How a shard comes into memory: the newest sound checkpoint and the log after it, else the
+ * materialised records and the log after their mark.
+ *
+ * Whatever it was built from, the root at the end is held against the head that the log recorded. A
+ * difference means that stored bytes were changed behind the service's back (or rotted): the shard
+ * is served as it is, and nothing of its collection is anchored until an operator decides. The
+ * contradiction is kept in the store before the shard takes a write, or it does not open. The first
+ * write seals a root that contains the changed bytes; its head and every later one say so. Bytes
+ * that do not decode are left out, which is a contradiction like any other.
+ *
+ * Of a collection that is anchored the way up begins no later than at the confirmed root, and is
+ * held against it as it passes: whoever can change the records can change what the log recorded
+ * with them, but not the ledger. A way up that begins later is a contradiction, since records are
+ * never ahead of the ledger (anchored-bound.ts). A copy in memory has been held against each
+ * recorded root since it was made, and reads no stored records again.
+ */
+import type { Logger } from 'pino';
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
+import { versionAfter } from '../../../lib/store/log.ts';
+import { type Store, StoreError } from '../../../lib/store/port.ts';
+import { OWN_HEADS_MAX } from '../memory/own-heads.ts';
+import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
+import { runAfter } from './log-run.ts';
+
+/** How often an opening starts over because the log was trimmed under it. */
+const OVERTAKEN_MAX = 5;
+const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
+/**
+ * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph
+ * 200 more for its links, and a copy of its vector as the collection is quantized. Bytes of a
+ * record with 100 of metadata as measured, and as so estimated: with bf16 at 2 dimensions 521
+ * (552), of 100,000 as of 20,000 records, at 16 dimensions 641 (636), at 384 dimensions 2,851
+ * (2,844); with f32 525 (556), 672 (668) and 3,603 (3,612); of 1,000 records, which have no graph,
+ * 397 (348) at 2 dimensions. Without metadata at 2 dimensions 429 to 447, with 400 bytes of it 836.
+ */
+const RECORD_BYTES = 340;
+const GRAPH_RECORD_BYTES = 200;
+const GRAPH_MIN_RECORDS = 2_000;
+const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
+const QUANTIZED_BYTES = { f32: 4, f16: 2, bf16: 2, i8: 1 };
+
+const UNDECIDED = 'The stored bytes contradicted what was recorded of them, and no operator has decided since.';
+
+export interface OpenedShard {
+  head: ShardHead;
+  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  checkpointSeq: number;
+  /** The head at the seq of the last confirmed anchor, when the way up passed it. */
+  anchored: ShardHead | null;
+  /** Its heads after that one, oldest first, as far as the log bore them out. */
+  passed: ShardHead[];
+  /** Bytes of log bodies on the way up. */
+  replayedBytes: number;
+  /** One sentence; null when all is as it was recorded. */
+  contradiction: string | null;
+  /** Whether one was found now or before, and not yet decided. */
+  isContradicted: boolean;
+  /**
+   * The log has entries that cannot be reached, or lacks some that there were: the shard can be
+   * read as far as they go, and nothing can be appended.
+   */
+  isCutShort: boolean;
+}
+
+/** A shard that a worker has in memory already, at `head`. */
+export interface Warm {
+  head: ShardHead;
+  /** The seq of the checkpoint it came from; 0 when it came from records. */
+  checkpointSeq: number;
+}
+
+interface Progress {
+  head: ShardHead;
+  anchored: ShardHead | null;
+  passed: ShardHead[];
+  differs: number | null;
+  bytes: number;
+}
+
+/**
+ * What the log is laid over: a copy in memory, the newest checkpoint that will do (the records
+ * where there is none), or the records.
+ */
+type Start = Warm | 'checkpoint' | 'records';
+
+interface WayUp {
+  base: Warm;
+  end: Progress;
+  /** One sentence; null when it bears out what was recorded. */
+  contradiction: string | null;
+}
+
+type ReplayTerms = Pick<WorkerOps['replay']['params'], 'watchSeq' | 'exactFromSeq'> & { orClose: boolean };
+
+/** About how many bytes a closed shard takes once it is open; throws StoreError. */
+export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<number> {
+  const { collectionId, index, dimensions, quantization } = spec;
+  const count = (await log.head(shardKey(collectionId, index)))?.count ?? 0;
+  const inGraph = count < GRAPH_MIN_RECORDS ? 0 : GRAPH_RECORD_BYTES + dimensions * QUANTIZED_BYTES[quantization];
+  return count * (RECORD_BYTES + dimensions * VALUE_BYTES + inGraph);
+}
+
+/**
+ * Brings a copy of a shard up to the head that its log recorded, from where it is (null: from
+ * nothing), without judging the store. 'differs' when its root is not the recorded one, 'behind'
+ * when the log does not reach back to it any more; it is out of the worker then. Throws StoreError
+ * or WorkerLost.
+ */
+export async function followShard(
+  spec: ShardSpec,
+  from: Warm | null,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<Warm | 'differs' | 'behind'> {
+  const key = shardKey(spec.collectionId, spec.index);
+  const base = await baseOf(spec, from ?? 'checkpoint', recorded, worker, store, log);
+  const { exactFromSeq } = base;
+  // The holder goes on: records that are read after the log was may be ahead of it, and have no
+  // root then.
+  const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
+  const confirmed = from === null ? await confirmedHead(spec, store) : null;
+  const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
+  const end = await replay(spec, base.head, goal.seq, terms, worker, store);
+  const isThere = end.head.seq === goal.seq;
+  const isConfirmed = !confirmed || !end.anchored || isSameState(end.anchored, confirmed);
+  if (isThere && end.differs === null && isSameState(end.head, goal) && isConfirmed)
+    return { head: end.head, checkpointSeq: base.checkpointSeq };
+  await worker.request('close', { key });
+  return isThere || end.differs !== null ? 'differs' : 'behind';
+}
+
+/** Throws COLLECTION_NOT_FOUND where the shard's collection is not in the catalog. */
+export async function assertThere(spec: ShardSpec, store: Store): Promise<void> {
+  if ((await store.catalog.getCollection(spec.collectionId)) === null)
+    throw new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
+}
+
+/**
+ * Opens one shard into a worker, up to the head that its log recorded; `warm`: from what the worker
+ * has of it. Throws StoreError, WorkerLost, COLLECTION_NOT_FOUND, or ShardMoved when others have
+ * written to it since `recorded`, and then leaves nothing in the worker.
+ */
+export async function openShard(
+  spec: ShardSpec,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  clock: Pick<Clock, 'wallMs'>,
+  log: Logger,
+  warm: Warm | null = null,
+): Promise<OpenedShard> {
+  const key = shardKey(spec.collectionId, spec.index);
+  // A late call must not bring a deleted collection's shard back.
+  await assertThere(spec, store);
+  try {
+    const { base, end, ...way } = await bestWayUp(spec, warm, recorded, worker, store, log);
+    const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
+    if (contradiction !== null) {
+      const at = new Date(clock.wallMs()).toISOString();
+      await store.contradictions.record(key, { seq: end.head.seq, reason: contradiction, at });
+    }
+    return {
+      head: contradiction === null ? end.head : { ...end.head, contradicted: true },
+      checkpointSeq: base.checkpointSeq,
+      anchored: end.anchored,
+      passed: contradiction === null ? end.passed : [],
+      replayedBytes: end.bytes,
+      contradiction,
+      isContradicted: contradiction !== null || (await store.contradictions.list(spec.collectionId)).length > 0,
+      isCutShort: end.head.seq !== recorded.seq,
+    };
+  } catch (error) {
+    await worker.request('close', { key }).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * The way up from the quickest start that bears out what was recorded, else the one from the
+ * records: neither a copy nor a checkpoint is a witness against the store. Throws ShardMoved where
+ * somebody who claimed the shard meanwhile has written to it: what was read is of different states
+ * then.
+ */
+async function bestWayUp(
+  spec: ShardSpec,
+  warm: Warm | null,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<WayUp> {
+  const key = shardKey(spec.collectionId, spec.index);
+  const starts: Start[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
+  let refutedSeq = 0;
+  for (let overtaken = 0; ; ) {
+    const start = starts[0]!;
+    const way = await wayUp(spec, start, recorded, worker, store, log);
+    if (await isOvertaken(key, way.end.head, recorded, store)) {
+      if (++overtaken === OVERTAKEN_MAX)
+        throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
+      // What is closed now was all there was of a copy.
+      if (start === warm) starts.shift();
+    } else if (way.contradiction === null) {
+      if (refutedSeq > 0) {
+        log.error({ shard: key, seq: refutedSeq }, 'a checkpoint contradicted the records and was removed');
+        await store.checkpoints.prune(key, refutedSeq + 1);
+      }
+      return way;
+    } else {
+      if (((await store.log.head(key))?.seq ?? 0) > recorded.seq) throw new ShardMoved(null);
+      const { checkpointSeq } = way.base;
+      if (start === 'records' || (start === 'checkpoint' && checkpointSeq === 0)) return way;
+      if (start === 'checkpoint') refutedSeq = checkpointSeq;
+      starts.shift();
+    }
+    await worker.request('close', { key });
+  }
+}
+
+async function wayUp(
+  spec: ShardSpec,
+  start: Start,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<WayUp> {
+  const base = await baseOf(spec, start, recorded, worker, store, log);
+  // Not before: what records are never ahead of is the root that is confirmed by the time they were
+  // read.
+  const confirmed = await confirmedHead(spec, store);
+  const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
+  const end = await replay(spec, base.head, recorded.seq, terms, worker, store);
+  const isStored = typeof start === 'string';
+  return { base, end, contradiction: contradictionOf(recorded, base.head, end, confirmed, isStored) };
+}
+
+async function baseOf(
+  spec: ShardSpec,
+  start: Start,
+  recorded: ShardHead,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+): Promise<Warm & { exactFromSeq: number }> {
+  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq };
+  const key = shardKey(spec.collectionId, spec.index);
+  const loaded = start === 'checkpoint' ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
+  return loaded ?? fromRecords(spec, key, recorded, worker, store);
+}
+
+/** The shard's head at the last confirmed anchor. */
+async function confirmedHead({ collectionId, index }: ShardSpec, { anchors }: Store): Promise<ShardHead | null> {
+  return (await anchors.get(collectionId))?.confirmed?.cut[index] ?? null;
+}
+
+/**
+ * Whether the log was trimmed past the way up meanwhile, as a node that held the shard before may
+ * still do: from what is materialised by then it goes on.
+ */
+async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, store: Store): Promise<boolean> {
+  return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
+}
+
+async function fromCheckpoint(
+  spec: ShardSpec,
+  key: ShardKey,
+  throughSeq: number,
+  worker: WorkerRequests,
+  store: Store,
+  log: Logger,
+) {
+  const checkpoints = await store.checkpoints.list(key);
+  // A small shard has none, and is to open with few trips to the store.
+  if (checkpoints.length === 0) return null;
+  const firstSeq = await store.log.firstSeq(key);
+  const confirmed = await confirmedHead(spec, store);
+  for (const { seq } of checkpoints) {
+    const logReaches = seq === throughSeq || (firstSeq !== null && firstSeq <= seq + 1);
+    if (seq > throughSeq || !logReaches || (confirmed && seq > confirmed.seq)) continue;
+    let checkpoint: FetchedCheckpoint | null = null;
+    try {
+      checkpoint = await store.checkpoints.fetch(key, seq);
+      if (checkpoint === null) continue;
+      const head = await worker.request('load', { key, spec, checkpoint });
+      return { head, checkpointSeq: seq, exactFromSeq: seq };
+    } catch (error) {
+      log.error({ err: error, seq }, 'a checkpoint could not be loaded; using an older one or the records');
+    } finally {
+      if (checkpoint !== null) await store.checkpoints.release(checkpoint);
+    }
+  }
+  return null;
+}
+
+async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, worker: WorkerRequests, store: Store) {
+  await worker.request('create', { key, spec });
+  const scan = await store.records.scan(key);
+  for await (const records of scan.batches) await worker.request('restore', { key, records });
+  // A record that was applied during the scan is ahead of the others until the log is laid over it
+  // through there.
+  const seq = scan.throughSeq;
+  const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, recorded, store) });
+  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
+}
+
+/**
+ * How many writes led to a seq that is materialised: the log says it of its end, and of the entry
+ * that comes next.
+ */
+async function versionAt(key: ShardKey, seq: number, recorded: ShardHead, { log }: Store): Promise<number> {
+  // The log may have gone on since, and have been trimmed past this.
+  if (seq === recorded.seq) return recorded.version;
+  const before = await versionBefore(key, seq + 1, log);
+  if (before !== null) return before;
+  const newest = (await log.head(key)) ?? EMPTY_HEAD;
+  // The next entry may have come between the two readings.
+  const beforeLate = newest.seq > seq ? await versionBefore(key, seq + 1, log) : null;
+  // The log ends there, or it cannot be followed from here, which is told of it whatever this is;
+  // between writes that were counted it must not go back.
+  return beforeLate ?? newest.version;
+}
+
+/** How many writes led to the entry at `seq`, without it; null where there is none. */
+async function versionBefore(key: ShardKey, seq: number, log: Store['log']): Promise<number | null> {
+  const [entry] = await log.read(key, seq - 1, 1);
+  if (entry?.seq !== seq || entry.kind === 'damaged') return null;
+  return entry.head.version - versionAfter(0, entry);
+}
+
+async function replay(
+  { collectionId, index }: ShardSpec,
+  base: ShardHead,
+  throughSeq: number,
+  terms: ReplayTerms,
+  worker: WorkerRequests,
+  store: Store,
+): Promise<Progress> {
+  const key = shardKey(collectionId, index);
+  const { watchSeq, exactFromSeq, orClose } = terms;
+  let head = base;
+  let anchored = base.seq === watchSeq && watchSeq >= exactFromSeq ? base : null;
+  let passed = base.seq >= exactFromSeq ? [base] : [];
+  let differs: number | null = null;
+  let bytes = 0;
+  while (head.seq < throughSeq) {
+    const read = await store.log.read(key, head.seq, REPLAY_MAX_BYTES);
+    const entries = runAfter(read, head.seq)
+      .filter((entry) => entry.seq <= throughSeq)
+      .map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+    if (entries.length === 0) break;
+    const step = await worker.request('replay', { key, entries, watchSeq, exactFromSeq, orClose });
+    head = step.head;
+    anchored = step.watched ?? anchored;
+    differs ??= step.differs;
+    const exact = entries.filter(({ seq }) => seq >= exactFromSeq).map(({ head }) => head);
+    passed = [...passed, ...exact].slice(-OWN_HEADS_MAX);
+    bytes += entries.reduce((total, { body }) => total + body.byteLength, 0);
+    if (orClose && differs !== null) break;
+  }
+  return { head, anchored, passed, differs, bytes };
+}
+
+/**
+ * `isStored`: the way up began with what the store holds, which is never ahead of the confirmed
+ * root.
+ */
+function contradictionOf(
+  recorded: ShardHead,
+  base: ShardHead,
+  end: Progress,
+  confirmed: ShardHead | null,
+  isStored: boolean,
+): string | null {
+  if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
+  if (!isSameState(end.head, recorded))
+    return `The stored records do not give the root that was recorded at ${recorded.seq}.`;
+  if (end.differs !== null)
+    return `The stored log entry ${end.differs} does not give the root that was recorded with it.`;
+  if (confirmed && confirmed.seq > recorded.seq)
+    return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
+  if (confirmed && !end.anchored && isStored)
+    return `What is stored begins at ${base.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
+  if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
+    return `The stored records do not give the root that was confirmed on the ledger at ${confirmed.seq}.`;
+  return null;
+}

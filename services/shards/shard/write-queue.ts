@@ -1,0 +1,143 @@
+import type { WriteAck } from '../../../lib/actions/shards.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import type { ShardWrite } from '../engine/write.ts';
+import { unavailable } from './failure.ts';
+import type { WriteBudget } from './write-budget.ts';
+
+export interface QueuedWrite {
+  write: ShardWrite;
+  bytes: number;
+  /** On the node's monotonic clock. */
+  deadlineMs: number;
+  resolve(ack: WriteAck): void;
+  reject(error: unknown): void;
+}
+
+/** What all queues of a node share. */
+export interface SharedBudget {
+  accountId: string;
+  budget: WriteBudget;
+}
+
+/**
+ * Writes of one shard in order of arrival, from when they are accepted until they are answered.
+ * Upserts leave room for deletes, which are what makes room in a shard that cannot keep up.
+ */
+export class WriteQueue {
+  readonly #clock: Clock;
+  readonly #onChange: (changeBytes: number) => void;
+  readonly #shared: SharedBudget | null;
+  #waiting: QueuedWrite[] = [];
+  #bytes = 0;
+
+  /**
+   * `onChange` is told by how much the bytes held grew or shrank. Without `shared` the queue is
+   * bounded by itself alone.
+   */
+  constructor(clock: Clock, onChange: (changeBytes: number) => void, shared: SharedBudget | null = null) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+    this.#shared = shared;
+  }
+
+  /** Writes that wait for their turn. */
+  get length(): number {
+    return this.#waiting.length;
+  }
+
+  /**
+   * Resolves with the write's answer. Rejects with UNAVAILABLE when the queue is full, or the
+   * account's writes take too much of the node.
+   */
+  push(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
+    const bytes = sizeOfWrite(write);
+    if (!this.#hasRoom(write, bytes)) {
+      return Promise.reject(unavailable('Too many writes wait for this collection; try again.'));
+    }
+    if (write.kind === 'upsert' && this.#shared?.budget.admits(this.#shared.accountId, bytes) === false) {
+      return Promise.reject(unavailable('Too many writes of this account wait; try again.'));
+    }
+    this.#grow(bytes);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, bytes, deadlineMs, resolve, reject });
+    });
+  }
+
+  /**
+   * The writes whose turn it is, for `release` once they are answered. Refuses those that have
+   * waited past their deadline.
+   */
+  take(): QueuedWrite[] {
+    this.#refuseLate();
+    let count = 0;
+    let bytes = 0;
+    let records = 0;
+    const { groupCommitMaxBytes, groupCommitMaxRecords, groupCommitMaxRequests } = INTERNAL_LIMITS;
+    while (count < this.#waiting.length && count < groupCommitMaxRequests) {
+      const next = this.#waiting[count]!;
+      bytes += next.bytes;
+      records += recordsOf(next.write);
+      if (count > 0 && (bytes > groupCommitMaxBytes || records > groupCommitMaxRecords)) break;
+      count++;
+    }
+    return this.#waiting.splice(0, count);
+  }
+
+  release(writes: QueuedWrite[]): void {
+    for (const { bytes } of writes) this.#grow(-bytes);
+  }
+
+  /** Refuses every write that waits. */
+  refuse(reason: Error): void {
+    this.#refuse(this.#waiting.splice(0), reason);
+  }
+
+  #hasRoom({ kind }: ShardWrite, bytes: number): boolean {
+    const {
+      shardQueueDeletesReserveBytes,
+      shardQueueDeletesReserveRequests,
+      shardQueueMaxBytes,
+      shardQueueMaxRequests,
+    } = INTERNAL_LIMITS;
+    const [reserveRequests, reserveBytes] =
+      kind === 'delete' ? [0, 0] : [shardQueueDeletesReserveRequests, shardQueueDeletesReserveBytes];
+    return (
+      this.#waiting.length < shardQueueMaxRequests - reserveRequests &&
+      this.#bytes + bytes <= shardQueueMaxBytes - reserveBytes
+    );
+  }
+
+  #refuseLate(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const { late = [], inTime = [] } = Object.groupBy(this.#waiting, ({ deadlineMs }) =>
+      deadlineMs <= nowMs ? 'late' : 'inTime',
+    );
+    this.#waiting = inTime;
+    this.#refuse(late, unavailable('The write waited too long for its turn; try again.'));
+  }
+
+  #refuse(writes: QueuedWrite[], reason: Error): void {
+    this.release(writes);
+    for (const { reject } of writes) reject(reason);
+  }
+
+  #grow(changeBytes: number): void {
+    this.#bytes += changeBytes;
+    this.#shared?.budget.add(this.#shared.accountId, changeBytes);
+    this.#onChange(changeBytes);
+  }
+}
+
+const recordsOf = (write: ShardWrite): number => (write.kind === 'delete' ? write.ids : write.batch.ids).length;
+
+/** Bytes of a write's ids, vectors and metadata. */
+function sizeOfWrite(write: ShardWrite): number {
+  if (write.kind === 'delete') return textBytes(write.ids);
+  const { ids, metadata, vectors } = write.batch;
+  return textBytes(ids) + vectors.byteLength + textBytes(metadata);
+}
+
+function textBytes(texts: string[]): number {
+  return texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
+}

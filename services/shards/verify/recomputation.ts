@@ -1,0 +1,273 @@
+/**
+ * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the
+ * log entries after the mark that the scan saw. The state is that of the last entry laid over it;
+ * `extend` goes on from there, so that a cut which was anchored a little later can be compared
+ * exactly. Entries that are materialised and still in the log are read as well: whether each is
+ * what was appended.
+ *
+ * A verification holds a session of each shard until its last shard is scanned and the ledger has
+ * answered, so a session lives until it is released; the idle limit is for callers that went away.
+ * What is bounded is the number of scans at a time: the others wait, in order of arrival. A limit
+ * on sessions instead, with waiting, would have verifications that hold some shards wait for each
+ * other for ever; too many of them are refused. So is one whose sessions would take more memory
+ * than is left, for the same reason: what a session takes is counted against the node's limit from
+ * before the scan until it is released.
+ */
+import { randomUUID } from 'node:crypto';
+import type { AlteredEntry, Recomputed, ShardSpec } from '../../../lib/actions/shards.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import type { Store } from '../../../lib/store/port.ts';
+import type { Residency } from '../memory/shard-cache.ts';
+import type { Checkpointer } from '../shard/checkpointer.ts';
+import { storeFailure, unavailable } from '../shard/failure.ts';
+import { runAfter } from '../shard/log-run.ts';
+import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
+
+const LAY_MAX_BYTES = 8 * 2 ** 20;
+const DIFFERENCES_MAX = 1_000;
+/**
+ * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of
+ * 36 characters, and while its map grows as much again as the map.
+ */
+const SESSION_BYTES = 4 * 1024;
+const RECORD_BYTES = 254;
+/** Ids up to this are in that. */
+const ID_MAX_CHARS = 64;
+const CHAR_BYTES = 2;
+const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
+
+interface Session {
+  id: string;
+  spec: ShardSpec;
+  key: ShardKey;
+  worker: ShardWorker;
+  recorded: ShardHead;
+  /** Through where the log is laid over the records. */
+  laidSeq: number;
+  altered: AlteredEntry | null;
+  unpin(): void;
+  /** What gives back the memory that is counted for it. */
+  frees: (() => void)[];
+  /** Null while the session is at work. */
+  expiry: NodeJS.Timeout | null;
+}
+
+interface Waiting {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class Recomputation {
+  #residency: Residency;
+  #store: Store;
+  #checkpointer: Checkpointer;
+  #sessions = new Map<string, Session>();
+  #scans = 0;
+  #waiting: Waiting[] = [];
+  #stopped = false;
+
+  constructor(residency: Residency, store: Store, checkpointer: Checkpointer) {
+    this.#residency = residency;
+    this.#store = store;
+    this.#checkpointer = checkpointer;
+  }
+
+  /**
+   * Throws ProvecError UNAVAILABLE or OUT_OF_CAPACITY, or StoreError 'damaged' where stored bytes
+   * do not decode.
+   */
+  async begin(spec: ShardSpec): Promise<Recomputed> {
+    await this.#takeTurn();
+    try {
+      return await this.#begin(spec);
+    } finally {
+      this.#endTurn();
+    }
+  }
+
+  #begin(spec: ShardSpec): Promise<Recomputed> {
+    const key = shardKey(spec.collectionId, spec.index);
+    const session: Session = {
+      id: randomUUID(),
+      spec,
+      key,
+      worker: this.#residency.peek(spec)?.worker ?? this.#residency.pool.lightest(),
+      recorded: EMPTY_HEAD,
+      laidSeq: 0,
+      altered: null,
+      unpin: this.#checkpointer.pin(key),
+      frees: [],
+      expiry: null,
+    };
+    this.#sessions.set(session.id, session);
+    return this.#guarded(session, async () => {
+      const { count } = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
+      await this.#hold(session, SESSION_BYTES + count * RECORD_BYTES);
+      await session.worker.request('recomputeBegin', { session: session.id, spec });
+      const [throughSeq, altered] = await Promise.all([
+        this.#scan(session),
+        this.#store.log.audit(key, Number.MAX_SAFE_INTEGER),
+      ]);
+      if (altered !== null) session.altered = await this.#alteredEntry(session, altered);
+      const recorded = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
+      return this.#lay(session, throughSeq, recorded);
+    });
+  }
+
+  /** Reads all records; gives the seq that they are of. */
+  async #scan(session: Session): Promise<number> {
+    const scan = await this.#store.records.scan(session.key);
+    for await (const records of scan.batches) {
+      const longIds = records.reduce((sum, { id }) => sum + Math.max(0, id.length - ID_MAX_CHARS), 0);
+      if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
+      await session.worker.request('recomputeRecords', { session: session.id, records });
+    }
+    await session.worker.request('recomputeUnreadable', { session: session.id, ids: scan.unreadable });
+    return scan.throughSeq;
+  }
+
+  async #alteredEntry(session: Session, seq: number): Promise<AlteredEntry> {
+    const [found] = await this.#store.log.read(session.key, seq - 1, 1);
+    if (found?.seq !== seq) return { seq, ids: [] };
+    const { kind, head, body } = found;
+    const entry = { seq, kind, head, body };
+    const params = { session: session.id, entry, limit: DIFFERENCES_MAX };
+    return { seq, ids: await session.worker.request('recomputeAltered', params) };
+  }
+
+  /** Throws UNAVAILABLE when the session has expired. */
+  async extend(id: string, seq: number): Promise<Recomputed> {
+    const session = this.#sessions.get(id);
+    if (!session) throw unavailable('The verification took too long; try again.');
+    return this.#guarded(session, async () => {
+      const recorded = (await this.#store.log.head(session.key)) ?? EMPTY_HEAD;
+      return this.#lay(session, session.laidSeq, recorded, seq);
+    });
+  }
+
+  release(id: string): void {
+    const session = this.#sessions.get(id);
+    if (!session) return;
+    this.#sessions.delete(id);
+    if (session.expiry) clearTimeout(session.expiry);
+    session.unpin();
+    for (const free of session.frees) free();
+    session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(unavailable('The service is stopping.'));
+    for (const id of [...this.#sessions.keys()]) this.release(id);
+  }
+
+  async #takeTurn(): Promise<void> {
+    if (this.#stopped) throw unavailable('The service is stopping.');
+    if (this.#sessions.size + this.#waiting.length >= INTERNAL_LIMITS.recomputeSessionsMax)
+      throw unavailable('Too many verifications are under way; try again.');
+    if (this.#scans < INTERNAL_LIMITS.recomputeScansMax) this.#scans++;
+    else await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Hands the turn to whoever has waited longest. */
+  #endTurn(): void {
+    const next = this.#waiting.shift();
+    if (next) next.resolve();
+    else this.#scans--;
+  }
+
+  async #hold(session: Session, bytes: number): Promise<void> {
+    const free = await this.#residency.hold(bytes);
+    if (free === null) throw unavailable('There is no memory to verify the collection now; try again.');
+    session.frees.push(free);
+    if (this.#sessions.has(session.id)) return;
+    // It was released while others were closed for it.
+    free();
+    throw unavailable('The verification was interrupted; try again.');
+  }
+
+  async #lay(session: Session, fromSeq: number, newest: ShardHead, throughSeq = newest.seq): Promise<Recomputed> {
+    let at = fromSeq;
+    let recorded = at === newest.seq ? newest : session.recorded;
+    while (at < throughSeq) {
+      const read = await this.#store.log.read(session.key, at, LAY_MAX_BYTES);
+      const entries = runAfter(read, at).filter(({ seq }) => seq <= throughSeq);
+      if (entries.length === 0) {
+        if ((await this.#store.records.appliedSeq(session.key)) > at)
+          throw unavailable('The log was trimmed during the verification; try again.');
+        // Held against what the log says it ends with, what was reached is a contradiction.
+        recorded = newest;
+        break;
+      }
+      // A record that is written again takes a place of its own.
+      const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
+      await this.#hold(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
+      await session.worker.request('recomputeEntries', {
+        session: session.id,
+        entries: entries.map(({ seq, kind, head, body }) => ({ seq, kind, head, body })),
+      });
+      recorded = entries.at(-1)!.head;
+      at = recorded.seq;
+    }
+    session.recorded = recorded;
+    session.laidSeq = at;
+    const place = { session: session.id, seq: at, version: recorded.version };
+    const { head, contradicting } = await session.worker.request('recomputeHead', place);
+    const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
+    const differences = isSame ? [] : await this.#compare(session);
+    const contradiction = this.#residency.ownHeads(session.key)?.contradiction ?? null;
+    return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
+  }
+
+  /** Whether what the log says of itself may have been changed with the records. */
+  async #isSuspect({ spec }: Session, recorded: ShardHead): Promise<boolean> {
+    const { anchors, contradictions } = this.#store;
+    const confirmed = (await anchors.get(spec.collectionId))?.confirmed?.cut[spec.index];
+    const known = [this.#residency.peek(spec)?.head, confirmed];
+    if (known.some((head) => head?.seq === recorded.seq && !isSameState(head, recorded))) return true;
+    return (await contradictions.list(spec.collectionId)).length > 0;
+  }
+
+  async #compare(session: Session): Promise<Recomputed['differences']> {
+    if (session.altered === null) await this.#addWitness(session);
+    return this.#residency.use(
+      session.spec,
+      (actor) => {
+        const key = actor.worker === session.worker ? actor.key : null;
+        return session.worker.request('recomputeCompare', { session: session.id, key, limit: DIFFERENCES_MAX });
+      },
+      { on: session.worker },
+    );
+  }
+
+  /** What is still in the log tells of its records what was written. */
+  async #addWitness({ id, key, worker, laidSeq }: Session): Promise<void> {
+    const { log } = this.#store;
+    const firstSeq = await log.firstSeq(key);
+    for (let at = (firstSeq ?? laidSeq + 1) - 1; at < laidSeq; ) {
+      const read = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= laidSeq);
+      if (read.length === 0) return;
+      const entries = read.map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+      await worker.request('recomputeWitness', { session: id, entries });
+      at = read.at(-1)!.seq;
+    }
+  }
+
+  async #guarded(session: Session, work: () => Promise<Recomputed>): Promise<Recomputed> {
+    if (session.expiry) clearTimeout(session.expiry);
+    session.expiry = null;
+    try {
+      const recomputed = await work();
+      session.expiry = setTimeout(() => this.release(session.id), INTERNAL_LIMITS.recomputeSessionIdleMaxMs).unref();
+      return recomputed;
+    } catch (error) {
+      const isReleased = !this.#sessions.has(session.id);
+      this.release(session.id);
+      throw isReleased || error instanceof WorkerLost
+        ? unavailable('The verification was interrupted; try again.', error)
+        : storeFailure(error);
+    }
+  }
+}

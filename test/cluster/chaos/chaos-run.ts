@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Backing, type BackingServices, startBacking } from '../../support/backing-services.ts';
+import { type ClusterOptions, ClusterProcess } from '../../support/cluster-process.ts';
+import { randomFrom } from '../../support/random.ts';
+import { seed } from '../../support/seed.ts';
+import { until } from '../../support/until.ts';
+import { audit } from './audit.ts';
+import { ChaosClient, idsOf } from './client.ts';
+import { LogObserver } from './log-observer.ts';
+import { describeOutage, type Outage, outageOf } from './outage.ts';
+import { Recorder } from './recorder.ts';
+
+const CLIENTS = 8;
+const SHARDS = 8;
+const COLLECTION = 'chaos';
+const CALM_MS = 1_000;
+const TROUBLE_MAX_MS = 300_000;
+
+export interface ChaosOptions extends Partial<ClusterOptions> {
+  name: string;
+  /** Where the cluster stands; it ends with the run. */
+  backing: Backing | BackingServices;
+  /** Servers of its own, to be killed and halted. */
+  isOwn?: boolean;
+  replicas?: number;
+  /** No request may fail. */
+  isFlawless?: boolean;
+  /** What happens to the cluster while the clients go on. */
+  trouble(cluster: ClusterProcess, random: () => number, collectionId: string): Promise<void>;
+}
+
+/** What clients met with, and a sentence for each promise that was broken. */
+export interface ChaosResult extends Outage {
+  faults: string[];
+}
+
+export const chaosSeed = seed % 1_000_000;
+
+/**
+ * Runs eight clients against a cluster while trouble is made, waits for calm, and audits all that
+ * they were told.
+ */
+export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
+  const { name, backing, replicas = 0, isOwn, isFlawless = false, trouble, ...clusterOptions } = options;
+  const services = typeof backing === 'string' ? await startBacking(backing, isOwn) : backing;
+  const title = `${name}, ${services.name}, seed ${chaosSeed}`;
+  const cluster = await ClusterProcess.start(services, { shardNodes: 3, ...clusterOptions });
+  try {
+    const result = await observed(cluster, replicas, trouble);
+    process.stderr.write(`${title}: ${describeOutage(result)}\n`);
+    if (result.faults.length > 0 || (isFlawless && result.failures.length > 0)) cluster.printLogs();
+    return result;
+  } catch (error) {
+    process.stderr.write(`${title}: failed\n`);
+    cluster.printLogs();
+    throw error;
+  } finally {
+    await cluster.dispose();
+  }
+}
+
+async function observed(
+  cluster: ClusterProcess,
+  replicas: number,
+  trouble: ChaosOptions['trouble'],
+): Promise<ChaosResult> {
+  const random = randomFrom(chaosSeed);
+  const created = await cluster.api<{ collection: { id: string } }>('POST', '/collections', {
+    name: COLLECTION,
+    dimensions: 3,
+    shards: SHARDS,
+    replicas,
+  });
+  if (created.status !== 201) throw new Error(`The collection was not made: ${JSON.stringify(created.body)}`);
+  const { id } = created.body.collection;
+  const recorder = new Recorder(() => cluster.gatewayUrl(), COLLECTION);
+  const observer = new LogObserver(cluster.store, id, SHARDS);
+  const end = new AbortController();
+  const clients = Array.from(
+    { length: CLIENTS },
+    (_, client) => new ChaosClient(client, recorder, randomFrom(chaosSeed * 1_000 + client), SHARDS),
+  );
+  const observing = observer.run(end.signal);
+  const running = Promise.all(clients.map((client) => client.run(end.signal)));
+  let endMs: number;
+  try {
+    await until('every shard has an owner', async () => {
+      const owners = await cluster.store.owners.list(id);
+      return owners.filter(({ holder }) => holder).length === SHARDS;
+    });
+    await delay(CALM_MS);
+    await inTime(trouble(cluster, random, id));
+    await delay(CALM_MS);
+  } finally {
+    endMs = performance.now();
+    end.abort();
+    await running;
+    await observing;
+  }
+  const outage = outageOf(recorder.requests, SHARDS, endMs);
+  await cluster.ready();
+  for (const own of ['shared', ...clients.map((_, client) => `own-${client}`)])
+    for (const record of idsOf(own)) if (!recorder.operations.has(record)) recorder.operations.set(record, []);
+  const before = { write_count: 0, query_count: 0 };
+  const faults = await audit({ api: cluster.api, collection: COLLECTION, recorder, observer, before });
+  return { ...outage, faults: [...clients.flatMap((client) => client.faults), ...faults] };
+}
+
+/** Trouble that does not end is an error, so that the logs are shown. */
+function inTime(trouble: Promise<void>): Promise<void> {
+  const late = AbortSignal.timeout(TROUBLE_MAX_MS);
+  return Promise.race([
+    trouble,
+    once(late, 'abort').then(() => Promise.reject(new Error('The trouble does not end.'))),
+  ]);
+}
+
+/** The shard node with a given rank among those that hold shards of the collection, most first. */
+export async function ownerOf(cluster: ClusterProcess, collectionId: string, random: () => number): Promise<string> {
+  const holders = [...(await cluster.holdings(collectionId)).keys()];
+  return holders[Math.floor(random() * holders.length)]!;
+}

@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { type ActionName, type Actions, call } from '../../../lib/actions/call.ts';
+import { readConfig } from '../../../lib/config.ts';
+import { type Clock, SYSTEM_CLOCK } from '../../../lib/runtime.ts';
+import { type Store, StoreError } from '../../../lib/store/port.ts';
+import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
+import { Metrics } from '../../../mixins/metrics.ts';
+import { brokerOptions } from '../../../moleculer.config.ts';
+import keysService from '../../../services/keys/keys.service.ts';
+import meteringService from '../../../services/metering/metering.service.ts';
+import { TEST_KEYS, TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
+import { until } from '../../support/until.ts';
+
+/** How a node reaches the store: as it should; not at all; without ever getting an answer. */
+export type Reach = 'good' | 'none' | 'silent';
+
+export type StorePart = 'usage' | 'keys' | 'catalog';
+
+/** A node with the keys and metering services, and what can happen to it. */
+export interface ControlNode {
+  readonly id: string;
+  readonly broker: ServiceBroker;
+  readonly store: Store;
+  /** On this node, without a hop. */
+  call<N extends ActionName>(action: N, params: Actions[N]['params']): Promise<Actions[N]['result']>;
+  /**
+   * From now on; what waited for an answer goes on waiting until `reach` changes again, and fails
+   * then.
+   */
+  reach: Reach;
+  /** Parts of the store that `reach` says something of; null: all. */
+  parts: readonly StorePart[] | null;
+  /** Messages neither come nor go while true; connections stay open. */
+  isCut: boolean;
+  /**
+   * Gone without a goodbye: nothing of it reaches store or nodes any more, and its memory is
+   * dropped.
+   */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Wire {
+  send(...args: unknown[]): Promise<unknown>;
+  receive(...args: unknown[]): unknown;
+  opts: { port?: number };
+}
+
+export interface ControlClusterOptions {
+  plans: Record<string, Record<string, number>>;
+  clock?: Clock;
+}
+
+/** Nodes over one real store, connected by TCP. */
+export class ControlCluster {
+  readonly nodes: ControlNode[] = [];
+  readonly store: Store;
+  readonly folder: string;
+  readonly #options: ControlClusterOptions;
+  readonly #namespace = randomUUID();
+
+  private constructor(store: Store, folder: string, options: ControlClusterOptions) {
+    this.store = store;
+    this.folder = folder;
+    this.#options = options;
+  }
+
+  static async open(options: ControlClusterOptions): Promise<ControlCluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-control-'));
+    return new ControlCluster(await openSqliteStore(folder, { keys: TEST_KEYS }), folder, options);
+  }
+
+  /** Starts nodes and waits until each sees all. */
+  async start(...ids: string[]): Promise<ControlNode[]> {
+    const started: ControlNode[] = [];
+    for (const id of ids) started.push(await this.#start(id));
+    for (const { broker } of this.nodes) {
+      for (const { id } of this.nodes)
+        await until(`${broker.nodeID} sees ${id}`, () =>
+          broker.registry
+            .getServiceList({ onlyAvailable: true })
+            .some(({ nodeID, name }) => nodeID === id && name === 'metering'),
+        );
+    }
+    return started;
+  }
+
+  async end(): Promise<void> {
+    for (const node of [...this.nodes]) await node.stop();
+    await this.store.close();
+    await rm(this.folder, { recursive: true });
+  }
+
+  async #start(id: string): Promise<ControlNode> {
+    const { plans, clock = SYSTEM_CLOCK } = this.#options;
+    const config = readConfig({
+      PROVEC_NODE_ID: id,
+      PROVEC_TRANSPORTER: 'TCP',
+      PROVEC_DATA_DIR: this.folder,
+      PROVEC_PLANS: JSON.stringify(plans),
+    });
+    const log = pino({ level: 'silent' });
+    const tcpUrls = this.nodes.map(({ broker }) => `127.0.0.1:${wireOf(broker).opts.port}/${broker.nodeID}`).join(',');
+    const broker = new ServiceBroker(
+      brokerOptions({
+        config,
+        log,
+        metrics: new Metrics(),
+        namespace: this.#namespace,
+        tcpUrls,
+        transportKeys: TEST_TRANSPORT_KEYS,
+      }),
+    );
+    const state = new NodeState();
+    const store = reachedBy(this.store, state);
+    const runtime = { config, store, clock, log };
+    broker.createService(keysService(runtime));
+    broker.createService(meteringService(runtime));
+    broker.createService({ name: 'collections', actions: { removeAll: () => null } });
+    const wire = wireOf(broker);
+    const [send, receive] = [wire.send.bind(wire), wire.receive.bind(wire)];
+    wire.send = async (...args) => (state.isCut ? undefined : send(...args));
+    wire.receive = (...args) => (state.isCut ? undefined : receive(...args));
+    await broker.start();
+    const leave = async (): Promise<void> => {
+      this.nodes.splice(this.nodes.indexOf(node), 1);
+      await broker.stop();
+    };
+    const node = Object.assign(state, {
+      id,
+      broker,
+      store,
+      call: <N extends ActionName>(action: N, params: Actions[N]['params']) =>
+        call(broker, action, params, { nodeID: id }),
+      async kill() {
+        state.isCut = true;
+        state.reach = 'none';
+        await leave();
+      },
+      stop: async () => {
+        state.reach = state.reach === 'silent' ? 'none' : state.reach;
+        await leave();
+      },
+    });
+    this.nodes.push(node);
+    return node;
+  }
+}
+
+function wireOf(broker: ServiceBroker): Wire {
+  return broker.transit!.tx as unknown as Wire;
+}
+
+class NodeState {
+  isCut = false;
+  parts: readonly StorePart[] | null = null;
+  #reach: Reach = 'good';
+  #unanswered: ((error: StoreError) => void)[] = [];
+
+  get reach(): Reach {
+    return this.#reach;
+  }
+
+  set reach(reach: Reach) {
+    this.#reach = reach;
+    for (const reject of this.#unanswered.splice(0)) reject(new StoreError('unknown', 'No answer came.'));
+  }
+
+  /** Throws, or never answers, as `reach` says. */
+  async through(part: StorePart): Promise<void> {
+    if (this.#reach === 'good' || this.parts?.includes(part) === false) return;
+    if (this.#reach === 'none') throw new StoreError('unavailable', 'The store is out of reach.');
+    await new Promise<never>((_, reject) => this.#unanswered.push(reject));
+  }
+}
+
+/** The store as one node sees it. */
+function reachedBy(store: Store, state: NodeState): Store {
+  const part = <N extends StorePart>(name: N): Store[N] =>
+    new Proxy(store[name], {
+      get(target, method) {
+        const value: unknown = Reflect.get(target, method);
+        if (typeof value !== 'function') return value;
+        return async (...args: unknown[]) => {
+          await state.through(name);
+          return value.apply(target, args) as unknown;
+        };
+      },
+    });
+  return { ...store, usage: part('usage'), keys: part('keys'), catalog: part('catalog') };
+}

@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { call } from '../../../lib/actions/call.ts';
+import { Metrics } from '../../../mixins/metrics.ts';
+import { brokerOptions } from '../../../moleculer.config.ts';
+import { startBacking } from '../../support/backing-services.ts';
+import type { ClusterNode } from '../../support/cluster-node.ts';
+import { ClusterProcess } from '../../support/cluster-process.ts';
+import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
+import { until } from '../../support/until.ts';
+
+const IDS = Array.from({ length: 50 }, (_, at) => `r${at}`);
+/** So many that some begin with each of three nodes, whatever chance does. */
+const READS = 36;
+/**
+ * Two nodes that stand still cost a read 2 s each. After 6 s they count as gone, and no call waits
+ * for them any more.
+ */
+const ANSWER_MAX_MS = 6_000;
+
+let cluster: ClusterProcess;
+let broker: ServiceBroker;
+let holder: ClusterNode;
+let copies: ClusterNode[];
+
+beforeAll(async () => {
+  const backing = await startBacking('SQLite + TCP');
+  // Reads that wait for a node keep their seats at the gateway: there is one for all of them.
+  const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
+  cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
+  const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
+  broker = new ServiceBroker(
+    brokerOptions({
+      config,
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(),
+      transportKeys: TEST_TRANSPORT_KEYS,
+    }),
+  );
+  await broker.start();
+  await broker.waitForServices('cluster', 30_000);
+  await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, replicas: 2 });
+  const records = IDS.map((id, at) => ({ id, values: [at, 1] }));
+  expect((await cluster.api('POST', '/collections/docs/upsert', { records })).status).toBe(200);
+  const placed = await until('both copies are as far as the shard', async () => {
+    const [row] = (await call(broker, 'cluster.shards', {})).rows;
+    return row!.followers.length === 2 && row!.followers.every(({ lag }) => lag === 0) && row;
+  });
+  holder = cluster.node(placed.node!);
+  copies = placed.followers.map(({ node }) => cluster.node(node));
+});
+afterAll(async () => {
+  await broker?.stop();
+  await cluster?.dispose();
+});
+
+/** Reads eventually while the nodes stand still. */
+async function readWhileHalted(nodes: ClusterNode[]): Promise<{ status: number; records: number; ms: number }[]> {
+  for (const node of nodes) node.halt();
+  try {
+    const startedMs = performance.now();
+    const read = async (lane: number) => {
+      const [path, body] = lane % 2 === 0 ? ['query', { vector: [1, 1], topK: IDS.length }] : ['fetch', { ids: IDS }];
+      const answer = await cluster.api<{ matches?: unknown[]; vectors?: object }>('POST', `/collections/docs/${path}`, {
+        ...(body as object),
+        consistency: 'eventual',
+      });
+      const records = answer.body.matches?.length ?? Object.keys(answer.body.vectors ?? {}).length;
+      return { status: answer.status, records, ms: performance.now() - startedMs };
+    };
+    return await Promise.all(Array.from({ length: READS }, (_, lane) => read(lane)));
+  } finally {
+    for (const node of nodes) node.resume();
+  }
+}
+
+test.each([
+  ['one of two copies', () => copies.slice(0, 1)],
+  ['the holder and one of two copies', () => [holder, copies[1]!]],
+])('%s stands still: the others answer, and no read waits until it counts as gone', async (_, halted) => {
+  const answers = await readWhileHalted(halted());
+  for (const { status, records, ms } of answers) {
+    expect({ status, records }).toEqual({ status: 200, records: IDS.length });
+    expect(ms).toBeLessThan(ANSWER_MAX_MS);
+  }
+  // Some had to go on from one that did not answer.
+  expect(Math.max(...answers.map(({ ms }) => ms))).toBeGreaterThan(1_500);
+});

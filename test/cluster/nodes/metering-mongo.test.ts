@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { SYSTEM_CLOCK as clock } from '../../../lib/runtime.ts';
+import type { Store } from '../../../lib/store/port.ts';
+import { monthOf } from '../../../lib/time/month.ts';
+import type { Allowance } from '../../../services/metering/allowance.ts';
+import { BlockUses } from '../../../services/metering/block-uses.ts';
+import { QueryQuota } from '../../../services/metering/query-quota.ts';
+import { WriteQuota } from '../../../services/metering/write-quota.ts';
+import { commitTally } from '../../support/accounts.ts';
+import { anyMongoServer, isMongoThere } from '../../support/mongo-server.ts';
+import { type MongoDatabase, mongoDatabase } from '../../unit/lib/store/mongo/database.ts';
+
+const start = await anyMongoServer();
+const INSTANCES = 3;
+const LIMITS = { queries: 150, writes: 60, vectors: 40, collections: null, keys: null, anchoring: false };
+const ALLOWANCE: Allowance = { plan: 'free', limits: LIMITS };
+const month = monthOf(clock.wallMs());
+
+if (isMongoThere(start)) {
+  let database: MongoDatabase;
+  let folder: string;
+  const stores: Store[] = [];
+  beforeAll(async () => {
+    database = await mongoDatabase(await start!());
+    folder = await mkdtemp(join(tmpdir(), 'provec-metering-'));
+    // A connection of its own for each.
+    for (let at = 0; at < INSTANCES; at++) stores.push(await database.open());
+  }, 200_000);
+  afterAll(async () => {
+    await database.end();
+    await rm(folder, { recursive: true });
+  });
+
+  async function outcomeOf(promise: Promise<unknown>): Promise<string> {
+    return promise.then(
+      () => 'passed',
+      (error: Error & { code?: string }) => error.code ?? error.message,
+    );
+  }
+
+  test('MongoDB: instances that are hammered let exactly as many queries pass as the plan allows', async () => {
+    const accountId = randomUUID();
+    const quotas: QueryQuota[] = [];
+    for (const { usage } of stores) {
+      const uses = new BlockUses({ folder, usage, clock, log: pino({ level: 'silent' }) });
+      await uses.start();
+      const recall = async () => void (await Promise.all(quotas.map((quota) => quota.yield(accountId))));
+      const usesElsewhere = async () => (await Promise.all(quotas.map((quota) => quota.uses(accountId)))).flat();
+      quotas.push(new QueryQuota({ usage, uses, clock, pricingUrl: '', node: randomUUID(), recall, usesElsewhere }));
+    }
+    let passed = 0;
+    const client = async (quota: QueryQuota): Promise<void> => {
+      for (;;) {
+        const outcome = await outcomeOf(quota.take(accountId, ALLOWANCE));
+        if (outcome === 'PLAN_LIMIT_REACHED') return;
+        expect(outcome).toBe('passed');
+        passed++;
+      }
+    };
+    const clients = Promise.all(quotas.flatMap((quota) => [client(quota), client(quota), client(quota)]));
+    while (passed < LIMITS.queries) {
+      const before = passed;
+      const { row, uncertain } = await quotas[before % INSTANCES].read(accountId);
+      expect(uncertain).toBe(0);
+      expect(row.queries).toBeGreaterThanOrEqual(before);
+      expect(row.queries).toBeLessThanOrEqual(passed + 3 * INSTANCES);
+    }
+    await clients;
+    expect(passed).toBe(LIMITS.queries);
+    for (const quota of quotas) await quota.close();
+    expect(await stores[0].usage.readQueries(accountId, month)).toEqual({ queries: LIMITS.queries, blocks: [] });
+  });
+
+  test('MongoDB: writers at all instances fill the vectors and the writes to the limit exactly', async () => {
+    const accountId = randomUUID();
+    const quotas: WriteQuota[] = [];
+    const onRoom = () => {
+      for (const quota of quotas) quota.look(accountId);
+    };
+    for (const { usage } of stores)
+      quotas.push(new WriteQuota({ usage, clock, pricingUrl: '', isAlone: false, onRoom }));
+    let calls = 0;
+    const any = () => quotas[calls++ % INSTANCES];
+    const write = async (vectors: number): Promise<void> => {
+      let answer = await any().reserve(accountId, { writes: 1, vectors: 1 }, ALLOWANCE);
+      if (answer.outcome === 'count')
+        answer = await any().reserveCounted(accountId, { writes: 1, vectors }, answer.ticket, ALLOWANCE);
+      if (answer.outcome !== 'reserved' || answer.id === null) throw new Error('counted twice');
+      await commitTally(stores[calls % INSTANCES], clock, accountId, 1, vectors);
+      await any().settle(accountId, answer.id);
+    };
+    const created = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(write(1))));
+    expect(created.filter((outcome) => outcome === 'passed')).toHaveLength(LIMITS.vectors);
+    expect(created.filter((outcome) => outcome === 'PLAN_LIMIT_REACHED')).toHaveLength(10);
+    const replaced = await Promise.all(Array.from({ length: 25 }, () => outcomeOf(write(0))));
+    expect(replaced.filter((outcome) => outcome === 'passed')).toHaveLength(LIMITS.writes - LIMITS.vectors);
+    const row = await stores[0].usage.read(accountId, month);
+    expect(row).toMatchObject({ writes: LIMITS.writes, vectors: LIMITS.vectors });
+    expect(await stores[1].usage.readHolds(accountId)).toMatchObject({ holds: [], alone: null, line: [] });
+  });
+}

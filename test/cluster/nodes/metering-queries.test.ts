@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ProvecError } from '../../../lib/errors.ts';
+import { eventually, HandClock, isPending } from '../../support/accounts.ts';
+import { ControlCluster, type ControlNode } from './control-cluster.ts';
+
+const LIMIT = 500;
+const PLANS = {
+  free: { queries: LIMIT },
+  pro: { queries: 2 * LIMIT },
+  business: { queries: 1_000_000 },
+  enterprise: { queries: -1 },
+};
+
+let cluster: ControlCluster;
+let clock: HandClock;
+let nodes: ControlNode[];
+let accountId: string;
+
+beforeEach(async () => {
+  clock = new HandClock();
+  cluster = await ControlCluster.open({ plans: PLANS, clock });
+  nodes = await cluster.start('a', 'b', 'c');
+  accountId = (await nodes[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+});
+afterEach(() => cluster.end());
+
+const take = (node: ControlNode) => node.call('metering.takeQuery', { accountId });
+const report = (node: ControlNode) => node.call('metering.usage', { accountId });
+const used = async (node: ControlNode) => (await report(node)).usage.query_count;
+const inStore = (month = '2026-11') => cluster.store.usage.readQueries(accountId, month);
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'taken',
+    (error: ProvecError) => error.code,
+  );
+}
+
+async function takeMany(node: ControlNode, count: number): Promise<number> {
+  const codes = await Promise.all(Array.from({ length: count }, () => codeOf(take(node))));
+  expect(codes.filter((code) => code !== 'taken' && code !== 'PLAN_LIMIT_REACHED')).toEqual([]);
+  return codes.filter((code) => code === 'taken').length;
+}
+
+/**
+ * Eight clients of each node send until they are refused. After a node was killed they are told at
+ * times to try again.
+ */
+async function untilRefused(...at: ControlNode[]): Promise<number> {
+  let taken = 0;
+  const client = async (node: ControlNode): Promise<void> => {
+    for (;;) {
+      const code = await codeOf(take(node));
+      if (code === 'PLAN_LIMIT_REACHED') return;
+      if (code === 'UNAVAILABLE' && at.length < nodes.length) continue;
+      expect(code).toBe('taken');
+      taken++;
+    }
+  };
+  await Promise.all(at.flatMap((node) => Array.from({ length: 8 }, () => client(node))));
+  return taken;
+}
+
+test('nodes that are hammered together let exactly as many pass as the plan allows, and none is refused before', async () => {
+  expect(await untilRefused(...nodes)).toBe(LIMIT);
+  expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
+  for (const node of nodes) {
+    expect(await used(node)).toBe(LIMIT);
+    expect(await codeOf(take(node))).toBe('PLAN_LIMIT_REACHED');
+  }
+  await nodes[0].call('metering.giveBackQuery', { accountId, month: '2026-11' });
+  expect(await codeOf(take(nodes[2]))).toBe('taken');
+  expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');
+});
+
+test('what one node holds unused is called back before another refuses, and is not in the usage', async () => {
+  expect(await takeMany(nodes[0], 30)).toBe(30);
+  const { queries, blocks } = await inStore();
+  expect(queries).toBeGreaterThan(30);
+  expect(blocks).toEqual([expect.objectContaining({ node: 'a' })]);
+  expect(await used(nodes[1])).toBe(30);
+  expect(await takeMany(nodes[0], 31)).toBe(31);
+  expect((await inStore()).queries).toBeGreaterThan(61);
+  expect(await untilRefused(nodes[1])).toBe(LIMIT - 61);
+  expect(await codeOf(take(nodes[0]))).toBe('PLAN_LIMIT_REACHED');
+  expect(await used(nodes[2])).toBe(LIMIT);
+});
+
+test('a node that is cut off from the others but not from the store: nobody is refused early, the limit is not passed', async () => {
+  await takeMany(nodes[0], 30);
+  const [{ granted }] = (await inStore()).blocks;
+  const unused = (await inStore()).queries - 30;
+  expect(unused).toBeGreaterThan(0);
+  expect(granted).toBeGreaterThan(unused);
+  nodes[0].isCut = true;
+  let taken = 0;
+  let code = await codeOf(take(nodes[1]));
+  for (; code === 'taken'; code = await codeOf(take(nodes[1]))) taken++;
+  // Whether the block is used nobody else can know yet.
+  expect(code).toBe('UNAVAILABLE');
+  expect(taken).toBe(LIMIT - 30 - unused);
+  // It goes back by itself when it is idle.
+  clock.advance(2_000);
+  await eventually(async () => (await inStore()).blocks.length === 0);
+  nodes[0].isCut = false;
+  expect(await untilRefused(nodes[1], nodes[2])).toBe(unused);
+  expect(await used(nodes[1])).toBe(LIMIT);
+});
+
+test('a node that is killed in the middle: what it did not use is given back when its beat has stood still, no more', async () => {
+  const before = await takeMany(nodes[0], 30);
+  const unused = (await inStore()).queries - before;
+  expect(unused).toBeGreaterThan(0);
+  await nodes[0].kill();
+  let taken = 0;
+  let code = await codeOf(take(nodes[1]));
+  for (; code === 'taken'; code = await codeOf(take(nodes[1]))) taken++;
+  expect(code).toBe('UNAVAILABLE');
+  expect(taken).toBe(LIMIT - before - unused);
+  clock.advance(7_499);
+  expect(await codeOf(take(nodes[1]))).toBe('UNAVAILABLE');
+  clock.advance(1);
+  expect(await untilRefused(nodes[1], nodes[2])).toBe(unused);
+  expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
+});
+
+test('a node that is killed while all are hammered: used is the limit exactly, whoever took it', async () => {
+  let taken = 0;
+  const client = async (node: ControlNode): Promise<void> => {
+    for (;;) {
+      const code = await codeOf(take(node));
+      if (code !== 'taken') return;
+      taken++;
+      if (taken === LIMIT / 2) void nodes[0].kill();
+    }
+  };
+  await Promise.all(nodes.flatMap((node) => Array.from({ length: 8 }, () => client(node))));
+  expect(taken).toBeLessThanOrEqual(LIMIT);
+  expect((await inStore()).queries).toBeLessThanOrEqual(LIMIT);
+  clock.advance(7_500);
+  taken += await untilRefused(nodes[1], nodes[2]);
+  expect(await inStore()).toEqual({ queries: LIMIT, blocks: [] });
+  // Those that the dead node had counted and not answered yet are lost: one per client.
+  expect(taken).toBeGreaterThanOrEqual(LIMIT - 8);
+  expect(taken).toBeLessThanOrEqual(LIMIT);
+});
+
+test('a block that nobody can give back counts as used after ten seconds, and the refusal says so', async () => {
+  await cluster.store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'gone' }, 20, LIMIT);
+  expect(await takeMany(nodes[0], LIMIT - 20)).toBe(LIMIT - 20);
+  expect(await codeOf(take(nodes[0]))).toBe('UNAVAILABLE');
+  clock.advance(9_999);
+  expect(await codeOf(take(nodes[0]))).toBe('UNAVAILABLE');
+  clock.advance(1);
+  expect(await codeOf(take(nodes[0]))).toBe('PLAN_LIMIT_REACHED');
+});
+
+test('a node that was paused for longer than its journal is good uses nothing of its block any more', async () => {
+  await takeMany(nodes[0], 30);
+  const [block] = (await inStore()).blocks;
+  const before = (await inStore()).queries;
+  nodes[0].parts = ['usage'];
+  nodes[0].reach = 'silent';
+  clock.advance(6_000);
+  const late = take(nodes[0]);
+  // Somebody else has given the whole of it away meanwhile.
+  await cluster.store.usage.closeBlock(accountId, '2026-11', block.id, 30);
+  expect(before - (await inStore()).queries).toBeGreaterThan(0);
+  expect(await untilRefused(nodes[1])).toBe(LIMIT - 30);
+  expect(await isPending(late)).toBe(true);
+  nodes[0].reach = 'good';
+  await expect(late).rejects.toThrow('No answer came');
+  expect((await inStore()).queries).toBe(LIMIT);
+});
+
+test('the month changes under all nodes at once', async () => {
+  clock.setWall('2026-12-31T23:59:59.999Z');
+  const taken = await Promise.all(nodes.map((node) => takeMany(node, 20)));
+  expect(taken).toEqual([20, 20, 20]);
+  clock.setWall('2027-01-01T00:00:00.000Z');
+  for (const node of nodes) expect(await used(node)).toBe(0);
+  expect(await untilRefused(...nodes)).toBe(LIMIT);
+  await eventually(async () => (await inStore('2026-12')).blocks.length === 0);
+  expect((await inStore('2026-12')).queries).toBe(60);
+  expect(await inStore('2027-01')).toEqual({ queries: LIMIT, blocks: [] });
+});
+
+test('a change of plan holds on nodes that do not hear of it within half a second', async () => {
+  await untilRefused(...nodes);
+  nodes[1].isCut = true;
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'pro' });
+  expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');
+  clock.advance(501);
+  expect(await takeMany(nodes[1], 10)).toBe(10);
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'free' });
+  clock.advance(501);
+  expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');
+});
+
+test.each(['business', 'enterprise'] as const)(
+  'a report on %s counts what was answered before it, and nothing that had not begun, whatever others have in hand',
+  async (plan) => {
+    await nodes[0].call('keys.setPlan', { id: accountId, plan });
+    clock.advance(501);
+    let begun = 0;
+    let answered = 0;
+    let last = 0;
+    const client = async (node: ControlNode): Promise<void> => {
+      while (answered < 3_000) {
+        begun++;
+        await take(node);
+        answered++;
+      }
+    };
+    const clients = Promise.all(nodes.flatMap((node) => [client(node), client(node)]));
+    for (let reading = 0; answered < 3_000; reading++) {
+      const before = answered;
+      const { usage, query_count_uncertainty } = await report(nodes[reading % 3]);
+      expect(usage.query_count).toBeGreaterThanOrEqual(Math.max(before, last));
+      expect(usage.query_count).toBeLessThanOrEqual(begun);
+      expect(query_count_uncertainty).toBe(0);
+      last = usage.query_count;
+    }
+    await clients;
+    for (const node of nodes) expect(await used(node)).toBe(begun);
+  },
+);
+
+test('what a node that cannot be asked has in hand counts as used, and the report says how much that is', async () => {
+  await takeMany(nodes[0], 30);
+  await takeMany(nodes[1], 5);
+  const [{ granted }] = (await inStore()).blocks.filter(({ node }) => node === 'a');
+  const unused = (await inStore()).queries - 35;
+  expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 35 }, query_count_uncertainty: 0 });
+  nodes[0].isCut = true;
+  const { usage, query_count_uncertainty } = await report(nodes[1]);
+  expect(query_count_uncertainty).toBe(granted);
+  expect(usage.query_count).toBeGreaterThan(35);
+  expect(usage.query_count).toBeLessThanOrEqual(35 + unused);
+  expect(usage.query_count - granted).toBeLessThanOrEqual(35);
+  // It goes back by itself when it is idle.
+  clock.advance(2_000);
+  await eventually(async () => (await inStore()).blocks.length === 0);
+  expect(await report(nodes[1])).toMatchObject({ usage: { query_count: 35 }, query_count_uncertainty: 0 });
+});
+
+test('what a dead process had in hand is not taken for unused because another of its name says nothing of it', async () => {
+  await cluster.store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'a' }, 20, LIMIT);
+  for (const node of nodes)
+    expect(await report(node)).toMatchObject({ usage: { query_count: 20 }, query_count_uncertainty: 20 });
+});
+
+test('without a limit every query of every node is in the report at once', async () => {
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'enterprise' });
+  clock.advance(501);
+  for (const node of nodes) await takeMany(node, 7);
+  for (const node of nodes) expect(await used(node)).toBe(21);
+});
+
+test('what a dead node counted without a limit is uncertain until its journal is found, and exact from then on', async () => {
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'enterprise' });
+  clock.advance(501);
+  await takeMany(nodes[0], 100);
+  await takeMany(nodes[1], 7);
+  const [{ granted }] = (await inStore()).blocks.filter(({ node }) => node === 'a');
+  await nodes[0].kill();
+  const { usage, query_count_uncertainty } = await report(nodes[1]);
+  expect(query_count_uncertainty).toBe(granted);
+  expect(usage.query_count).toBeGreaterThanOrEqual(107);
+  expect(usage.query_count - query_count_uncertainty).toBeLessThanOrEqual(107);
+  clock.advance(7_500);
+  for (const node of nodes.slice(1))
+    expect(await report(node)).toMatchObject({ usage: { query_count: 107 }, query_count_uncertainty: 0 });
+});

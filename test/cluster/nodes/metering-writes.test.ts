@@ -1,0 +1,231 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ProvecError } from '../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { StoreError } from '../../../lib/store/port.ts';
+import type { WriteAnswer } from '../../../services/metering/account-writes.ts';
+import { commitTally, eventually, HandClock, isPending, refusal } from '../../support/accounts.ts';
+import { ControlCluster, type ControlNode } from './control-cluster.ts';
+
+const LIMITS = { vectors: 20, writes: 60 };
+const PLANS = { free: LIMITS, pro: { vectors: 200, writes: 600 } };
+
+let cluster: ControlCluster;
+let clock: HandClock;
+let nodes: ControlNode[];
+let accountId: string;
+
+beforeEach(async () => {
+  clock = new HandClock();
+  cluster = await ControlCluster.open({ plans: PLANS, clock });
+  nodes = await cluster.start('a', 'b', 'c');
+  accountId = (await nodes[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+});
+afterEach(() => cluster.end());
+
+const reserve = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
+  node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
+const settle = (node: ControlNode, id: string) => node.call('metering.settle', { accountId, id });
+const commit = (writes: number, vectors = 0) => commitTally(cluster.store, clock, accountId, writes, vectors);
+const stored = () => cluster.store.usage.read(accountId, '2026-11');
+const row = () => cluster.store.usage.readHolds(accountId);
+
+async function idOf(promise: Promise<WriteAnswer>): Promise<string> {
+  const answer = await promise;
+  if (answer.outcome !== 'reserved' || answer.id === null)
+    throw new Error(`not reserved but ${JSON.stringify(answer)}`);
+  return answer.id;
+}
+
+/** Writers that keep to the protocol, each call of which reaches another node. */
+class Writers {
+  readonly ids = new Set<string>();
+  #calls = 0;
+
+  get #node(): ControlNode {
+    return nodes[this.#calls++ % nodes.length];
+  }
+
+  async upsert(ids: string[]): Promise<void> {
+    let held: string | undefined;
+    try {
+      let answer = await reserve(this.#node, ids.length);
+      while (answer.outcome === 'count') {
+        held = answer.ticket;
+        await new Promise((resolve) => setImmediate(resolve));
+        const created = ids.filter((id) => !this.ids.has(id)).length;
+        answer = await reserve(this.#node, ids.length, created, held);
+      }
+      held = answer.id ?? held;
+      const created = ids.filter((id) => !this.ids.has(id));
+      for (const id of created) this.ids.add(id);
+      await commit(ids.length, created.length);
+    } finally {
+      if (held !== undefined) await settle(this.#node, held);
+    }
+  }
+}
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  return promise.then(
+    () => 'written',
+    (error: ProvecError) => error.code,
+  );
+}
+
+test('writers at all nodes fill the vectors, then the writes, to the limit exactly', async () => {
+  const writers = new Writers();
+  const codes = await Promise.all(Array.from({ length: 48 }, (_, at) => codeOf(writers.upsert([`id${at}`]))));
+  expect(codes.filter((code) => code === 'written')).toHaveLength(20);
+  expect(codes.filter((code) => code === 'PLAN_LIMIT_REACHED')).toHaveLength(28);
+  expect(await stored()).toMatchObject({ vectors: 20, writes: 20 });
+  const there = [...writers.ids];
+  const again = await Promise.all(Array.from({ length: 60 }, (_, at) => codeOf(writers.upsert([there[at % 20]]))));
+  expect(again.filter((code) => code === 'written')).toHaveLength(40);
+  expect(again.filter((code) => code === 'PLAN_LIMIT_REACHED')).toHaveLength(20);
+  expect(await stored()).toMatchObject({ vectors: 20, writes: 60 });
+  expect(await row()).toMatchObject({ holds: [], alone: null, line: [] });
+});
+
+test('a node that is killed under load takes nothing with it but what it held', async () => {
+  await nodes[0].call('keys.setPlan', { id: accountId, plan: 'pro' });
+  clock.advance(501);
+  const writers = new Writers();
+  let sent = 0;
+  let survivors = 0;
+  const client = async (): Promise<void> => {
+    for (;;) {
+      const at = sent++;
+      if (at === 100) void nodes[0].kill().then(() => nodes.shift());
+      const code = await codeOf(writers.upsert([`id${at}`]));
+      if (code === 'PLAN_LIMIT_REACHED') return;
+      if (code === 'written') survivors++;
+      const nowMs = clock.monotonicMs();
+      if (code === 'UNAVAILABLE') await eventually(() => clock.monotonicMs() > nowMs);
+      if (at > 400) return;
+      expect((await stored()).vectors).toBeLessThanOrEqual(200);
+    }
+  };
+  const clients = Promise.all(Array.from({ length: 12 }, client));
+  const patience = setInterval(() => clock.advance(10_000), 500);
+  await clients.finally(() => clearInterval(patience));
+  expect(survivors).toBeGreaterThan(100);
+  expect((await stored()).vectors).toBe(200);
+});
+
+test('room that a dead caller holds comes back after two minutes, and nobody is told before that the plan is used up', async () => {
+  await idOf(reserve(nodes[0], 20));
+  await nodes[0].kill();
+  const waiting = refusal(reserve(nodes[1], 1));
+  await eventually(async () => (await row()).line.length === 1);
+  clock.advance(5_000);
+  expect(await waiting).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
+  clock.advance(114_999);
+  expect(await refusal(reserve(nodes[1], 1))).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
+  clock.advance(1);
+  // Whoever said so gives it back then, without being asked: the client may come to another node.
+  await eventually(async () => (await row()).holds.length === 0);
+  await settle(nodes[2], await idOf(reserve(nodes[2], 20)));
+  expect((await row()).holds).toEqual([]);
+});
+
+test('a renewal at any node keeps a reservation for all, and shows that it is waited for', async () => {
+  const held = await idOf(reserve(nodes[0], 20));
+  const first = refusal(reserve(nodes[1], 1));
+  await eventually(async () => (await row()).line.length === 1);
+  clock.advance(100_000);
+  expect((await first).code).toBe('UNAVAILABLE');
+  await nodes[2].call('metering.renew', { accountId, id: held });
+  await eventually(async () => (await row()).holds[0].beat === 1);
+  const second = reserve(nodes[1], 1);
+  await eventually(async () => (await row()).line.length === 1);
+  clock.advance(INTERNAL_LIMITS.writeHolderRenewMs);
+  await nodes[0].call('metering.renew', { accountId, id: held });
+  await eventually(async () => (await row()).holds[0].beat === 2);
+  clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs - 1);
+  await settle(nodes[2], held);
+  await idOf(second);
+});
+
+test('a node that was paused between looking and holding gives nothing away on what it saw', async () => {
+  const { replaceHolds } = cluster.store.usage;
+  const gate = Promise.withResolvers<void>();
+  let paused = false;
+  cluster.store.usage.replaceHolds = async (...args) => {
+    if (!paused) {
+      paused = true;
+      await gate.promise;
+    }
+    return replaceHolds.apply(cluster.store.usage, args);
+  };
+  const late = reserve(nodes[0], 15);
+  await eventually(() => paused);
+  const held = await idOf(reserve(nodes[1], 15));
+  gate.resolve();
+  expect(await isPending(late)).toBe(true);
+  await commit(15, 15);
+  await settle(nodes[1], held);
+  // Its 15 fit no longer, unless some of them are there already.
+  expect((await late).outcome).toBe('count');
+});
+
+test('a ticket, its count and its end may each come to another node; nobody gets in between', async () => {
+  await commit(15, 15);
+  const answer = await reserve(nodes[0], 10);
+  if (answer.outcome !== 'count') throw new Error('there was room');
+  const others = nodes.map((node) => reserve(node, 1, 0));
+  await eventually(async () => (await row()).line.length === 3);
+  expect(await isPending(Promise.race(others))).toBe(true);
+  expect(await idOf(reserve(nodes[1], 10, 5, answer.ticket))).toBe(answer.ticket);
+  expect((await refusal(reserve(nodes[2], 10, 5, answer.ticket))).code).toBe('UNAVAILABLE');
+  expect(await isPending(Promise.race(others))).toBe(true);
+  await commit(10, 5);
+  await settle(nodes[2], answer.ticket);
+  for (const [at, other] of others.entries()) await settle(nodes[at], await idOf(other));
+});
+
+test('after an unknown outcome room is held once, not twice', async () => {
+  const { replaceHolds } = cluster.store.usage;
+  let unknown = 0;
+  cluster.store.usage.replaceHolds = async (...args) => {
+    const replaced = await replaceHolds.apply(cluster.store.usage, args);
+    if (unknown++ % 2 === 0) throw new StoreError('unknown', 'No answer came.');
+    return replaced;
+  };
+  const held = await idOf(reserve(nodes[0], 15));
+  expect((await row()).holds).toEqual([expect.objectContaining({ id: held, writes: 15 })]);
+  await commit(15, 15);
+  await settle(nodes[1], held);
+  const answer = await reserve(nodes[1], 10);
+  if (answer.outcome !== 'count') throw new Error('there was room');
+  expect(await idOf(reserve(nodes[2], 10, 5, answer.ticket))).toBe(answer.ticket);
+  await settle(nodes[0], answer.ticket);
+  expect((await row()).holds).toEqual([]);
+});
+
+test('small requests at one node do not overtake a large one that waits at another', async () => {
+  const held = await idOf(reserve(nodes[0], 15));
+  const large = reserve(nodes[1], 10);
+  await eventually(async () => (await row()).line.length === 1);
+  const small = reserve(nodes[2], 1);
+  await eventually(async () => (await row()).line.length === 2);
+  expect(await isPending(Promise.race([large, small]))).toBe(true);
+  await settle(nodes[0], held);
+  await idOf(large);
+  await idOf(small);
+  expect((await row()).line).toEqual([]);
+});
+
+test('a node that died waiting in line loses its place after five seconds', async () => {
+  const held = await idOf(reserve(nodes[0], 15));
+  const large = reserve(nodes[1], 10).catch(() => undefined);
+  await eventually(async () => (await row()).line.length === 1);
+  await nodes[1].kill();
+  const small = reserve(nodes[2], 1);
+  await eventually(async () => (await row()).line.length === 2);
+  clock.advance(4_999);
+  expect(await isPending(small)).toBe(true);
+  clock.advance(1);
+  await settle(nodes[0], await idOf(small));
+  await settle(nodes[0], held);
+  await large;
+});

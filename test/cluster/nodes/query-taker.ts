@@ -1,0 +1,28 @@
+/**
+ * Takes queries of the account argv[3] from the store in argv[2] (limit argv[4], none without it),
+ * as a node of a cluster, until it is killed; says `taken` for each one that was answered.
+ */
+import { writeSync } from 'node:fs';
+import { ProvecError } from '../../../lib/errors.ts';
+import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
+import { startQueryCounter } from '../../support/query-counter.ts';
+import { TEST_KEYS } from '../../support/store-keys.ts';
+
+const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string | undefined];
+const { usage } = await openSqliteStore(`${folder}/store`, { keys: TEST_KEYS });
+const { uses, quota, take } = await startQueryCounter(usage, `${folder}/uses`);
+setInterval(() => {
+  uses.beat();
+  void quota.tick();
+}, 1_000);
+writeSync(1, 'ready\n');
+for (;;) {
+  try {
+    await take(accountId, limit === undefined ? null : Number(limit));
+    writeSync(1, 'taken\n');
+  } catch (error) {
+    if (!(error instanceof ProvecError)) throw error;
+    writeSync(1, `${error.code}\n`);
+    process.exit();
+  }
+}

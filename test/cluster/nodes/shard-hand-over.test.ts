@@ -1,0 +1,155 @@
+import { afterEach, expect, test } from '@jest/globals';
+import type { Store } from '../../../lib/store/port.ts';
+import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
+import { ShardWorker } from '../../../services/shards/worker/pool.ts';
+import { type ShardCluster, shardCluster } from '../../support/shard-cluster.ts';
+import { until } from '../../support/until.ts';
+
+/** Enough to be worth a checkpoint. */
+const RECORDS = 3_000;
+/** What brings a shard into a worker's memory, but for entries of its log. */
+const OPENINGS = ['load', 'create', 'restore', 'seal'];
+const IDS = Array.from({ length: 3 * RECORDS }, (_, at) => `r${at}`);
+const QUERY = {
+  vector: new Float32Array(4),
+  topK: 1,
+  filter: null,
+  includeValues: false,
+  includeMetadata: false,
+  scoreThreshold: null,
+  exact: false,
+};
+
+let cluster: ShardCluster;
+/** What workers were asked, and when a shard was given back, in order. */
+let events: string[] = [];
+const { request } = ShardWorker.prototype;
+afterEach(async () => {
+  ShardWorker.prototype.request = request;
+  await cluster.end();
+});
+
+function noted(store: Store): Store {
+  const { owners } = store;
+  return {
+    ...store,
+    owners: {
+      get: (shard) => owners.get(shard),
+      list: (collectionId) => owners.list(collectionId),
+      claim: (row) => owners.claim(row),
+      release: (...given) => {
+        events.push('released');
+        return owners.release(...given);
+      },
+    },
+  };
+}
+
+async function started(names: string[], shards = 1): Promise<void> {
+  events = [];
+  cluster = await shardCluster(names, { shards }, noted);
+  const noting: typeof request = function (this: ShardWorker, op, params, transfer) {
+    events.push(op);
+    return request.call(this, op, params, transfer) as ReturnType<typeof request>;
+  } as typeof request;
+  ShardWorker.prototype.request = noting;
+  for (const { index } of cluster.specs) await write(index, 0, RECORDS);
+}
+
+function idsOf(index: number): string[] {
+  return IDS.filter((id) => shardIndexOf(id, cluster.row.shards) === index);
+}
+
+function write(index: number, value: number, count = 20): Promise<unknown> {
+  const spec = cluster.specs[index]!;
+  const batch = {
+    ids: idsOf(index).slice(0, count),
+    dimensions: 4,
+    vectors: Float32Array.from({ length: count * 4 }, (_, at) => Math.sin(at) + value),
+    metadata: Array.from({ length: count }, () => JSON.stringify({ value })),
+  };
+  return cluster.call(spec, false, (node, leftMs) => node.upsert(spec, batch, leftMs));
+}
+
+/** Writes and reads shards until `done`; what is read is what was written last. */
+async function useMeanwhile(done: Promise<unknown>): Promise<number> {
+  let isOver = false;
+  let rounds = 0;
+  const over = done.finally(() => {
+    isOver = true;
+  });
+  over.catch(() => undefined);
+  await Promise.all(
+    cluster.specs.map(async (spec, index) => {
+      const [first] = idsOf(index) as [string];
+      for (let value = 1; !isOver; value++) {
+        await write(index, value);
+        const { items } = await cluster.call(spec, true, (node) => node.fetch(spec, [first]));
+        expect(items[0]!.metadata).toBe(JSON.stringify({ value }));
+        await cluster.call(spec, true, (node) => node.query(spec, QUERY));
+        rounds++;
+      }
+    }),
+  );
+  await over;
+  return rounds;
+}
+
+test('callers of a shard that moves wait for its last entries alone, and none of them fails', async () => {
+  await started(['a', 'b']);
+  const [holder] = await cluster.holders();
+  const to = holder === 'a' ? 'b' : 'a';
+  events = [];
+  expect(await useMeanwhile(cluster.nodes.get(holder!)!.move(`${cluster.row.id}.0`, to))).toBeGreaterThan(0);
+  expect((await cluster.holders())[0]).toBe(to);
+  const at = events.indexOf('released');
+  expect(events.slice(0, at).filter((op) => OPENINGS.includes(op))).toEqual(['load']);
+  expect(events.slice(at).filter((op) => OPENINGS.includes(op))).toEqual([]);
+  expect(events.slice(at)).toContain('replay');
+  // No checkpoint is written while they wait, but the one that was made before.
+  expect(events.filter((op) => op === 'save')).toHaveLength(1);
+});
+
+test('a node that leaves has its shards followed, too', async () => {
+  await started(['a', 'b'], 2);
+  for (const spec of cluster.specs) {
+    const key = `${cluster.row.id}.${spec.index}`;
+    const [holder] = (await cluster.store.owners.get(key).then((row) => [row?.holder?.node])) as [string];
+    if (holder !== 'a') await cluster.nodes.get(holder)!.move(key, 'a');
+  }
+  events = [];
+  expect(await useMeanwhile(cluster.nodes.get('a')!.drain())).toBeGreaterThan(0);
+  expect(await cluster.holders()).toEqual(['b', 'b']);
+  const [first, last] = [events.indexOf('released'), events.lastIndexOf('released')];
+  expect(events.filter((op) => op === 'load')).toHaveLength(2);
+  expect(events.slice(first).filter((op) => op === 'create')).toEqual([]);
+  expect(events.slice(last).filter((op) => OPENINGS.includes(op))).toEqual([]);
+});
+
+test('queries that take many slices are asked again where the shard is now, and none of them fails', async () => {
+  await started(['a', 'b']);
+  const [spec] = cluster.specs;
+  const slow = { ...QUERY, topK: 1_000, exact: true };
+  let isOver = false;
+  let answers = 0;
+  const ask = async (lane: number): Promise<void> => {
+    for (let turn = 0; !isOver; turn++) {
+      const filter = { $or: [{ [`f${lane}-${turn}`]: { $exists: false } }, { value: -1 }] };
+      const query = { ...slow, filter };
+      const { items } = await cluster.call(spec!, true, (node) => node.query(spec!, query));
+      expect(items.length).toBeGreaterThan(0);
+      answers++;
+    }
+  };
+  const asking = Promise.all([0, 1, 2, 3, 4, 5].map(ask));
+  for (let move = 0; move < 4; move++) {
+    const before = answers;
+    await until('some are answered', () =>
+      Promise.race([asking.then(() => true), Promise.resolve(answers > before + 6)]),
+    );
+    const [holder] = await cluster.holders();
+    await cluster.nodes.get(holder!)!.move(`${cluster.row.id}.0`, holder === 'a' ? 'b' : 'a');
+  }
+  isOver = true;
+  await asking;
+});

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ASKED_MAX } from '../../../mixins/transport/lost-calls.ts';
+import type { Packet } from '../../../mixins/transport/undelivered.ts';
+import { until } from '../../support/until.ts';
+import { Cluster, type Means, outcome, type TestNode } from './cluster.ts';
+
+/** Larger than an answer that is kept. */
+const LARGE = 20_000;
+
+/** What becomes of calls whose packets are lost between two nodes that see each other. */
+export function lostCalls(
+  startMeans: () => Promise<Means>,
+  endMeans: () => Promise<void> = async () => undefined,
+): void {
+  let cluster: Cluster;
+  let caller: TestNode;
+  let worker: TestNode;
+  /** Packets that are lost. */
+  let isLost: (packet: Packet) => boolean = () => false;
+  /** Those of them that may still be delivered. */
+  let late: (() => Promise<void>)[] = [];
+  const onSend = async (packet: Packet, send: () => Promise<void>): Promise<void> => {
+    if (isLost(packet)) late.push(send);
+    else await send();
+  };
+
+  beforeAll(async () => {
+    cluster = new Cluster(await startMeans());
+    worker = await cluster.start('worker', {}, onSend);
+    caller = await cluster.start('caller', {}, onSend);
+    await cluster.meet();
+  });
+  beforeEach(() => {
+    isLost = () => false;
+    late = [];
+    worker.runs.length = 0;
+  });
+  afterAll(async () => {
+    await cluster?.stop();
+    await endMeans();
+  });
+
+  const requestOf = (action: string) => (packet: Packet) =>
+    packet.type === 'REQ' && (packet.payload as { action?: string }).action === action;
+  const answers = (packet: Packet) => packet.type === 'RES' && packet.target === 'caller';
+  /** Loses as many packets as are told of. */
+  const lose = (count: number, which: (packet: Packet) => boolean): void => {
+    let left = count;
+    isLost = (packet) => which(packet) && left-- > 0;
+  };
+
+  test('a request that never came fails with an error that lets it go elsewhere', async () => {
+    lose(1, requestOf('worker.count'));
+    const { error } = (await outcome(caller.broker.call('worker.count', { key: 'a' }))) as { error: Error };
+    expect(error.name).toBe('ServiceNotAvailableError');
+    expect(worker.runs).toEqual([]);
+    expect(caller.log.some((line) => line.includes('calls to a node were lost on the way'))).toBe(true);
+  });
+
+  test('a request that comes after it was called lost does not run', async () => {
+    lose(1, requestOf('worker.count'));
+    await outcome(caller.broker.call('worker.count', { key: 'late' }));
+    expect(late).toHaveLength(1);
+    await late[0]!();
+    expect(await caller.broker.call('worker.count', { key: 'next' })).toBe('next');
+    expect(worker.runs).toEqual(['next']);
+  });
+
+  test.each([1, 2])('an answer that is lost (%i times) comes again, and nothing runs twice', async (times) => {
+    // Questions for it are answered, too.
+    let lost = 0;
+    let id: unknown;
+    const key = `answer-${times}`;
+    isLost = (packet) => {
+      if (requestOf('worker.count')(packet)) id = packet.payload.id;
+      return answers(packet) && packet.payload.id === id && lost++ < times;
+    };
+    expect(await caller.broker.call('worker.count', { key })).toBe(key);
+    expect(lost).toBe(times + 1);
+    expect(worker.runs).toEqual([key]);
+  });
+
+  test('an error that is lost comes again', async () => {
+    lose(1, (packet) => answers(packet) && (packet.payload as { success?: boolean }).success === false);
+    const { error } = (await outcome(caller.broker.call('worker.fail', { how: 'provec' }))) as { error: Error };
+    expect(error).toMatchObject({ name: 'ProvecError', code: 'UNAVAILABLE' });
+  });
+
+  test('a large answer that is lost leaves the outcome open', async () => {
+    lose(1, (packet) => answers(packet) && ArrayBuffer.isView((packet.payload as { data?: unknown }).data));
+    const { error } = (await outcome(caller.broker.call('worker.make', { length: LARGE }))) as { error: Error };
+    expect(error.name).toBe('RequestRejectedError');
+  });
+
+  test('of more calls than are asked for at once, all are found', async () => {
+    const held = Array.from({ length: ASKED_MAX }, () => caller.broker.call('worker.hold', { length: 1 }));
+    lose(1, requestOf('worker.count'));
+    const { error } = (await outcome(caller.broker.call('worker.count', { key: 'c' }))) as { error: Error };
+    expect(error.name).toBe('ServiceNotAvailableError');
+    expect(worker.held).toBe(ASKED_MAX);
+    worker.release();
+    await Promise.all(held);
+  });
+
+  test('a call that runs in a process that started under the same name is waited for', async () => {
+    const held = caller.broker.call<Float32Array, object>('worker.hold', { length: 2 });
+    await until('it runs', () => worker.held === 1);
+    // The caller sent it before it heard of the other process.
+    const { instanceID } = worker.broker;
+    worker.broker.instanceID = 'another';
+    try {
+      let answered = 0;
+      isLost = (packet) => {
+        if (answers(packet)) answered++;
+        return false;
+      };
+      await until('it was asked for', () => answered >= 2);
+      worker.release();
+      expect([...(await held)]).toEqual([1, 1]);
+    } finally {
+      worker.broker.instanceID = instanceID;
+    }
+  });
+
+  test('a call that still runs is waited for', async () => {
+    let asked = 0;
+    isLost = (packet) => {
+      if (requestOf('$calls.statusOf')(packet)) asked++;
+      return false;
+    };
+    const held = caller.broker.call<Float32Array, object>('worker.hold', { length: 2 });
+    await until('it was asked for twice', () => asked >= 2);
+    expect(worker.held).toBe(1);
+    worker.release();
+    expect([...(await held)]).toEqual([1, 1]);
+  });
+
+  test('questions that are lost are asked again', async () => {
+    let lost = 0;
+    isLost = (packet) => {
+      const isFirst = requestOf('worker.count')(packet) && lost === 0;
+      const isQuestion = requestOf('$calls.statusOf')(packet) && lost < 3;
+      if (isFirst || isQuestion) lost++;
+      return isFirst || isQuestion;
+    };
+    const { error } = (await outcome(caller.broker.call('worker.count', { key: 'b' }))) as { error: Error };
+    expect(error.name).toBe('ServiceNotAvailableError');
+    expect(lost).toBe(3);
+    expect(worker.runs).toEqual([]);
+  });
+}

@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { Errors } from 'moleculer';
+import { type RedisServer, startRedis } from '../../support/redis-server.ts';
+import { until } from '../../support/until.ts';
+import { Cluster, outcome, type TestNode } from './cluster.ts';
+
+let redis: RedisServer;
+let cluster: Cluster;
+let a: TestNode;
+let b: TestNode;
+
+beforeAll(async () => {
+  redis = await startRedis();
+});
+afterAll(() => redis.dispose());
+beforeEach(async () => {
+  cluster = new Cluster({ kind: 'redis', url: redis.url });
+});
+afterEach(() => cluster.stop());
+
+const isRetryable = (error: Error & Record<string, unknown>) =>
+  error instanceof Errors.MoleculerRetryableError && !(error instanceof Errors.RequestTimeoutError);
+
+/**
+ * Calls `count` on b from a, from several sides at once, each time with a key of its own, until
+ * `stop`.
+ */
+class Load {
+  readonly succeeded: string[] = [];
+  readonly failures: (Error & Record<string, unknown>)[] = [];
+  readonly #callers: Promise<void>[];
+  #isOver = false;
+
+  constructor() {
+    this.#callers = Array.from({ length: 8 }, (_, caller) => this.#call(caller));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#callers);
+  }
+
+  async #call(caller: number): Promise<void> {
+    for (let i = 0; !this.#isOver; i++) {
+      const result = await outcome(a.broker.call<string, unknown>('b.count', { key: `${caller}-${i}` }));
+      if ('value' in result) this.succeeded.push(result.value);
+      else this.failures.push(result.error);
+      // Lets timers and sockets get between where calls fail at once.
+      await new Promise(setImmediate);
+    }
+  }
+
+  async more(calls: number): Promise<void> {
+    const target = this.succeeded.length + calls;
+    await until(`${calls} more calls succeeded`, () => this.succeeded.length >= target);
+  }
+}
+
+test('Redis restarts under load: calls fail or succeed, none runs twice, and the nodes find each other again', async () => {
+  [a, b] = await cluster.startAll('a', 'b');
+  const load = new Load();
+  for (let round = 0; round < 2; round++) {
+    await load.more(100);
+    const before = load.failures.length;
+    await redis.kill();
+    await until('calls fail', () => load.failures.length > before);
+    await redis.restart();
+    await load.more(100);
+  }
+  await load.stop();
+  expect(load.failures.filter((error) => !isRetryable(error))).toEqual([]);
+  expect(new Set(b.runs).size).toBe(b.runs.length);
+  expect(load.succeeded.filter((key) => !b.runs.includes(key))).toEqual([]);
+  expect(await a.metric('reconnects_total')).toBe(2);
+  expect(a.log.join()).toContain('the connection to Redis is lost');
+});
+
+test('large messages under way when Redis is killed fail, and leave nothing behind', async () => {
+  [a, b] = await cluster.startAll('a', 'b');
+  const call = outcome(a.broker.call('b.digest', { bytes: new Uint8Array(48 << 20) }));
+  await until('a part of it has arrived', async () => (await b.metric('parts_total')) > 10);
+  await redis.kill();
+  const result = await call;
+  expect('error' in result && isRetryable(result.error)).toBe(true);
+  await redis.restart();
+  await until('calls succeed again', async () => 'value' in (await outcome(a.broker.call('b.echo', {}))));
+  expect(await b.metric('drops_total')).toBe(1);
+});
+
+test('an answer that is ready while Redis is away does not end anything', async () => {
+  [a, b] = await cluster.startAll('a', 'b');
+  const call = outcome(a.broker.call('b.hold', { length: 1 }));
+  await until('it is there', () => b.held === 1);
+  await redis.kill();
+  const result = await call;
+  expect('error' in result && isRetryable(result.error)).toBe(true);
+  // At once, not when heartbeats are missed.
+  expect(a.broker.registry.hasService('b', 'b')).toBe(true);
+  b.release();
+  await redis.restart();
+  await until('calls succeed again', async () => 'value' in (await outcome(a.broker.call('b.echo', {}))));
+});
+
+test('a Redis that is silent fails the calls in flight and new ones, and calls go on when it does', async () => {
+  a = await cluster.start('a', { redisReplyMaxMs: 400 });
+  b = await cluster.start('b', { redisReplyMaxMs: 400 });
+  await cluster.meet();
+  const load = new Load();
+  const held = outcome(a.broker.call('b.hold', { length: 1 }));
+  await load.more(50);
+  redis.halt();
+  try {
+    const before = load.failures.length;
+    await until('calls fail', () => load.failures.length > before + 20);
+    const result = await held;
+    expect('error' in result && isRetryable(result.error)).toBe(true);
+  } finally {
+    redis.resume();
+  }
+  await load.more(50);
+  await load.stop();
+  expect(load.failures.filter((error) => !isRetryable(error))).toEqual([]);
+  expect(new Set(b.runs).size).toBe(b.runs.length);
+});
+
+interface Line {
+  time: number;
+  module: string;
+  err?: { type: string };
+  repeated?: number;
+}
+
+/**
+ * Errors of transit, the framework's part that has one for every message which it cannot send, for
+ * want of a connection.
+ */
+const unconnected = (node: TestNode): Line[] =>
+  node.log
+    .map((line) => JSON.parse(line) as Line)
+    .filter(({ module, err }) => module === 'transit' && err?.type === 'BrokerDisconnectedError');
+
+test('while Redis is away a node writes one line a second about it, which say of how many requests', async () => {
+  [a, b] = await cluster.startAll('a', 'b');
+  const load = new Load();
+  await load.more(100);
+  const before = load.failures.length;
+  await redis.kill();
+  await until('calls fail', () => load.failures.length > before + 2_000);
+  const ofTransit = () => unconnected(a);
+  await until('some are counted', () => ofTransit().some(({ repeated = 1 }) => repeated > 100));
+  await redis.restart();
+  await load.more(100);
+  await load.stop();
+  const failed = load.failures.filter(({ name }) => name === 'BrokerDisconnectedError').length;
+  expect(failed).toBeGreaterThan(1_000);
+  const standsFor = () => ofTransit().reduce((sum, { repeated = 1 }) => sum + repeated, 0);
+  await until('each of them is counted', () => standsFor() >= failed);
+  const lines = ofTransit();
+  for (let at = 1; at < lines.length; at++) expect(lines[at].time - lines[at - 1].time).toBeGreaterThanOrEqual(990);
+});

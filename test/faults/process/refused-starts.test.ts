@@ -1,0 +1,54 @@
+/**
+ * Starts that are refused for what lies in the data folder, or does not: one line that says what to
+ * do.
+ */
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { StartedProcess } from '../../support/service-process.ts';
+
+const HIGHEST_LOCK = `lock.${'9'.repeat(15)}`;
+
+let folder: string;
+let run: StartedProcess | null = null;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-refused-'));
+});
+afterEach(async () => {
+  run?.dispose();
+  await run?.ended;
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** What it says, without the first words. */
+async function refused(code: number, environment: Record<string, string> = {}): Promise<string> {
+  const own = { PROVEC_PORT: '0', PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'silent', PROVEC_DATA_DIR: folder };
+  run = new StartedProcess({ ...own, ...environment });
+  expect(await run.ended).toEqual({ code, signal: null });
+  expect(run.stdout).toBe('');
+  return /^Provec cannot start: ([^\n]+)\n$/.exec(run.stderr)![1]!;
+}
+
+test('a lock file after which no other can come', async () => {
+  const file = join(folder, HIGHEST_LOCK);
+  await writeFile(file, JSON.stringify('released'));
+  expect(await refused(1)).toBe(
+    `The data directory ${folder} cannot be used (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
+  );
+  expect(await readdir(folder)).toEqual([HIGHEST_LOCK]);
+});
+
+test('a file in the place of the folder of checkpoints', async () => {
+  const path = join(folder, 'checkpoints');
+  await writeFile(path, '');
+  expect(await refused(1)).toBe(`${path} is a file, where Provec keeps a folder: move it away, and start again.`);
+});
+
+test('a named file of the secret that is not there, before there is a store: none is made, and none is put back', async () => {
+  const file = join(folder, 'elsewhere', 'secret');
+  const line = await refused(2, { PROVEC_SECRET_FILE: file });
+  expect(line).toContain(`there is none at ${file}: make one there (openssl rand -base64 32), or unset`);
+  expect(line).not.toContain('put back');
+  expect((await readdir(folder)).filter((name) => !name.startsWith('lock'))).toEqual([]);
+});

@@ -1,0 +1,53 @@
+/** A secret that is lost, of a store that nobody wrote to meanwhile. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import { shardKey } from '../../../lib/shard/key.ts';
+import { forgersStore } from '../../support/forger.ts';
+import { LedgerRelay } from '../../support/ledger-relay.ts';
+import { reseal } from '../../support/reseal-run.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { until } from '../../support/until.ts';
+
+const LOST = 'the-secret-that-this-installation-had';
+const NEXT = 'the-secret-that-this-installation-has';
+
+let relay: LedgerRelay;
+let service: TestService;
+
+beforeAll(async () => {
+  relay = await LedgerRelay.open();
+  service = await startService({ ...relay.environment, PROVEC_SECRET: LOST, PROVEC_LOG_LEVEL: 'silent' });
+  const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
+    name: 'held',
+    dimensions: 1,
+  });
+  await service.api('POST', '/collections/held/upsert', { records: [{ id: 'a', values: [1] }] });
+  const verify = () => service.api<VerifyResult>('GET', '/collections/held/verify');
+  await until('it matches', async () => (await verify()).body.state === 'match');
+  await service.provec.stop();
+  // Of which nothing can tell who wrote it.
+  const { checkpoints, close } = await forgersStore(service.dataDir);
+  const shard = shardKey(body.collection.id, 0);
+  const staged = await checkpoints.stage(shard);
+  await writeFile(join(staged, 'graph'), 'bytes');
+  await checkpoints.put(shard, 1, staged);
+  await close();
+});
+afterAll(async () => {
+  await service.stop();
+  await relay.close();
+});
+
+test.each([
+  ['keys and checkpoints, which it seals of nobody, are refused', ['--apply'], 1],
+  ['checkpoints are, where keys are kept', ['--keep-keys', '--apply'], 0],
+])('exit code 0 says that all was held and sealed but what is never: %s', async (_, options, keysRefused) => {
+  const environment = { ...relay.environment, PROVEC_SECRET: NEXT, PROVEC_DATA_DIR: service.dataDir };
+  const run = await reseal(environment, '--lost', ...options);
+  expect(run).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/ name held .*: held$/m) });
+  expect(run.stdout).toMatch(new RegExp(`^API keys: .* ${keysRefused} refused$`, 'm'));
+  expect(run.stdout).toMatch(/^checkpoints: .* 1 refused$/m);
+  expect(run.stdout).toMatch(/^log entries and heads: .* 0 refused$/m);
+});

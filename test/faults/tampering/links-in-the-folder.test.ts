@@ -1,0 +1,150 @@
+/**
+ * Somebody who can write to the data folder, and nowhere else, has symbolic links stand there in
+ * the place of files and folders that the service writes: it would overwrite and remove for him
+ * what lies where they lead.
+ */
+import { mkdtempSync } from 'node:fs';
+import { lstat, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
+import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+import { TEST_KEYS } from '../../support/store-keys.ts';
+import { until } from '../../support/until.ts';
+
+const PRECIOUS = 'precious '.repeat(20);
+const COLLECTION = '00000000-0000-4000-8000-000000000001';
+const SHARD = `${COLLECTION}.0`;
+
+/** What is to stay as it is: files, and folders with the names of checkpoints. */
+class Elsewhere {
+  readonly folder = mkdtempSync(join(tmpdir(), 'provec-elsewhere-'));
+  readonly file = join(this.folder, 'file');
+
+  async make(): Promise<void> {
+    await writeFile(this.file, PRECIOUS);
+    for (const name of ['0', '7', 'unsound-8', 'unsound-9']) {
+      await mkdir(join(this.folder, name));
+      await writeFile(join(this.folder, name, 'manifest.json'), PRECIOUS);
+    }
+  }
+
+  async expectUntouched(): Promise<void> {
+    expect((await readdir(this.folder, { recursive: true })).sort()).toEqual(
+      [...['0', '7', 'unsound-8', 'unsound-9'].flatMap((name) => [name, join(name, 'manifest.json')]), 'file'].sort(),
+    );
+    expect(await readFile(this.file, 'utf8')).toBe(PRECIOUS);
+  }
+}
+
+describe('a whole service', () => {
+  const elsewhere = new Elsewhere();
+  let service: ServiceProcess;
+  const inFolder = (path: string) => join(service.dataDir, path);
+  const create = (name: string) => service.api('POST', '/collections', { name, dimensions: 2 });
+  const upsert = (name: string) =>
+    service.api('POST', `/collections/${name}/upsert`, { records: [{ id: 'a', values: [1, 0] }] });
+
+  beforeAll(async () => {
+    await elsewhere.make();
+    service = await startProcess({ PROVEC_LOG_LEVEL: 'error' });
+    await create('one');
+    await upsert('one');
+  });
+  afterAll(async () => {
+    await service.dispose();
+    await rm(elsewhere.folder, { recursive: true });
+  });
+
+  test('open-shards.json.new is put there while it runs: what it leads to is not written', async () => {
+    await symlink(elsewhere.file, inFolder('open-shards.json.new'));
+    await create('two');
+    await upsert('two');
+    const listed = async () => JSON.parse(await readFile(inFolder('open-shards.json'), 'utf8').catch(() => '[]'));
+    await until('both are listed', async () => (await listed()).length === 2);
+    expect((await lstat(inFolder('open-shards.json'))).isSymbolicLink()).toBe(false);
+    await elsewhere.expectUntouched();
+  });
+
+  describe('while it is stopped', () => {
+    beforeAll(async () => {
+      await service.kill('SIGTERM');
+    });
+
+    test.each([
+      'open-shards.json.new',
+      'log.db-mark',
+      'log.db-wal',
+      'leases.db',
+      'provec.json',
+      'ledger/port',
+      'ledger/process.json',
+      'ledger/journal.ndjson.new',
+    ])('%s is a link to a file: the start is refused, and names it', (path) => expectRefused(path, elsewhere.file));
+
+    test.each(['checkpoints', `checkpoints/${COLLECTION}`, `checkpoints/${COLLECTION}/0`, 'ledger', 'nodes'])(
+      '%s is a link to a folder: the start is refused, and names it',
+      (path) => expectRefused(path, elsewhere.folder),
+    );
+
+    async function expectRefused(path: string, to: string): Promise<void> {
+      const at = inFolder(path);
+      await mkdir(dirname(at), { recursive: true });
+      await rename(at, `${at}.kept`).catch(() => undefined);
+      await symlink(to, at);
+      const { code, stderr } = await service.restartToEnd();
+      await rm(at);
+      await rename(`${at}.kept`, at).catch(() => undefined);
+      expect(code).not.toBe(0);
+      expect(stderr).toMatch(new RegExp(`^Provec cannot start: The data directory has a symbolic link at ${at}`));
+      await elsewhere.expectUntouched();
+    }
+
+    test.each(['secret', 'ledger-keypair.json'])('%s may lie elsewhere', async (name) => {
+      const kept = join(elsewhere.folder, '..', `${service.pid}-${name}`);
+      await rename(inFolder(name), kept);
+      await symlink(kept, inFolder(name));
+      await service.restart();
+      expect(await upsert('one')).toMatchObject({ status: 200 });
+      await service.kill('SIGTERM');
+      await rm(inFolder(name));
+      await rename(kept, inFolder(name));
+    });
+  });
+});
+
+describe('the folder of checkpoints, while the store is open', () => {
+  test.each([
+    ['all', ''],
+    ['a collection', COLLECTION],
+    ['a shard', `${COLLECTION}/0`],
+    ['what is staged', 'staging'],
+  ])('of %s is exchanged for a link: nothing is written or removed where it leads', async (_, path) => {
+    const elsewhere = new Elsewhere();
+    await elsewhere.make();
+    const folder = mkdtempSync(join(tmpdir(), 'provec-store-'));
+    const told: unknown[] = [];
+    const log = { error: (...what: unknown[]) => void told.push(what) };
+    const { checkpoints, dropCollectionData, close } = await openSqliteStore(folder, { keys: TEST_KEYS, log });
+    const staged = await checkpoints.stage(SHARD);
+    await writeFile(join(staged, 'file'), 'bytes');
+    await checkpoints.put(SHARD, 3, staged);
+    const late = await checkpoints.stage(SHARD);
+    const at = join(folder, 'checkpoints', path);
+    await rename(at, join(folder, 'kept'));
+    await symlink(elsewhere.folder, at);
+
+    expect(await checkpoints.list(SHARD)).toEqual([]);
+    expect(await checkpoints.fetch(SHARD, 7)).toBeNull();
+    await checkpoints.prune(SHARD, 9);
+    await expect(checkpoints.put(SHARD, 9, late)).rejects.toMatchObject({ kind: 'damaged' });
+    await expect(checkpoints.stage(SHARD)).rejects.toMatchObject({ kind: 'damaged' });
+    await dropCollectionData(COLLECTION).catch(() => undefined);
+    await elsewhere.expectUntouched();
+    expect(JSON.stringify(told)).toContain(JSON.stringify(at));
+
+    await close();
+    for (const each of [folder, elsewhere.folder]) await rm(each, { recursive: true });
+  });
+});

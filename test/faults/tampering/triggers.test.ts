@@ -1,0 +1,94 @@
+/**
+ * Somebody puts a trigger, a view or a column into the store's files, so that what is written is
+ * not what was asked for: a trigger that ignores inserts hides a contradiction, and the writes
+ * after it are confirmed over a forged past.
+ */
+
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
+
+const IGNORED = 'CREATE TRIGGER hidden BEFORE INSERT ON contradictions BEGIN SELECT RAISE(IGNORE); END';
+
+let service: ServiceProcess;
+
+function edit(file: string, sql: string): void {
+  const database = new DatabaseSync(join(service.dataDir, file), { timeout: 5_000, defensive: false });
+  database.exec(sql);
+  database.close();
+}
+const upsert = () => service.api('POST', '/collections/c/upsert', { records: [{ id: 'a', values: [1, 0, 0] }] });
+
+beforeAll(async () => {
+  service = await startProcess({ PROVEC_LEDGER: 'off', PROVEC_LOG_LEVEL: 'error' });
+  await service.api('POST', '/collections', { name: 'c', dimensions: 3 });
+});
+afterAll(() => service.dispose());
+
+test('put there while the service runs: nothing is written, the service is not ready, and says why', async () => {
+  expect(await upsert()).toMatchObject({ status: 200 });
+  edit('log.db', IGNORED);
+  expect(await upsert()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
+  const ready = await fetch(`${service.url}/readyz`);
+  expect(ready.status).toBe(503);
+  expect(service.stderr).toContain('log.db in the data directory has the trigger hidden, which Provec does not make');
+  edit('log.db', 'DROP TRIGGER hidden');
+  expect(await upsert()).toMatchObject({ status: 200 });
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+});
+
+test("put there while the service runs, and SQLite's count of such changes put back: it has no effect, and nothing is verified past it", async () => {
+  const count = (sql: string): number => {
+    const database = new DatabaseSync(join(service.dataDir, 'log.db'), { readOnly: true, timeout: 5_000 });
+    const [[value]] = database.prepare(sql).all().map(Object.values);
+    database.close();
+    return value;
+  };
+  const version = count('PRAGMA schema_version');
+  const entries = count('SELECT count(*) FROM entries');
+  edit(
+    'log.db',
+    `CREATE TRIGGER hidden BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END; PRAGMA schema_version = ${version}`,
+  );
+  expect(await upsert()).toMatchObject({ status: 200 });
+  expect(count('SELECT count(*) FROM entries')).toBe(entries + 1);
+  expect((await service.api('GET', '/collections/c/verify')).status).toBe(500);
+  edit('log.db', 'DROP TRIGGER hidden');
+  expect((await service.api('GET', '/collections/c/verify')).status).toBe(200);
+});
+
+describe('put there while the service is stopped', () => {
+  beforeAll(async () => {
+    await service.kill('SIGTERM');
+  });
+
+  test.each([
+    ['log.db', 'the trigger hidden', IGNORED, 'DROP TRIGGER hidden'],
+    [
+      'records.db',
+      'the trigger hidden',
+      'CREATE TRIGGER hidden AFTER INSERT ON records BEGIN SELECT 1; END',
+      'DROP TRIGGER hidden',
+    ],
+    ['log.db', 'the view hidden', 'CREATE VIEW hidden AS SELECT 1', 'DROP VIEW hidden'],
+    ['log.db', 'the index hidden', 'CREATE UNIQUE INDEX hidden ON contradictions (at)', 'DROP INDEX hidden'],
+    [
+      'log.db',
+      'another table contradictions',
+      'ALTER TABLE contradictions ADD COLUMN hidden TEXT',
+      'ALTER TABLE contradictions DROP COLUMN hidden',
+    ],
+  ])('in %s, %s: Provec refuses to start', async (file, said, change, undo) => {
+    edit(file, change);
+    const { code, stderr } = await service.restartToEnd();
+    edit(file, undo);
+    expect(code).not.toBe(0);
+    expect(stderr).toMatch(new RegExp(`^Provec cannot start: ${file} .*${said}`));
+  });
+
+  test('and starts once it is gone', async () => {
+    await service.restart();
+    expect(await upsert()).toMatchObject({ status: 200 });
+  });
+});

@@ -1,0 +1,100 @@
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import { call } from '../../../lib/actions/call.ts';
+import type { UsageReport } from '../../../lib/actions/metering.ts';
+import { readConfig } from '../../../lib/config.ts';
+import type { PlanName } from '../../../lib/plans.ts';
+import type { Runtime } from '../../../lib/runtime.ts';
+import collections from '../../../services/collections/collections.service.ts';
+import gateway, { type OverloadBounds } from '../../../services/gateway/gateway.service.ts';
+import keys from '../../../services/keys/keys.service.ts';
+import metering from '../../../services/metering/metering.service.ts';
+import { HandClock, openTemporaryStore } from '../../support/accounts.ts';
+import { type Api, apiClient } from '../../support/api-client.ts';
+import { Gate } from './gate.ts';
+
+export const ADMIN_TOKEN = 'admin-token-of-the-tests-0123456789';
+
+export interface Tenant {
+  accountId: string;
+  secret: string;
+  api: Api;
+  usage(): Promise<UsageReport['usage']>;
+}
+
+export interface GatedService {
+  url: string;
+  port: number;
+  gate: Gate;
+  clock: HandClock;
+  broker: ServiceBroker;
+  /** With a collection `docs` of `shards` shards. */
+  tenant(plan: PlanName, shards?: number): Promise<Tenant>;
+  /**
+   * The value of a series such as `provec_gateway_waiting_requests{queue="query"}`; 0 when it is
+   * not there yet.
+   */
+  metric(series: string): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export const DIMENSIONS = 64;
+
+/**
+ * Gateway, collections, keys and metering over a real broker, store and HTTP, with a gate in place
+ * of the shards, on a clock that the test moves.
+ */
+export async function startGatedService(
+  bounds: OverloadBounds = {},
+  environment: Record<string, string> = {},
+): Promise<GatedService> {
+  const { destroy, store } = await openTemporaryStore();
+  const clock = new HandClock();
+  const config = readConfig({
+    PROVEC_PORT: '0',
+    PROVEC_LEDGER: 'off',
+    PROVEC_ADMIN_TOKEN: ADMIN_TOKEN,
+    PROVEC_LOG_LEVEL: 'silent',
+    ...environment,
+  });
+  const runtime: Runtime = { config, store, clock, log: pino({ level: 'silent' }) };
+  const broker = new ServiceBroker({ logger: false, tracking: { enabled: true } });
+  const gate = new Gate(store, clock);
+  for (const service of [collections(runtime), keys(runtime), metering(runtime), gate.schema()])
+    broker.createService(service);
+  const edge = broker.createService(gateway(runtime, { bounds }));
+  await broker.start();
+  const { port } = (await broker.call('gateway.listen')) as { port: number };
+  const url = `http://127.0.0.1:${port}`;
+  let stopping: Promise<void> | null = null;
+  return {
+    url,
+    port,
+    gate,
+    clock,
+    broker,
+    async tenant(plan, shards = 1) {
+      const { account, key } = await call(broker, 'keys.createAccount', { name: 'tenant', plan });
+      const secret = key.secret!;
+      const api = apiClient(url, secret);
+      const accountId = account.id;
+      await call(broker, 'collections.create', { accountId, name: 'docs', dimensions: DIMENSIONS, shards });
+      const usage = async () => (await call(broker, 'metering.usage', { accountId })).usage;
+      return { accountId, secret, api, usage };
+    },
+    async metric(series) {
+      const text = await (await fetch(`${url}/metrics`)).text();
+      const line = text.split('\n').find((each) => each.startsWith(`${series} `));
+      return line === undefined ? 0 : Number(line.slice(series.length + 1));
+    },
+    stop() {
+      stopping ??= (async () => {
+        const ended = broker.destroyService(edge);
+        await ended;
+        await broker.stop();
+        await destroy();
+      })();
+      return stopping;
+    },
+  };
+}

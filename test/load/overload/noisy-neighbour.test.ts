@@ -1,0 +1,118 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { until } from '../../support/until.ts';
+import { Flood, HEAVY_QUERY, LIGHT_QUERY, upsertOf } from './flood.ts';
+import { type GatedService, startGatedService, type Tenant } from './gated-service.ts';
+
+const SEATS = 12;
+const CONNECTIONS = 64;
+const SMALL_REQUESTS = 40;
+const MIB = 1024 * 1024;
+
+let service: GatedService;
+let small: Tenant;
+let floods: Flood[];
+beforeEach(async () => {
+  service = await startGatedService({
+    queues: { query: { seats: SEATS }, write: { seats: SEATS } },
+    bodies: { maxBytes: 8 * MIB, smallReserveBytes: MIB, smallMaxBytes: 64 * 1024 },
+  });
+  small = await service.tenant('pro');
+  floods = [];
+});
+afterEach(async () => {
+  service.gate.open();
+  for (const flood of floods) await flood.end();
+  await service.stop();
+});
+
+function flooding(tenant: Tenant, lanes: number, path: string, body: string): Flood {
+  const flood = new Flood(service.url, tenant.secret, lanes);
+  floods.push(flood);
+  flood.keepSending(lanes, path, body);
+  return flood;
+}
+
+const waiting = (queue: string) => service.metric(`provec_gateway_waiting_requests{queue="${queue}"}`);
+
+/**
+ * Ends what others have under way, the oldest first, until `accountId` has begun once more; gives
+ * how many of the others were begun meanwhile.
+ */
+async function begunBefore(accountId: string, begunAlready: number): Promise<number> {
+  const { clock, gate } = service;
+  const others = () => gate.begun.length - gate.begunOf(accountId);
+  const before = others();
+  while (gate.begunOf(accountId) === begunAlready) {
+    const oldest = gate.held.find((passing) => passing.accountId !== accountId);
+    const { length } = gate.begun;
+    clock.advance(100);
+    oldest?.pass();
+    // Ending one lets one begin, whoever that is.
+    await until('another began', () => gate.begun.length > length);
+  }
+  return others() - before;
+}
+
+test('one that floods with heavy queries leaves seats: the small one never waits for it', async () => {
+  const big = await service.tenant('pro');
+  flooding(big, CONNECTIONS, 'query', HEAVY_QUERY);
+  await until('the rest of the flood waits', async () => (await waiting('query')) === CONNECTIONS - (SEATS * 2) / 3);
+  expect(service.gate.heldOf(big.accountId)).toHaveLength((SEATS * 2) / 3);
+  for (let at = 0; at < SMALL_REQUESTS; at++) {
+    const answer = small.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
+    const passing = await until('it began', () => service.gate.heldOf(small.accountId)[0]);
+    passing.pass();
+    expect((await answer).status).toBe(200);
+  }
+  expect(service.gate.begunOf(big.accountId)).toBe((SEATS * 2) / 3);
+  expect((await small.usage()).query_count).toBe(SMALL_REQUESTS);
+});
+
+test('where floods have every seat, at most one request of each of them is begun before that of the small one', async () => {
+  const floodCount = SEATS + 4;
+  const lanes = 8;
+  const bigs = await Promise.all(Array.from({ length: floodCount }, () => service.tenant('pro')));
+  for (const big of bigs) flooding(big, lanes, 'query', HEAVY_QUERY);
+  const backlog = floodCount * lanes - SEATS;
+  let most = 0;
+  for (let at = 0; at < SMALL_REQUESTS; at++) {
+    await until('no seat is left', async () => (await waiting('query')) === backlog);
+    const answer = small.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
+    await until('it waits', async () => (await waiting('query')) === backlog + 1);
+    most = Math.max(most, await begunBefore(small.accountId, at));
+    service.gate.heldOf(small.accountId)[0]!.pass();
+    expect((await answer).status).toBe(200);
+  }
+  expect(most).toBeLessThan(floodCount);
+});
+
+describe('a flood of large writes', () => {
+  const LARGE = upsertOf(10, 600 * 1024);
+
+  test('takes a share of memory: a small write and query are begun at once, and what is refused is told when to come back and costs nothing', async () => {
+    const big = await service.tenant('pro');
+    const flood = flooding(big, CONNECTIONS, 'upsert', LARGE);
+    await until('some are refused', () => flood.count(503) > CONNECTIONS);
+    const heldBytes = await service.metric('provec_http_request_bodies_in_flight_bytes');
+    expect(heldBytes).toBeGreaterThan(0);
+    expect(heldBytes).toBeLessThanOrEqual(5.5 * MIB);
+    for (let at = 0; at < SMALL_REQUESTS; at++) {
+      const path = at % 2 === 0 ? 'query' : 'upsert';
+      const body = JSON.parse(path === 'query' ? LIGHT_QUERY : upsertOf(1)) as object;
+      const answer = small.api('POST', `/collections/docs/${path}`, body);
+      const passing = await until('it began', () => service.gate.heldOf(small.accountId)[0]);
+      passing.pass();
+      expect((await answer).status).toBe(200);
+    }
+    service.gate.open();
+    await flood.end();
+    for (const { code, retryAfter, status } of flood.answers.filter((answer) => answer.status !== 200)) {
+      expect({ status, code }).toEqual({ status: 503, code: 'UNAVAILABLE' });
+      expect(Number(retryAfter)).toBeGreaterThanOrEqual(1);
+    }
+    expect((await big.usage()).write_count).toBe(flood.count(200) * 10);
+    expect(await small.usage()).toMatchObject({ query_count: SMALL_REQUESTS / 2, write_count: SMALL_REQUESTS / 2 });
+    expect(await service.metric('provec_http_request_bodies_in_flight_bytes')).toBe(0);
+    expect(await service.metric('provec_gateway_seats_taken{queue="write"}')).toBe(0);
+  });
+});

@@ -1,0 +1,262 @@
+import type { NodeUse, ShardUse } from '../../../lib/placement/cluster-use.ts';
+import { Placement } from '../../../lib/placement/placement.ts';
+import type { LeaseRow } from '../../../lib/store/owners.ts';
+import type { Move, MoveReason } from '../../../services/shards/cluster/rebalancing/planner.ts';
+import { randomFrom } from '../../support/random.ts';
+import { EventQueue } from './event-queue.ts';
+import { TERMS } from './model-terms.ts';
+import { ModelledNode } from './modelled-node.ts';
+import { Traffic } from './traffic.ts';
+
+const PROCESS = { pid: 1, startedAt: null, place: 'model' };
+
+/** A lease as the store keeps it, with what its node holds. */
+export interface ModelledLease extends LeaseRow {
+  use: NodeUse;
+}
+
+export interface ModelledShard extends ShardUse {
+  key: string;
+  /** Incarnation of who holds it; null: given back. */
+  holder: string | null;
+  node: ModelledNode | null;
+  sinceMs: number;
+  /** When it was last no longer served; null while it is. */
+  awayMs: number | null;
+}
+
+export interface MoveRecord {
+  shard: ModelledShard;
+  reason: MoveReason;
+  from: string;
+  to: string;
+  endedMs: number;
+}
+
+/**
+ * Nodes, shards and what the store says of them, on virtual time; the same seed gives the same
+ * course of events.
+ */
+export class ModelledCluster {
+  readonly time = new EventQueue();
+  readonly traffic = new Traffic();
+  /** Of the nodes at the start; the nodes share its hashes, which are pure. */
+  readonly placement: Placement;
+  readonly random: () => number;
+  readonly shards = new Map<string, ModelledShard>();
+  readonly nodes = new Map<string, ModelledNode>();
+  readonly moves: MoveRecord[] = [];
+  /** For how long shards were away, each time. */
+  readonly absencesMs: number[] = [];
+  /** How long it took until the first node found a killed one dead. */
+  readonly foundDeadMs: number[] = [];
+  /** Claims that another node was faster with. */
+  lostClaims = 0;
+  /** When a shard was moved or opened last. */
+  lastChangeMs = 0;
+  readonly #from = new Map<ModelledShard, string>();
+  readonly #found = new Set<string>();
+  readonly #leases = new Map<string, ModelledLease>();
+  readonly #byIncarnation = new Map<string, ModelledNode>();
+  #started = 0;
+  #alive = 0;
+
+  constructor(seed: number, nodes: number, shards: number) {
+    this.random = randomFrom(seed);
+    for (let at = 0; at < shards; at++) this.#makeShard(shards / nodes);
+    const names = Array.from({ length: nodes }, (_, at) => ({ node: nameOf(at), weight: TERMS.nodeMemoryBytes }));
+    this.placement = new Placement(names);
+    for (let at = 0; at < nodes; at++) this.#make();
+    const leases = [...this.nodes.values()];
+    for (const { name, incarnation, use } of leases) this.#leases.set(incarnation, leaseOf(name, incarnation, 0, use));
+    this.#claimAtStart();
+    for (const node of leases) node.start();
+  }
+
+  alive(): ModelledNode[] {
+    return [...this.nodes.values()].filter(({ alive }) => alive);
+  }
+
+  node(name: string): ModelledNode | undefined {
+    return this.nodes.get(name);
+  }
+
+  join(): ModelledNode {
+    const node = this.#make();
+    this.#discovered();
+    node.start();
+    return node;
+  }
+
+  /** Nodes are killed at one moment; callers look for their shards. */
+  kill(nodes: ModelledNode[]): void {
+    for (const node of nodes) node.kill();
+    this.#alive -= nodes.length;
+    const { nowMs } = this.time;
+    for (const node of nodes) {
+      for (const shard of node.held.values()) {
+        shard.awayMs = nowMs;
+        for (let caller = 0; caller < TERMS.callers; caller++) {
+          this.time.after(this.random() * TERMS.askedWithinMs, () => this.#call(shard));
+        }
+      }
+    }
+  }
+
+  leave(node: ModelledNode): void {
+    node.leave();
+    this.#alive--;
+  }
+
+  operations(count: number): void {
+    this.traffic.add('operations', count, this.time.nowMs);
+  }
+
+  messages(count: number): void {
+    this.traffic.add('messages', count, this.time.nowMs);
+  }
+
+  /** Published once, handed to every other node. */
+  heartbeat(): void {
+    this.traffic.add('heartbeats', this.#alive - 1, this.time.nowMs);
+  }
+
+  renew({ incarnation, beat, use }: { incarnation: string; beat: number; use: NodeUse }): void {
+    this.operations(1);
+    this.#leases.set(incarnation, leaseOf(use.node, incarnation, beat, use));
+  }
+
+  listLeases(): ModelledLease[] {
+    this.operations(1);
+    this.traffic.add('rows', this.#leases.size, this.time.nowMs);
+    return [...this.#leases.values()];
+  }
+
+  readLeases(incarnations: Iterable<string>): ModelledLease[] {
+    const rows = [...incarnations].flatMap((incarnation) => this.#leases.get(incarnation) ?? []);
+    this.operations(1);
+    this.traffic.add('rows', rows.length, this.time.nowMs);
+    return rows;
+  }
+
+  endLease(incarnation: string): void {
+    this.operations(1);
+    this.#leases.delete(incarnation);
+  }
+
+  /** Somebody found the node dead whose lease this is. */
+  foundDead(incarnation: string): void {
+    const node = this.#byIncarnation.get(incarnation)!;
+    if (node.killedMs === null || this.#found.has(incarnation)) return;
+    this.#found.add(incarnation);
+    this.foundDeadMs.push(this.time.nowMs - node.killedMs);
+  }
+
+  isHolderDead({ holder }: ModelledShard): boolean {
+    return holder !== null && !this.#byIncarnation.get(holder)?.alive;
+  }
+
+  /** False when another node was faster. */
+  claim(shard: ModelledShard, node: ModelledNode): boolean {
+    if (shard.holder !== null && !this.isHolderDead(shard)) {
+      this.lostClaims++;
+      return false;
+    }
+    if (shard.holder !== null && this.#leases.has(shard.holder)) throw new Error('A live lease was taken for dead.');
+    shard.node?.drop(shard);
+    shard.holder = node.incarnation;
+    shard.node = node;
+    shard.sinceMs = this.time.nowMs;
+    node.give(shard);
+    return true;
+  }
+
+  release(shard: ModelledShard, node: ModelledNode): void {
+    this.operations(1);
+    node.drop(shard);
+    shard.holder = null;
+    shard.node = null;
+    shard.awayMs = this.time.nowMs;
+    this.#from.set(shard, node.name);
+  }
+
+  serves(shard: ModelledShard): void {
+    this.lastChangeMs = this.time.nowMs;
+    if (shard.awayMs === null) return;
+    const awayMs = this.time.nowMs - shard.awayMs;
+    this.absencesMs.push(awayMs);
+    const asked = TERMS.callers * Math.floor(awayMs / TERMS.askAgainMs);
+    this.messages(2 * asked);
+    this.operations(asked);
+    shard.awayMs = null;
+  }
+
+  moved(shard: ModelledShard, { to, reason }: Move): void {
+    this.moves.push({ shard, reason, from: this.#from.get(shard)!, to, endedMs: this.time.nowMs });
+  }
+
+  #call(shard: ModelledShard): void {
+    if (!this.isHolderDead(shard)) return;
+    const callers = this.alive();
+    const caller = callers[Math.floor(this.random() * callers.length)]!;
+    const target = caller.view.nodeFor(shard.key, [], (node) => !this.nodes.get(node)!.alive);
+    this.messages(2);
+    if (target !== null) this.nodes.get(target)!.ask(shard);
+  }
+
+  #discovered(): void {
+    const others = this.alive().length - 1;
+    // It asks all others, each answers with its INFO; it sends its own to all.
+    this.messages(2 * others);
+    this.traffic.add('infos', others * (1 + TERMS.infosAtStart), this.time.nowMs);
+  }
+
+  #make(): ModelledNode {
+    const at = this.#started++;
+    this.#alive++;
+    const node = new ModelledNode(this, nameOf(at), this.#uuid());
+    this.nodes.set(node.name, node);
+    this.#byIncarnation.set(node.incarnation, node);
+    return node;
+  }
+
+  #makeShard(perNode: number): void {
+    const key = `${this.#uuid()}.0`;
+    const { shardMeanBytes, shardSigma, workersPerNode, meanBusy } = TERMS;
+    const bytes = shardMeanBytes * this.#logNormal(shardSigma);
+    const load = ((workersPerNode * meanBusy) / perNode) * this.#logNormal(shardSigma);
+    this.shards.set(key, { key, bytes, load, holder: null, node: null, sinceMs: -1e9, awayMs: null });
+  }
+
+  /** With a mean of 1. */
+  #logNormal(sigma: number): number {
+    const gauss = Math.sqrt(-2 * Math.log(1 - this.random())) * Math.cos(2 * Math.PI * this.random());
+    return Math.exp(sigma * gauss - sigma ** 2 / 2);
+  }
+
+  #uuid(): string {
+    const hex = (digits: number) =>
+      Math.floor(this.random() * 16 ** digits)
+        .toString(16)
+        .padStart(digits, '0');
+    return `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
+  }
+
+  /** All shards are at home, whatever their size. */
+  #claimAtStart(): void {
+    for (const shard of this.shards.values()) {
+      const node = this.nodes.get(this.placement.preferred(shard.key)!)!;
+      shard.holder = node.incarnation;
+      shard.node = node;
+      node.give(shard);
+    }
+  }
+}
+
+function nameOf(at: number): string {
+  return `provec-shards-${at}`;
+}
+
+function leaseOf(node: string, incarnation: string, beat: number, use: NodeUse): ModelledLease {
+  return { node, incarnation, beat, process: PROCESS, draining: use.draining, use };
+}

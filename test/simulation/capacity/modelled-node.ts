@@ -1,0 +1,249 @@
+import type { NodeUse } from '../../../lib/placement/cluster-use.ts';
+import { ClusterView } from '../../../lib/placement/cluster-view.ts';
+import { listEveryMs, watchedLeases } from '../../../lib/placement/lease-ring.ts';
+import { RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';
+import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
+import { refusalOf } from '../../../services/shards/cluster/rebalancing/arrival.ts';
+import { MovePace } from '../../../services/shards/cluster/rebalancing/move-pace.ts';
+import { type Move, nextMove, type OwnedShard } from '../../../services/shards/cluster/rebalancing/planner.ts';
+import { CLAIM_OPERATIONS, OPEN_OPERATIONS, SAVE_OPERATIONS, TERMS } from './model-terms.ts';
+import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
+
+/**
+ * One shard node: the real view, planner, pace and lease watch over a modelled store; nothing is
+ * stored or searched, it only takes its time.
+ */
+export class ModelledNode {
+  readonly name: string;
+  readonly incarnation: string;
+  readonly view: ClusterView;
+  readonly pace = new MovePace(TERMS.moveBytesPerSecond);
+  readonly held = new Map<string, ModelledShard>();
+  alive = true;
+  draining = false;
+  killedMs: number | null = null;
+  readonly #cluster: ModelledCluster;
+  readonly #watch: LeaseWatch;
+  #known = new Map<string, ModelledLease>();
+  #ring: string[] = [];
+  /** Shards that callers wait for, by the lease that must be dead first. */
+  readonly #awaited = new Map<string, Set<ModelledShard>>();
+  readonly #toOpen: { shard: ModelledShard; done: () => void }[] = [];
+  #opening = 0;
+  #taking: string | null = null;
+  #bytes = 0;
+  #load = 0;
+  #beat = 0;
+
+  constructor(cluster: ModelledCluster, name: string, incarnation: string) {
+    this.#cluster = cluster;
+    this.name = name;
+    this.view = new ClusterView(cluster.placement);
+    this.incarnation = incarnation;
+    this.#watch = new LeaseWatch(cluster.time);
+  }
+
+  get use(): NodeUse {
+    const { nodeMemoryBytes: memoryLimitBytes, workersPerNode: workers } = TERMS;
+    const { name: node, draining } = this;
+    return { node, draining, bytes: this.#bytes, memoryLimitBytes, load: this.#load, workers };
+  }
+
+  /** Something is under way. */
+  get isBusy(): boolean {
+    return (
+      this.#opening > 0 ||
+      this.#awaited.size > 0 ||
+      this.#taking !== null ||
+      this.pace.nextMs === Number.POSITIVE_INFINITY
+    );
+  }
+
+  start(): void {
+    const { random } = this.#cluster;
+    this.#renew();
+    this.list();
+    this.#every(RENEW_EVERY_MS, () => this.#renew());
+    this.#every(WATCH_EVERY_MS, () => this.#look());
+    this.#planAfter(TERMS.planEveryMs * random());
+    this.#every(TERMS.heartbeatMs, () => this.#cluster.heartbeat());
+    const list = (): void => {
+      if (this.alive) this.list();
+      if (this.alive) this.#cluster.time.after(listEveryMs(this.#known.size) * (0.75 + random() / 2), list);
+    };
+    this.#cluster.time.after(listEveryMs(this.#known.size) * random(), list);
+  }
+
+  kill(): void {
+    this.alive = false;
+    this.killedMs = this.#cluster.time.nowMs;
+  }
+
+  /** Ends its lease, once it holds nothing. */
+  leave(): void {
+    this.alive = false;
+    this.#cluster.endLease(this.incarnation);
+  }
+
+  give(shard: ModelledShard): void {
+    this.held.set(shard.key, shard);
+    this.#bytes += shard.bytes;
+    this.#load += shard.load;
+  }
+
+  drop(shard: ModelledShard): void {
+    this.held.delete(shard.key);
+    this.#bytes -= shard.bytes;
+    this.#load -= shard.load;
+  }
+
+  /** Reads all leases. */
+  list(): void {
+    const rows = this.#cluster.listLeases();
+    this.#known = new Map(rows.map((row) => [row.incarnation, row]));
+    this.#refresh();
+  }
+
+  /** A caller wants the shard from this node. */
+  ask(shard: ModelledShard): void {
+    if (!this.alive) return;
+    this.#cluster.operations(1);
+    const { holder } = shard;
+    if (holder === this.incarnation) return;
+    if (holder === null) this.#open(shard);
+    else if (this.#cluster.isHolderDead(shard)) {
+      const waiting = this.#awaited.get(holder);
+      if (waiting) waiting.add(shard);
+      else this.#awaited.set(holder, new Set([shard]));
+    }
+  }
+
+  /** What this node would do now, as far as it knows. */
+  planned(): Move | null {
+    const { nowMs } = this.#cluster.time;
+    const shards: OwnedShard[] = [];
+    for (const { key, bytes, load, sinceMs } of this.held.values())
+      shards.push({ shard: key, bytes, load, heldForMs: nowMs - sinceMs, followers: [] });
+    return nextMove({ node: this.name, shards, cluster: this.view, avoided: this.pace.avoided(nowMs) });
+  }
+
+  #every(ms: number, run: () => void): void {
+    const { time, random } = this.#cluster;
+    const turn = (): void => {
+      if (!this.alive) return;
+      run();
+      time.after(ms, turn);
+    };
+    time.after(ms * random(), turn);
+  }
+
+  #renew(): void {
+    this.#cluster.renew({ incarnation: this.incarnation, beat: ++this.#beat, use: this.use });
+  }
+
+  #refresh(): void {
+    const others = [...this.#known.values()].filter(({ incarnation }) => incarnation !== this.incarnation);
+    this.view.update([...others.map(({ use }) => use), this.use]);
+    this.#ring = watchedLeases(this.incarnation, this.#known.keys());
+  }
+
+  #look(): void {
+    const asked = new Set([...this.#ring, ...this.#awaited.keys()]);
+    const reading = this.#watch.begin(asked);
+    this.#watch.observe(this.#cluster.readLeases(asked), reading);
+    const ended = [...asked].filter((incarnation) => this.#watch.isDead(incarnation));
+    for (const incarnation of ended) {
+      if (this.#known.has(incarnation)) this.#cluster.foundDead(incarnation);
+      this.#cluster.endLease(incarnation);
+      this.#watch.end(incarnation);
+      this.#known.delete(incarnation);
+      const wanted = this.#awaited.get(incarnation);
+      this.#awaited.delete(incarnation);
+      for (const shard of wanted ?? []) this.#open(shard);
+    }
+    if (ended.length > 0) this.#refresh();
+  }
+
+  /** Claims and opens; of several that try, one gets it. */
+  #open(shard: ModelledShard, done: () => void = () => {}): void {
+    this.#toOpen.push({ shard, done });
+    this.#openNext();
+  }
+
+  #openNext(): void {
+    if (this.#opening >= TERMS.openLanes) return;
+    const next = this.#toOpen.shift();
+    if (next === undefined) return;
+    this.#opening++;
+    const { time } = this.#cluster;
+    this.#cluster.operations(CLAIM_OPERATIONS);
+    const over = (): void => {
+      this.#opening--;
+      next.done();
+      this.#openNext();
+    };
+    time.after(TERMS.storeMs * CLAIM_OPERATIONS, () => {
+      if (!this.alive) return;
+      if (!this.#cluster.claim(next.shard, this)) return over();
+      this.#cluster.operations(OPEN_OPERATIONS);
+      time.after(TERMS.openMs + (next.shard.bytes / TERMS.openBytesPerSecond) * 1_000, () => {
+        if (!this.alive) return;
+        this.#cluster.serves(next.shard);
+        over();
+      });
+    });
+  }
+
+  #planAfter(ms: number): void {
+    this.#cluster.time.after(ms, () => this.alive && this.#plan());
+  }
+
+  /**
+   * Does what is to be done, one thing after the other; looks again later when there is nothing.
+   */
+  #plan(): void {
+    const { time } = this.#cluster;
+    const move = this.planned();
+    if (move === null) {
+      this.#planAfter(TERMS.planEveryMs);
+      return;
+    }
+    const shard = this.held.get(move.shard)!;
+    const target = this.#cluster.node(move.to)!;
+    const beganMs = time.nowMs;
+    const next = (): void => this.#planAfter(this.pace.nextMs - time.nowMs);
+    this.pace.began();
+    this.#cluster.messages(2);
+    time.after(2 * TERMS.messageMs, () => {
+      if (!this.alive) return;
+      if (target.alive && target.accepts(shard, move)) return this.#handOver(shard, target, move, beganMs, next);
+      if (target.alive) this.pace.refused(move.to, time.nowMs);
+      else this.pace.failed(move.to, time.nowMs);
+      next();
+    });
+  }
+
+  /** Whether it takes a shard that another node wants to hand over; it is taken then. */
+  accepts({ key, bytes, load }: ModelledShard, { reason }: Move): boolean {
+    if (refusalOf(this.use, this.view.use, this.#taking !== null, { bytes, load, reason }) !== null) return false;
+    this.#taking = key;
+    return true;
+  }
+
+  #handOver(shard: ModelledShard, target: ModelledNode, move: Move, beganMs: number, next: () => void): void {
+    const { time } = this.#cluster;
+    this.#cluster.operations(SAVE_OPERATIONS);
+    time.after((shard.bytes / TERMS.saveBytesPerSecond) * 1_000, () => {
+      if (!this.alive || !target.alive) throw new Error('The model lets nodes die between moves only.');
+      this.#cluster.release(shard, this);
+      this.#cluster.messages(2);
+      target.#open(shard, () => {
+        target.#taking = null;
+        this.view.moved(this.name, target.name, shard);
+        this.pace.ended(shard.bytes, beganMs, time.nowMs);
+        this.#cluster.moved(shard, move);
+        next();
+      });
+    });
+  }
+}

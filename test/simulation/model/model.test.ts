@@ -1,0 +1,146 @@
+/**
+ * Random operations over real HTTP against a real process, held against a model after each: nothing
+ * acknowledged is lost, nothing deleted comes back, every root is the model's.
+ * PROVEC_TEST_OPERATIONS sets how many (300 in the gate, 20,000 in the long suite).
+ */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type ServiceProcess, startServiceProcess } from '../../../examples/service-process.ts';
+import { parseJson } from '../../../lib/json/text.ts';
+import { isThorough } from '../../support/effort.ts';
+import { invariant } from '../../support/invariant.ts';
+import { seed } from '../../support/seed.ts';
+import { CollectionModel } from './collection-model.ts';
+import { DIMENSIONS, type Operation, operation } from './operation.ts';
+
+const OPERATIONS = Number(process.env.PROVEC_TEST_OPERATIONS ?? (isThorough ? 20_000 : 300));
+const RUN_OPERATIONS = Math.min(OPERATIONS, isThorough ? 2_000 : 150);
+const KEY = 'pv_live_model-test-key';
+const SCORE_TOLERANCE = 1e-6;
+
+class Subject {
+  #folder = mkdtempSync(join(tmpdir(), 'provec-model-'));
+  #service: ServiceProcess | null = null;
+
+  async start(): Promise<void> {
+    this.#service = await startServiceProcess(join(this.#folder, 'data'), KEY, { PROVEC_LEDGER: 'off' });
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    await this.#service?.stop(signal);
+  }
+
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await fetch(`${this.#service!.url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return parseJson(text) as T;
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+interface Answers {
+  upsertedCount: number;
+  deletedCount: number;
+  merkleRoot: string;
+  vectorCount: number;
+  vectors: Record<string, { id: string; values: number[]; metadata: unknown }>;
+  matches: { id: string; score: number; metadata: unknown }[];
+}
+
+async function step(subject: Subject, path: string, model: CollectionModel, op: Operation): Promise<void> {
+  switch (op.kind) {
+    case 'upsert': {
+      const answer = await subject.call<Answers>('POST', `${path}/upsert`, { records: op.records });
+      model.upsert(op.records);
+      expect(answer).toMatchObject({
+        upsertedCount: new Set(op.records.map(({ id }) => id)).size,
+        vectorCount: model.size,
+        merkleRoot: model.root(),
+      });
+      return;
+    }
+    case 'delete': {
+      const answer = await subject.call<Answers>('POST', `${path}/delete`, { ids: op.ids });
+      expect(answer).toMatchObject({
+        deletedCount: model.delete(op.ids),
+        vectorCount: model.size,
+        merkleRoot: model.root(),
+      });
+      return;
+    }
+    case 'fetch': {
+      const { vectors } = await subject.call<Answers>('POST', `${path}/fetch`, { ids: op.ids });
+      const expected = model.fetch(op.ids);
+      expect(Object.keys(vectors).sort()).toEqual([...expected.keys()].sort());
+      for (const [id, record] of expected) expect(Object.getOwnPropertyDescriptor(vectors, id)?.value).toEqual(record);
+      return;
+    }
+    case 'query': {
+      const { vector, topK, group } = op;
+      const { matches } = await subject.call<Answers>('POST', `${path}/query`, {
+        vector,
+        topK,
+        ...(group === null ? {} : { filter: { group } }),
+      });
+      const expected = model.query(vector, topK, group);
+      expect(matches.length).toBe(expected.length);
+      matches.forEach(({ score }, at) => {
+        expect(Math.abs(score - expected[at]!.score)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+      });
+      const scores = new Map(model.query(vector, model.size, group).map(({ id, score }) => [id, score]));
+      for (const { id, score } of matches)
+        expect(Math.abs(score - scores.get(id)!)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+      return;
+    }
+    case 'restart':
+      await subject.end('SIGTERM');
+      return subject.start();
+    case 'kill':
+      await subject.end('SIGKILL');
+      return subject.start();
+  }
+}
+
+test(
+  `${OPERATIONS} random operations agree with the model`,
+  async () => {
+    const subject = new Subject();
+    await subject.start();
+    let run = 0;
+    const property = fc.asyncProperty(
+      fc.array(operation, { minLength: RUN_OPERATIONS, maxLength: RUN_OPERATIONS, size: 'max' }),
+      async (operations) => {
+        const name = `model-${run++}`;
+        const model = new CollectionModel();
+        await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: 2 ** (run % 3) });
+        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, op);
+        for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));
+        await subject.end('SIGKILL');
+        await subject.start();
+        const { collection } = await subject.call<{ collection: unknown }>('GET', `/collections/${name}`);
+        await invariant('what was acknowledged outlives SIGKILL', () =>
+          expect(collection).toMatchObject({ vector_count: model.size, merkleRoot: model.root() }),
+        );
+      },
+    );
+    try {
+      await fc.assert(property, { seed, numRuns: Math.ceil(OPERATIONS / RUN_OPERATIONS), endOnFailure: true });
+    } finally {
+      await subject.end('SIGKILL');
+      subject.remove();
+    }
+  },
+  20 * 60_000,
+);

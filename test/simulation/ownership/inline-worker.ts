@@ -1,0 +1,150 @@
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
+import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
+import { WorkerLost } from '../../../services/shards/worker/pool.ts';
+import type { WorkerOp, WorkerOps, WorkerReply, WorkerRequests } from '../../../services/shards/worker/protocol.ts';
+import { ShardHost } from '../../../services/shards/worker/shard-host.ts';
+
+/** What becomes of the results of a worker on their way. */
+export type Distortion = (op: WorkerOp, result: unknown) => unknown;
+
+interface Waiting {
+  op: WorkerOp;
+  params: unknown;
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** What a shard was at the moment of an answer. */
+export interface Instant {
+  head: ShardHead;
+  /** The same for as long as the shard is in memory without being made anew. */
+  life: object;
+}
+
+/** Ids by number of shards and index. */
+const IDS = new Map<string, string>();
+const MAKES = new Set<WorkerOp>(['create', 'load']);
+const PROBE_ID = 0;
+
+/**
+ * The real engine behind the protocol of the worker threads, without a thread; it answers after
+ * `delayMs`, in order.
+ */
+export class InlineWorker implements WorkerRequests {
+  load = 0;
+  placed = 0;
+  readonly busyMs = new Map<ShardKey, number>();
+  /** Shards in memory; each object is one life of one. */
+  readonly lives = new Map<ShardKey, ShardSpec>();
+  /** Shards that were changed otherwise than by a write; whoever looks at them takes them out. */
+  readonly replayed = new Set<ShardKey>();
+  readonly #later: (run: () => void) => void;
+  readonly #distort: Distortion;
+  #waiting = new Map<number, Waiting>();
+  #instants = new WeakMap<object, Instant>();
+  #probed: ShardHead | null = null;
+  #nextId = PROBE_ID + 1;
+  #ended = false;
+  #host = new ShardHost(
+    (message) => {
+      if (message.id === PROBE_ID)
+        this.#probed = 'result' in message ? (message.result as { head: ShardHead }).head : null;
+      else if (message.id !== null) this.#settle(message);
+    },
+    // There is no event loop that others wait for.
+    queueMicrotask,
+  );
+
+  /** `later` carries a request to the thread. */
+  constructor(later: (run: () => void) => void, distort: Distortion) {
+    this.#later = later;
+    this.#distort = distort;
+  }
+
+  /** As the pool knows its workers; what this one lacks belongs to threads. */
+  asShardWorker(): ShardWorker {
+    return this as unknown as ShardWorker;
+  }
+
+  get isGone(): boolean {
+    return this.#ended;
+  }
+
+  request<O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): Promise<WorkerOps[O]['result']> {
+    if (this.#ended) return Promise.reject(new WorkerLost('the worker has ended'));
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { op, params, resolve: resolve as (result: unknown) => void, reject });
+      this.#later(() => {
+        if (!this.#ended) this.#receive(id, op, params);
+      });
+    });
+  }
+
+  /**
+   * The state of a shard in which nothing is staged, as the engine says; null where it is not here.
+   */
+  headOf(key: ShardKey): ShardHead | null {
+    this.#probed = null;
+    const life = this.lives.get(key);
+    if (life) this.#host.receive({ id: PROBE_ID, op: 'prove', params: { key, id: idIn(life) } });
+    return this.#probed;
+  }
+
+  /**
+   * What the shard was when it gave `page`, the result of a fetch; null where others waited for the
+   * shard meanwhile.
+   */
+  instantOf(page: object): Instant | null {
+    return this.#instants.get(page) ?? null;
+  }
+
+  /** As a thread that crashes: what it was asked is unanswered. */
+  end(): void {
+    this.#ended = true;
+    for (const { reject } of this.#waiting.values()) reject(new WorkerLost('the worker ended'));
+    this.#waiting.clear();
+    this.lives.clear();
+    this.replayed.clear();
+  }
+
+  #receive(id: number, op: WorkerOp, params: WorkerOps[WorkerOp]['params']): void {
+    const { key } = params as { key: ShardKey };
+    this.#host.receive({ id, op, params });
+    if (op === 'close') this.lives.delete(key);
+    else if (MAKES.has(op)) this.lives.set(key, { ...(params as WorkerOps['create']['params']).spec });
+    if (op === 'replay' || op === 'seal' || op === 'load') this.replayed.add(key);
+  }
+
+  #settle(reply: WorkerReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (!waiting) return;
+    if ('result' in reply) {
+      const { op, params } = waiting;
+      const result = this.#distort(op, reply.result);
+      if (op === 'fetch') this.#note((params as WorkerOps['fetch']['params']).key, result as object);
+      waiting.resolve(result);
+    } else if (reply.fault.code === null) waiting.reject(new Error(reply.fault.message));
+    else waiting.reject(new ProvecError(reply.fault.code, reply.fault.message));
+  }
+
+  #note(key: ShardKey, page: object): void {
+    const head = this.headOf(key);
+    const life = this.lives.get(key);
+    if (head && life) this.#instants.set(page, { head, life });
+  }
+}
+
+/** Any id that belongs to the shard. */
+function idIn({ of, index }: ShardSpec): string {
+  const place = `${of}.${index}`;
+  let id = IDS.get(place);
+  for (let number = 0; id === undefined; number++) if (shardIndexOf(String(number), of) === index) id = String(number);
+  IDS.set(place, id);
+  return id;
+}

@@ -1,0 +1,35 @@
+import { expect, jest, test } from '@jest/globals';
+
+// Real collections of a test's heap would take most of the time and change nothing.
+jest.unstable_mockModule('../../../lib/process/garbage.ts', () => ({
+  collectGarbage: () => undefined,
+  GarbageAfterGrowth: class {
+    grewTo(): void {}
+  },
+}));
+const { World } = await import('./world.ts');
+const { MISTAKES } = await import('./mistakes.ts');
+
+const SEEDS_MAX = 400;
+
+/**
+ * The first seed that finds it, of those whose run is of the kind that should; null when none does.
+ */
+async function firstSeed(name: string): Promise<number | null> {
+  const { defects, found, profile } = MISTAKES[name]!;
+  for (let seed = 1; seed <= SEEDS_MAX; seed++) {
+    const world = new World(seed, defects());
+    if (world.profile.name !== profile) continue;
+    const { faults } = await world.run();
+    if (faults.some((fault) => found.test(fault))) return seed;
+  }
+  return null;
+}
+
+test.each(Object.keys(MISTAKES))(
+  `finds, within ${SEEDS_MAX} seeds, %s`,
+  async (name) => {
+    expect(await firstSeed(name)).not.toBeNull();
+  },
+  SEEDS_MAX * 2_000,
+);

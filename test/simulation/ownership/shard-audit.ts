@@ -1,0 +1,143 @@
+import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import { isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import type { LogEntry } from '../../../lib/store/log.ts';
+import { Shard } from '../../../services/shards/engine/shard.ts';
+import { ClientHistory } from './client-history.ts';
+import type { Faults } from './faults.ts';
+import { RecordHistory, valueIn } from './record-history.ts';
+import type { RecordRow, ShardRows } from './simulated-database.ts';
+import type { CopyReading, SimulatedNode } from './simulated-node.ts';
+
+/**
+ * Holds what is stored, served and told of one shard against a model after every step:
+ * - one commit per seq, without gaps, none of an epoch before that of the newest claim, each with
+ *   the root that its content gives (computed by another instance of the engine);
+ * - what nodes and clients are told of a seq is what the log has there, and answers are
+ *   linearizable;
+ * - materialised records are as the log has them through the mark, and never go back beyond it;
+ *   nothing is trimmed that they lack;
+ * - no two nodes would answer at one time;
+ * - a copy at a seq is what the log has there, after every step and in every read, and no copy
+ *   serves an older state than it did before.
+ */
+export class ShardAudit {
+  readonly records = new RecordHistory();
+  readonly clients: ClientHistory;
+  readonly #spec: ShardSpec;
+  readonly #faults: Faults;
+  readonly #model: Shard;
+  /** The last seq that each copy served. */
+  readonly #served = new WeakMap<object, number>();
+  #entries: LogEntry[] = [];
+  #fencedEpoch = 0;
+  #isStored = false;
+  #recordChanges = 0;
+
+  constructor(spec: ShardSpec, faults: Faults) {
+    this.#spec = spec;
+    this.#faults = faults;
+    this.#model = new Shard(spec);
+    this.clients = new ClientHistory(this.records, faults);
+  }
+
+  get commits(): number {
+    return this.#entries.length;
+  }
+
+  /** Something was stored: to be looked at in the next step. */
+  stored(): void {
+    this.#isStored = true;
+  }
+
+  /** A node was given a claim: from now on no entry of an earlier epoch may come. */
+  claimed(epoch: number): void {
+    this.#fencedEpoch = Math.max(this.#fencedEpoch, epoch);
+  }
+
+  /** What a node takes the shard for. */
+  told(node: string, head: ShardHead): void {
+    if (!this.#isLogged(head)) this.#faults.add(`${node} has another state at ${head.seq} than the log`);
+  }
+
+  /** A node that took the shard for `known` answered when it was `head`. */
+  read(node: string, known: ShardHead, head: ShardHead): void {
+    this.told(node, known);
+    if (head.seq < known.seq) this.#faults.add(`${node} answers from an older state than it knows of, ${head.seq}`);
+  }
+
+  /** A copy was read: what it was then, and what it gave. */
+  readFromCopy(node: string, id: string, { value, head, life }: CopyReading): void {
+    if (!this.#isLogged(head) || this.records.valueAt(id, head.seq) !== value)
+      this.#faults.add(`the copy of ${node} gave ${value} for ${id}, which it was not at ${head.seq}`);
+    if (head.seq < (this.#served.get(life) ?? 0)) this.#faults.add(`the copy of ${node} went back to ${head.seq}`);
+    this.#served.set(life, head.seq);
+  }
+
+  step(rows: ShardRows, nodes: readonly SimulatedNode[]): void {
+    if (this.#isStored) {
+      this.#isStored = false;
+      this.#checkLog(rows);
+      if (rows.recordChanges !== this.#recordChanges) this.#checkRecords(rows);
+    }
+    let server: SimulatedNode | null = null;
+    for (const node of nodes) {
+      if (node.wire.isDead || !node.serves(this.#spec)) continue;
+      if (server !== null) this.#faults.add(`${server.name},${node.name} serve at one time`);
+      server = node;
+    }
+  }
+
+  /** A copy changed, and is this now. */
+  copied(node: string, head: ShardHead): void {
+    if (!this.#isLogged(head)) this.#faults.add(`the copy of ${node} has another state at ${head.seq} than the log`);
+  }
+
+  #isLogged(head: ShardHead): boolean {
+    if (head.seq === 0) return true;
+    const entry = this.#entries[head.seq - 1];
+    return entry !== undefined && isSameState(entry.head, head) && entry.head.version === head.version;
+  }
+
+  #checkLog({ log, trimmedThrough, mark }: ShardRows): void {
+    for (let at = Math.max(0, this.#entries.length - 3); at < this.#entries.length; at++) {
+      if (log[at] !== this.#entries[at]) this.#faults.add(`the entry at ${at + 1} was replaced`);
+    }
+    for (let at = this.#entries.length; at < log.length; at++) this.#take(log[at], at + 1);
+    if (trimmedThrough > mark) this.#faults.add(`the log is trimmed through ${trimmedThrough}, the mark is ${mark}`);
+  }
+
+  #take(entry: LogEntry | undefined, seq: number): void {
+    if (entry?.seq !== seq) {
+      this.#faults.add(`there is no entry at ${seq}`);
+      return;
+    }
+    if (entry.epoch < this.#fencedEpoch)
+      this.#faults.add(`entry ${seq} of epoch ${entry.epoch} came after a claim of epoch ${this.#fencedEpoch}`);
+    this.#entries.push(entry);
+    this.clients.committed(this.records.add(entry));
+    if (!this.#model.replay(entry)) this.#faults.add(`the root of entry ${seq} is not that of its content`);
+  }
+
+  #checkRecords({ records, mark, recordChanges }: ShardRows): void {
+    this.#recordChanges = recordChanges;
+    const ids = new Set([...this.records.ids(), ...records.keys()]);
+    for (const id of ids)
+      if (!this.#isSound(id, records.get(id), mark)) this.#faults.add(this.#unsound(id, records, mark));
+  }
+
+  #isSound(id: string, row: RecordRow | undefined, mark: number): boolean {
+    const value = valueOfRow(row);
+    if (row === undefined || row.seq <= mark) return value === this.records.valueAt(id, mark);
+    if (row.record) return this.records.isWrittenAt(id, row.seq) && this.records.valueAt(id, row.seq) === value;
+    return this.records.valueAt(id, row.seq) === null;
+  }
+
+  #unsound(id: string, records: Map<string, RecordRow>, mark: number): string {
+    const row = records.get(id);
+    return `${id} is stored as ${valueOfRow(row)} of ${row?.seq}, but was ${this.records.valueAt(id, mark)} at ${mark}`;
+  }
+}
+
+function valueOfRow(row: RecordRow | undefined): string | null {
+  return row?.record ? valueIn(row.record.metadata) : null;
+}

@@ -1,0 +1,362 @@
+import pino from 'pino';
+import type { FetchedRecord, Page, ReplicaState, ShardSpec, WriteAck } from '../../../lib/actions/shards.ts';
+import type { ShardHead } from '../../../lib/shard/head.ts';
+import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { LogEntry } from '../../../lib/store/log.ts';
+import type { Store } from '../../../lib/store/port.ts';
+import { Drain } from '../../../services/shards/cluster/drain.ts';
+import { type Follower, Followers } from '../../../services/shards/cluster/followers.ts';
+import { HandOver } from '../../../services/shards/cluster/hand-over.ts';
+import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
+import type { Membership } from '../../../services/shards/cluster/ownership/membership.ts';
+import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
+import type { ShardWrite } from '../../../services/shards/engine/write.ts';
+import { Residency } from '../../../services/shards/memory/shard-cache.ts';
+import { Checkpointer } from '../../../services/shards/shard/checkpointer.ts';
+import { Materialiser } from '../../../services/shards/shard/materialiser.ts';
+import { type Distortion, InlineWorker, type Instant } from './inline-worker.ts';
+import { type Parts, SimulatedMembership } from './simulated-membership.ts';
+import type { Wire } from './simulated-network.ts';
+import type { NodeTime } from './virtual-time.ts';
+
+const LOG = pino({ level: 'silent' });
+const WRITE_WAIT_MS = 5_000;
+const START_AGAIN_MS = 500;
+const DRAIN_MAX_MS = 20_000;
+const RELEASE_MAX_MS = 5_000;
+const TIDY_EVERY_MS = 10_000;
+
+export interface NodeOptions {
+  name: string;
+  time: NodeTime;
+  wire: Wire;
+  store: Store;
+  /** The same one, for copies. */
+  copiedFrom: Store;
+  newId(): string;
+  parts: Parts;
+  /** How long the worker takes for a request. */
+  workMs: number;
+  distort: Distortion;
+  /** Has another node open the shard. */
+  adopt(node: string, spec: ShardSpec): Promise<void>;
+  /** Has another node follow the shard, which is at `seq` here. */
+  follow(node: string, spec: ShardSpec, seq: number): Promise<ReplicaState>;
+  isThere(node: string): boolean;
+  onClaim(claim: Claim): void;
+  /** What the shard is as far as this node knows, while it answers for it. */
+  onHead(shard: ShardKey, head: ShardHead): void;
+  /** The shard was read: what the node took it for before, and what it was. */
+  onRead(shard: ShardKey, known: ShardHead, head: ShardHead): void;
+  /** A copy was read. */
+  onCopyRead(shard: ShardKey, id: string, reading: CopyReading): void;
+}
+
+/** What a copy gave for a record, and what it was at that moment. */
+export interface CopyReading extends Instant {
+  value: string | null;
+}
+
+/** Materialises when it is asked to, not by a timer of the real clock. */
+class PromptedMaterialiser extends Materialiser {
+  override wake(): void {}
+}
+
+/**
+ * One life of one node: the product's membership, residency, actor, engine, checkpointer, hand-over
+ * and copies over a simulated wire, worker and clock.
+ */
+export class SimulatedNode {
+  readonly name: string;
+  readonly time: NodeTime;
+  readonly wire: Wire;
+  hasLeft = false;
+  /** Whether what its copies read of logs comes with a wrong byte; and whether it ever did. */
+  isSpoilt = false;
+  wasSpoilt = false;
+  /** Shards that were opened from their copy here. */
+  warmTakeovers = 0;
+  readonly #options: NodeOptions;
+  readonly #membership: SimulatedMembership;
+  readonly #materialiser: Materialiser;
+  readonly #residency: Residency;
+  readonly #handOver: HandOver;
+  readonly #drain: Drain;
+  readonly #replicas: Replicas;
+  readonly #followers: Followers;
+  #cancelTidy: () => void = () => {};
+  #drained = 0;
+  #worker: InlineWorker;
+
+  constructor(options: NodeOptions) {
+    const { name, time, wire, store, newId, parts, adopt, follow, isThere, onClaim } = options;
+    this.#options = options;
+    this.name = name;
+    this.time = time;
+    this.wire = wire;
+    this.#membership = new SimulatedMembership({
+      node: name,
+      time,
+      store,
+      newId,
+      parts,
+      onLost: () => this.#residency.loseAll(),
+      onClaim,
+    });
+    this.#materialiser = new PromptedMaterialiser(store, LOG);
+    const checkpointer = new Checkpointer(store, this.#materialiser, time, 0);
+    this.#residency = new Residency({
+      store,
+      clock: time,
+      log: LOG,
+      claims: this.#membership.ownership,
+      workers: 0,
+      memoryBytes: Number.MAX_SAFE_INTEGER / 4,
+      materialiser: this.#materialiser,
+      checkpointer,
+      copies: {
+        bytes: (key) => (key === undefined ? this.#replicas.bytes : this.#replicas.bytesOf(key)),
+        resized: (key, bytes) => this.#replicas.resized(key, bytes),
+        take: (key) => this.#take(key),
+        shed: (bytes) => this.#replicas.shed(bytes),
+      },
+      onChange: () => undefined,
+      onCommit: (actor) => this.#followers.committed(actor),
+      onContradiction: () => undefined,
+    });
+    this.#worker = this.#newWorker();
+    Object.defineProperty(this.#residency.pool, 'lightest', { value: () => this.#worker.asShardWorker() });
+    this.#handOver = new HandOver({
+      residency: this.#residency,
+      membership: this.#membership as unknown as Membership,
+      catalog: store.catalog,
+      adopt,
+      following: { follow, clock: time, timers: time },
+      log: LOG,
+    });
+    this.#drain = new Drain({
+      handOver: this.#handOver,
+      residency: this.#residency,
+      membership: this.#membership as unknown as Membership,
+      followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
+      // All are small here: every other one goes as large ones do.
+      isQuick: () => this.#drained++ % 2 === 0,
+      clock: time,
+      log: LOG,
+    });
+    this.#replicas = new parts.Copies({
+      store: this.#spoilt(options.copiedFrom),
+      clock: time,
+      log: LOG,
+      pool: this.#residency.pool,
+      fits: () => true,
+      isTight: () => false,
+    });
+    this.#followers = new Followers({
+      node: name,
+      placement: () => this.#membership.placement,
+      isThere,
+      open: () => this.#residency.open(),
+      tell: follow,
+      timers: time,
+    });
+  }
+
+  start(): void {
+    this.#membership.start().then(
+      () => {
+        this.#followers.start();
+        this.#tidy();
+      },
+      () => this.time.after(START_AGAIN_MS, () => this.start()),
+    );
+  }
+
+  /** Whether it would answer for the shard now. */
+  serves(spec: ShardSpec): boolean {
+    return this.#residency.peek(spec) !== null;
+  }
+
+  get isLeaving(): boolean {
+    return this.#membership.draining;
+  }
+
+  write(spec: ShardSpec, write: ShardWrite): Promise<WriteAck> {
+    const deadlineMs = this.time.monotonicMs() + WRITE_WAIT_MS;
+    return this.#residency.use(spec, async (actor) => {
+      this.#options.onHead(actor.key, actor.head);
+      const ack = await actor.write(write, deadlineMs);
+      this.#options.onHead(actor.key, ack.head);
+      return ack;
+    });
+  }
+
+  read(spec: ShardSpec, id: string): Promise<string | null> {
+    return this.#residency.read(spec, async ({ key, worker, head }) => {
+      const page = await worker.request('fetch', { key, ids: [id], pageMaxBytes: 1 });
+      const instant = (worker as unknown as InlineWorker).instantOf(page);
+      if (instant) this.#options.onRead(key, head, instant.head);
+      return valueOn(page);
+    });
+  }
+
+  /** Reads the copy that is here. */
+  readCopy(spec: ShardSpec, id: string): Promise<string | null> {
+    return this.#replicas.read(spec, async ({ key, worker }) => {
+      const page = await worker.request('fetch', { key, ids: [id], pageMaxBytes: 1 });
+      const value = valueOn(page);
+      const instant = (worker as unknown as InlineWorker).instantOf(page);
+      if (!instant) throw new Error('Something waits for a copy.');
+      this.#options.onCopyRead(key, id, { value, ...instant });
+      return value;
+    });
+  }
+
+  /** Keeps a copy of a shard that another node holds, at `seq`. */
+  follow(spec: ShardSpec, seq: number): ReplicaState {
+    if (this.isLeaving) throw new ShardMoved(null);
+    return this.#residency.has(spec) ? { seq: null } : this.#replicas.follow(spec, seq);
+  }
+
+  followersOf(key: ShardKey): Follower[] {
+    return this.#followers.of(key);
+  }
+
+  /** Copies that are whole, and how far they are. */
+  copies(): { shard: ShardKey; seq: number }[] {
+    return this.#replicas.list().filter(({ seq }) => seq > 0);
+  }
+
+  /** Copies that were changed since they were last asked for, as they are in memory. */
+  changedCopies(): { shard: ShardKey; head: ShardHead }[] {
+    const { replayed } = this.#worker;
+    if (replayed.size === 0) return [];
+    const changed = this.copies().filter(({ shard }) => replayed.delete(shard));
+    return changed.flatMap(({ shard }) => {
+      const head = this.#worker.headOf(shard);
+      return head ? [{ shard, head }] : [];
+    });
+  }
+
+  /** Copies that were thrown away because their root was not the recorded one. */
+  get mismatches(): number {
+    return this.#replicas.mismatches;
+  }
+
+  /** Shards in memory that are neither held nor copied, and copies that are not in memory. */
+  leftovers(): string[] {
+    const copied = this.#replicas.list().map(({ shard }) => shard);
+    const known = new Set([...copied, ...this.#residency.keys()]);
+    const kept = [...this.#worker.lives.keys()].filter((shard) => !known.has(shard));
+    const lost = this.copies().filter(({ shard }) => !this.#worker.lives.has(shard));
+    return [
+      ...kept.map((shard) => `${this.name} keeps ${shard} in memory for nobody`),
+      ...lost.map(({ shard }) => `${this.name} has no copy of ${shard} in memory and thinks it has`),
+    ];
+  }
+
+  /** Whether anything of the collection is in memory. */
+  hasAny(collectionId: string): boolean {
+    return [...this.#worker.lives.keys()].some((shard) => parseShardKey(shard).collectionId === collectionId);
+  }
+
+  /** Drops copies to free memory. */
+  async shed(): Promise<void> {
+    await this.#replicas.shed(1);
+  }
+
+  /** Lets go of the collection, which was deleted. */
+  async forget(collectionId: string): Promise<void> {
+    await this.#replicas.forget(collectionId);
+    await this.#residency.drop(collectionId);
+  }
+
+  /** Opens the shard here, as a node does that is told to take it over. */
+  adopt(spec: ShardSpec): Promise<void> {
+    return this.#residency.use(spec, async () => undefined);
+  }
+
+  /** Copies what is in the log into the records. */
+  async materialise(spec: ShardSpec): Promise<void> {
+    await this.#materialiser.catchUp(shardKey(spec.collectionId, spec.index));
+  }
+
+  /** Takes a checkpoint, if there is anything new, and trims the log. */
+  save(spec: ShardSpec): Promise<void> {
+    return this.#residency.save(shardKey(spec.collectionId, spec.index));
+  }
+
+  /** Lets the shard out of memory and goes on holding it. */
+  rest(spec: ShardSpec): Promise<void> {
+    return this.#residency.letGo(shardKey(spec.collectionId, spec.index));
+  }
+
+  move(spec: ShardSpec, to: string): Promise<void> {
+    return this.#handOver.move(shardKey(spec.collectionId, spec.index), to);
+  }
+
+  /** Gives everything away and ends. */
+  async leave(): Promise<void> {
+    await this.#drain.giveAll(this.#abortedAfter(DRAIN_MAX_MS), DRAIN_MAX_MS);
+    await this.#drain.releaseAll(this.#abortedAfter(RELEASE_MAX_MS));
+    this.#cancelTidy();
+    this.#followers.stop();
+    await this.#replicas.stop();
+    await this.#residency.stop(false);
+    await this.#materialiser.stop();
+    await this.#membership.stop();
+    this.hasLeft = true;
+  }
+
+  /** Its worker thread crashes; another one takes its place. */
+  loseWorker(): void {
+    const former = this.#worker;
+    this.#worker = this.#newWorker();
+    former.end();
+  }
+
+  #abortedAfter(ms: number): AbortSignal {
+    const end = new AbortController();
+    this.time.after(ms, () => end.abort());
+    return end.signal;
+  }
+
+  #tidy(): void {
+    this.#replicas.dropForgotten();
+    this.#cancelTidy = this.time.after(TIDY_EVERY_MS, () => this.#tidy());
+  }
+
+  async #take(key: ShardKey): ReturnType<Replicas['take']> {
+    const taken = await this.#replicas.take(key);
+    if (taken) this.warmTakeovers++;
+    return taken;
+  }
+
+  /** The store with a log whose entries come with a wrong byte while `isSpoilt` says so. */
+  #spoilt(store: Store): Store {
+    const read: Store['log']['read'] = async (...given) => {
+      const entries = await store.log.read(...given);
+      return this.isSpoilt ? entries.map(spoil) : entries;
+    };
+    return { ...store, log: { ...store.log, read } };
+  }
+
+  #newWorker(): InlineWorker {
+    const { time, workMs, distort } = this.#options;
+    return new InlineWorker((run) => (workMs === 0 ? run() : void time.after(workMs, run)), distort);
+  }
+}
+
+function valueOn({ items }: Page<FetchedRecord>): string | null {
+  const [record] = items;
+  return record ? (JSON.parse(record.metadata) as { value: string }).value : null;
+}
+
+/** Another digit of the last record's value, or of its id where it is deleted. */
+function spoil(entry: LogEntry): LogEntry {
+  if (entry.body.byteLength === 0) return entry;
+  const body = Uint8Array.from(entry.body);
+  body[body.byteLength - 3]! ^= 1;
+  return { ...entry, body };
+}

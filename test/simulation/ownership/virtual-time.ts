@@ -1,0 +1,151 @@
+import type { Clock } from '../../../lib/runtime.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
+
+interface Event {
+  atMs: number;
+  order: number;
+  live: boolean;
+  run(): void;
+}
+
+/** So many events go by before the process looks at what waits for it outside of the simulation. */
+const EVENTS_PER_BREATH = 2_000;
+
+/**
+ * One timeline for everything simulated: nothing happens but events in the order of their times,
+ * and what follows from them at once.
+ */
+export class VirtualTime {
+  nowMs = 0;
+  /** A binary heap, the next event first. */
+  readonly #events: Event[] = [];
+  #order = 0;
+
+  /** Calls `run` after `ms`, unless the returned function is called first. */
+  after(ms: number, run: () => void): () => void {
+    const event = { atMs: this.nowMs + Math.max(0, ms), order: this.#order++, live: true, run };
+    this.#push(event);
+    return () => {
+      event.live = false;
+    };
+  }
+
+  delay(ms: number): Promise<void> {
+    return new Promise((resolve) => this.after(ms, resolve));
+  }
+
+  /**
+   * Lets everything happen that is due by `untilMs`, or until `stop` says so; `onStep` is told
+   * after every event and all that followed from it.
+   */
+  async run(untilMs: number, onStep: () => void = () => undefined, stop: () => boolean = () => false): Promise<void> {
+    await settled();
+    for (let count = 1; !stop(); count++) {
+      const event = this.#next(untilMs);
+      if (event === null) break;
+      this.nowMs = event.atMs;
+      event.run();
+      await settled();
+      onStep();
+      if (count % EVENTS_PER_BREATH === 0) await new Promise(setImmediate);
+    }
+    if (!stop()) this.nowMs = Math.max(this.nowMs, untilMs);
+  }
+
+  #next(untilMs: number): Event | null {
+    for (;;) {
+      const first = this.#events[0];
+      if (first === undefined || (first.live && first.atMs > untilMs)) return null;
+      this.#pop();
+      if (first.live) return first;
+    }
+  }
+
+  #push(event: Event): void {
+    const heap = this.#events;
+    let at = heap.length;
+    heap.push(event);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (isBefore(heap[parent]!, event)) break;
+      heap[at] = heap[parent]!;
+      at = parent;
+    }
+    heap[at] = event;
+  }
+
+  #pop(): void {
+    const heap = this.#events;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= heap.length) break;
+      if (child + 1 < heap.length && isBefore(heap[child + 1]!, heap[child]!)) child++;
+      if (isBefore(last, heap[child]!)) break;
+      heap[at] = heap[child]!;
+      at = child;
+    }
+    heap[at] = last;
+  }
+}
+
+/**
+ * The time that one node sees: its clock runs at a rate of its own from an origin of its own, and
+ * while it is paused nothing reaches it.
+ */
+export class NodeTime implements Clock, Timers {
+  readonly rate: number;
+  readonly #time: VirtualTime;
+  readonly #originMs: number;
+  #paused = false;
+  #held: (() => void)[] = [];
+
+  constructor(time: VirtualTime, rate: number, originMs: number) {
+    this.#time = time;
+    this.rate = rate;
+    this.#originMs = originMs;
+  }
+
+  monotonicMs(): number {
+    return this.#originMs + this.#time.nowMs * this.rate;
+  }
+
+  wallMs(): number {
+    return 1_700_000_000_000 + this.monotonicMs();
+  }
+
+  after(ms: number, run: () => void): () => void {
+    let live = true;
+    const cancel = this.#time.after(ms / this.rate, () => this.arrive(() => live && run()));
+    return () => {
+      live = false;
+      cancel();
+    };
+  }
+
+  /** Something reaches the node now, or when it goes on. */
+  arrive(run: () => void): void {
+    if (this.#paused) this.#held.push(run);
+    else run();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    for (const run of this.#held.splice(0)) this.#time.after(0, () => this.arrive(run));
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
+
+/** Resolves when what promises set off is done: ticks wait until there is none of that left. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}

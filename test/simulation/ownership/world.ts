@@ -1,0 +1,136 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { shardSpecs } from '../../../lib/shard/spec.ts';
+import { randomFrom } from '../../support/random.ts';
+import { Auditor } from './auditor.ts';
+import { Cluster, type ClusterOptions, collectionOf } from './cluster.ts';
+import { Load } from './load.ts';
+import { type Goal, Peace } from './peace.ts';
+import { type Profile, profileOf } from './profile.ts';
+import { SOUND } from './simulated-membership.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+import { TraceHash } from './trace-hash.ts';
+import { Troublemaker } from './troublemaker.ts';
+
+const PEACE_MS = 40_000;
+/** In which what is under way ends. */
+const REST_MS = 1_000;
+/** In which a copy is dropped that nobody asked for, and what led to it is over. */
+const FORGOTTEN_MS = 90_000;
+const KINDS = 3;
+
+export type Defects = Partial<Pick<ClusterOptions, 'parts' | 'defects' | 'distort' | 'bringsWritesTwice'>>;
+
+export interface Outcome {
+  profile: string;
+  /** What was seen that cannot be. */
+  faults: string[];
+  /** What did not happen in time once there was peace. */
+  stalls: string[];
+  operations: number;
+  commits: number;
+  epochs: number;
+  /** Answers of copies. */
+  copiesRead: number;
+  /** Copies that were thrown away, and such that were opened from. */
+  mismatches: number;
+  warmTakeovers: number;
+  /** Of all that happened, in order. */
+  trace: string;
+}
+
+/**
+ * A cluster in trouble for some seconds of virtual time, then in peace; the same seed gives the
+ * same course of events.
+ */
+export class World {
+  readonly profile: Profile;
+  readonly #random: () => number;
+  readonly #defects: Defects;
+  readonly #trace = new TraceHash();
+  readonly #auditor: Auditor;
+  #folder: string | null = null;
+
+  constructor(seed: number, defects: Defects = {}) {
+    this.#random = randomFrom(seed);
+    this.profile = profileOf(this.#random);
+    this.#defects = defects;
+    this.#auditor = new Auditor(shardSpecs(collectionOf(this.profile)));
+  }
+
+  async run(): Promise<Outcome> {
+    const { stackTraceLimit } = Error;
+    // Most errors of a run are those that it is made of, and nobody reads where they came from.
+    Error.stackTraceLimit = 0;
+    try {
+      return await this.#run();
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+      if (this.#folder !== null) rmSync(this.#folder, { recursive: true, force: true });
+    }
+  }
+
+  async #run(): Promise<Outcome> {
+    const auditor = this.#auditor;
+    const random = this.#random;
+    const { profile } = this;
+    const cluster = new Cluster({
+      random,
+      profile,
+      auditor,
+      folder: () => (this.#folder ??= mkdtempSync(join(tmpdir(), 'provec-simulation-'))),
+      parts: SOUND,
+      defects: {},
+      distort: (_op, result) => result,
+      bringsWritesTwice: false,
+      ...this.#defects,
+    });
+    const { time, database, nodes } = cluster;
+    const step = (): void => {
+      auditor.step(database.durable, nodes);
+      this.#trace.add(time.nowMs, auditor.commits, auditor.operations);
+    };
+    const isFaulty = () => auditor.faults.length > 0;
+    const load = new Load({ cluster, auditor, random, clients: profile.clients, thinkMaxMs: profile.thinkMaxMs });
+    const trouble = new Troublemaker(cluster, profile, random);
+    await time.run(profile.troubleMs, step, isFaulty);
+    trouble.end();
+    load.answered.clear();
+    const isAnswered = () => load.answered.size === KINDS;
+    await time.run(profile.troubleMs + PEACE_MS, step, () => isAnswered() || isFaulty());
+    load.stop();
+    const stalls = isAnswered() ? [] : [`in peace only ${[...load.answered]} were answered`];
+    const peace = new Peace(cluster);
+    const reach = async (goal: Goal, ms: number, onStep: () => void): Promise<void> => {
+      let reached = false;
+      void goal.reach().then(() => {
+        reached = true;
+      });
+      await time.run(time.nowMs + ms, onStep, () => reached || isFaulty());
+      if (!reached) stalls.push(goal.missed());
+    };
+    await reach(peace.everyNodeHadAll(), PEACE_MS * profile.shards, step);
+    await reach(peace.caughtUp(), PEACE_MS, step);
+    if (profile.replicas > 0) await reach(peace.copiesCaughtUp(), PEACE_MS, step);
+    await time.run(time.nowMs + REST_MS, step, isFaulty);
+    if (stalls.length === 0) auditor.look(nodes);
+    const { epochs } = database.durable;
+    // From here on there is no log to hold anything against.
+    if (profile.isDropped && !isFaulty()) await reach(peace.dropped(), FORGOTTEN_MS, () => undefined);
+    const count = (countOf: (node: SimulatedNode) => number): number =>
+      cluster.lives.reduce((total, node) => total + countOf(node), 0);
+    return {
+      profile: profile.name,
+      faults: auditor.faults,
+      stalls: isFaulty() ? [] : stalls,
+      operations: auditor.operations,
+      commits: auditor.commits,
+      epochs,
+      copiesRead: load.copiesRead,
+      mismatches: count((node) => node.mismatches),
+      warmTakeovers: count((node) => node.warmTakeovers),
+      trace: this.#trace.digest(),
+    };
+  }
+}

@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/web3.js';
+import type { RecordProof } from '../../../client/index.ts';
+import {
+  accountBytes,
+  collectionAddress,
+  createInstructions,
+  updateInstructions,
+} from '../../../services/anchoring/ledger/collection-account.ts';
+import type { FormatPage } from '../../support/format-page.ts';
+import { LiteLedger } from '../../support/lite-ledger.ts';
+import type { HonestProof } from '../../support/refused-proofs.ts';
+import { ProvingCollection, type SentRecord } from '../lib/merkle/collection.ts';
+
+interface GoldenSet {
+  records: SentRecord[];
+  leaves: Record<string, string>;
+  root: string;
+  proofs: Record<string, Pick<RecordProof, 'siblings' | 'terminal' | 'present'>>;
+}
+export const GOLDEN_SETS = (
+  JSON.parse(readFileSync(new URL('../../golden/merkle.json', import.meta.url), 'utf8')) as { sets: GoldenSet[] }
+).sets;
+
+/** The three records of docs/format.md, and what proves of them. */
+export const EXAMPLE = { ...GOLDEN_SETS[3]!, collection: new ProvingCollection(2, GOLDEN_SETS[3]!.records) };
+export const EXAMPLE_COLLECTION = '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10';
+export const EXAMPLE_VERSION = 3;
+/** The blocks with proofs, by what they are of. */
+export const PROOF_BLOCKS = {
+  'βeta-1': 'proof-of-presence',
+  'absent-1': 'proof-of-absence-at-nothing',
+  'absent-4': 'proof-of-absence-at-a-record',
+};
+
+/** RFC 8032, 7.1, test 1. */
+const SECRET_KEY = Buffer.from('9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60', 'hex');
+
+export interface ExampleAccount {
+  address: string;
+  owner: string;
+  data: Uint8Array;
+}
+
+/** The account that the ledger's own program makes of the service's instructions. */
+export async function exampleOnLedger(): Promise<{ account: ExampleAccount; authority: string }> {
+  const signer = await createKeyPairSignerFromPrivateKeyBytes(SECRET_KEY);
+  const authority = signer.address;
+  const mint = await collectionAddress(authority, EXAMPLE_COLLECTION);
+  const ledger = new LiteLedger(signer);
+  const rent = ledger.rentOf(accountBytes(authority, mint));
+  await ledger.send(createInstructions(signer, mint, EXAMPLE_COLLECTION, rent, 0n));
+  const { root: merkleRoot, records } = EXAMPLE;
+  const anchored = { merkleRoot, version: EXAMPLE_VERSION, vectorCount: records.length, decisions: 0 };
+  await ledger.send(updateInstructions(signer, mint, anchored, 0n));
+  return { account: ledger.account(mint), authority };
+}
+
+/** A proof as the page has it: the later ones without what they have in common with the first. */
+export function proofOn(page: FormatPage, block: string): RecordProof {
+  const { proof } = JSON.parse(page.block('proof-of-presence')) as { proof: RecordProof };
+  const { proof: own, ...rest } = JSON.parse(page.block(block)) as { proof?: RecordProof };
+  return { ...proof, ...own, ...rest };
+}
+
+/** The page's proofs, to make others of that must be refused. */
+export function honestProofs(page: FormatPage): HonestProof[] {
+  const { collection, records, root } = EXAMPLE;
+  return Object.entries(PROOF_BLOCKS).map(([id, block]) => ({
+    proof: proofOn(page, block),
+    root,
+    id,
+    record: records.find((each) => each.id === id),
+    prove: (other) => collection.prove(other),
+  }));
+}

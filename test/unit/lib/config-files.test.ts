@@ -1,0 +1,86 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { ConfigError, namesOf, readConfig, VARIABLES } from '../../../lib/config.ts';
+
+/**
+ * Of every variable that may stand in a file: a value, what the service makes of it, and a value
+ * that it refuses.
+ */
+const VALUES = [
+  ['PROVEC_MONGO_URL', 'mongoUrl', 'mongodb://u:hunter2@mongo/provec', 'http://u:hunter2@mongo'],
+  ['PROVEC_REDIS_URL', 'redisUrl', 'redis://:hunter2@redis:6379', 'http://:hunter2@redis'],
+  ['PROVEC_BOOTSTRAP_KEY', 'bootstrapKey', 'hunter2-hunter2-hunter2', 'hunter2'],
+  ['PROVEC_ADMIN_TOKEN', 'adminToken', 'hunter2-hunter2-hunter2', 'hunter2 hunter2 hunter2'],
+  ['PROVEC_SOLANA_RPC_URLS', 'solanaRpcUrls', 'https://rpc.example/hunter2', 'wss://rpc.example/hunter2'],
+] as const;
+
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-config-'));
+  path = join(folder, 'value');
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** The sentence of a start that is refused. */
+function refusal(environment: Record<string, string>): string {
+  let message = '';
+  expect(() => {
+    try {
+      readConfig(environment);
+    } catch (error) {
+      if (error instanceof Error) message = error.message;
+      throw error;
+    }
+  }).toThrow(ConfigError);
+  expect(message).not.toContain('hunter2');
+  expect(message).not.toContain('\n');
+  return message;
+}
+
+test('those that hold a secret may be given as a file, and no others', () => {
+  const names = Object.values(VARIABLES).flatMap((variable) => namesOf(variable).slice(1));
+  expect(names).toEqual(VALUES.map(([name]) => `${name}_FILE`));
+  expect(refusal({ PROVEC_LEDGER_FILE: path })).toMatch(/^PROVEC_LEDGER_FILE is not a variable of Provec; /);
+});
+
+describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
+  const file = `${name}_FILE`;
+
+  test('holds the value, with white space around it or none', async () => {
+    for (const text of [value, `\n ${value}\r\n`]) {
+      await writeFile(path, text);
+      const config = readConfig({ [file]: ` ${relative(process.cwd(), path)}`, [name]: ' ' });
+      expect(config).toEqual({ ...readConfig({ [name]: value }), files: { [name]: path } });
+      expect([config[field]].flat()).toEqual([value]);
+    }
+  });
+
+  test('is nothing beside the variable', async () => {
+    await writeFile(path, value);
+    expect(refusal({ [file]: path, [name]: value })).toBe(`Only one of ${name} and ${file} can be set.`);
+    expect(readConfig({ [file]: ' ', [name]: value }).files).toEqual({});
+  });
+
+  test('is refused, and named, where it holds something else', async () => {
+    await writeFile(path, bad);
+    expect(refusal({ [file]: path })).toMatch(new RegExp(`^${file} must be a file with .+: ${path}\\.$`));
+  });
+
+  test('is refused, and named, where it is empty or cannot be read', async () => {
+    const begin = `${file} must be a file with the value, but`;
+    expect(refusal({ [file]: path })).toBe(`${begin} there is none: ${path}.`);
+    await writeFile(path, ' \n');
+    expect(refusal({ [file]: path })).toBe(`${begin} it is empty: ${path}.`);
+    await mkdir(join(folder, 'a folder'));
+    expect(refusal({ [file]: join(folder, 'a folder') })).toBe(
+      `${begin} it cannot be read (EISDIR): ${join(folder, 'a folder')}.`,
+    );
+    // Of root every file can be read.
+    if (process.getuid?.() === 0) return;
+    await chmod(path, 0);
+    expect(refusal({ [file]: path })).toBe(`${begin} it cannot be read (EACCES): ${path}.`);
+  });
+});

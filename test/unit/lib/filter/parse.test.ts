@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import { ProvecError } from '../../../../lib/errors.ts';
+import { parseFilter } from '../../../../lib/filter/parse.ts';
+import { LIMITS } from '../../../../lib/limits.ts';
+
+function refusal(filter: unknown): ProvecError {
+  try {
+    parseFilter(filter, LIMITS);
+  } catch (error) {
+    if (error instanceof ProvecError) return error;
+    throw error;
+  }
+  throw new Error(`not refused: ${JSON.stringify(filter)}`);
+}
+
+function nested(levels: number): Record<string, unknown> {
+  return levels === 1 ? { a: 1 } : { $and: [nested(levels - 1)] };
+}
+
+describe('parseFilter', () => {
+  test('takes {} as no filter', () => {
+    expect(parseFilter({}, LIMITS)).toBeNull();
+  });
+
+  test('brings operators to normal form', () => {
+    expect(parseFilter({ a: 1 }, LIMITS)).toEqual({ op: 'in', field: 'a', values: [1] });
+    expect(parseFilter({ a: { $ne: null } }, LIMITS)).toEqual({
+      op: 'not',
+      node: { op: 'in', field: 'a', values: [null] },
+    });
+    expect(parseFilter({ a: { $exists: false } }, LIMITS)).toEqual({ op: 'not', node: { op: 'exists', field: 'a' } });
+    expect(parseFilter({ a: { $gt: 1, $lte: 'b' }, b: true }, LIMITS)).toEqual({
+      op: 'and',
+      nodes: [
+        {
+          op: 'and',
+          nodes: [
+            { op: 'compare', field: 'a', relation: 'gt', operand: 1 },
+            { op: 'compare', field: 'a', relation: 'lte', operand: 'b' },
+          ],
+        },
+        { op: 'in', field: 'b', values: [true] },
+      ],
+    });
+  });
+
+  test.each([
+    [null, 'filter', 'null'],
+    [[], 'filter', 'an array of 0'],
+    ['a', 'filter', 'a string'],
+    [{ $and: {} }, 'filter.$and', 'an object'],
+    [{ $or: [] }, 'filter.$or', 'an array of 0'],
+    [{ $or: [{ a: 1 }, 3] }, 'filter.$or[1]', '3'],
+    [{ $not: [] }, 'filter.$not', 'an array of 0'],
+    [{ $and: [{ a: 1 }, {}, { price: { $gt: true } }] }, 'filter.$and[2].price.$gt', 'true'],
+    [{ a: { $lt: null } }, 'filter.a.$lt', 'null'],
+    [{ a: { $gte: Number.POSITIVE_INFINITY } }, 'filter.a.$gte', 'not a finite number'],
+    [{ a: { $in: 'x' } }, 'filter.a.$in', 'a string'],
+    [{ a: { $nin: [1, [2]] } }, 'filter.a.$nin[1]', 'an array of 1'],
+    [{ a: { $eq: {} } }, 'filter.a.$eq', 'an object'],
+    [{ a: { $exists: 1 } }, 'filter.a.$exists', '1'],
+    [{ a: { $not: 4 } }, 'filter.a.$not', '4'],
+    [{ a: [1, 2] }, 'filter.a', '$in'],
+    [{ a: {} }, 'filter.a', '{}'],
+    [{ 'odd name': { $gt: [] } }, 'filter["odd name"].$gt', 'an array of 0'],
+  ])('refuses %j at %s', (filter, path, got) => {
+    const error = refusal(filter);
+    expect(error.code).toBe('INVALID_FILTER');
+    expect(error.status).toBe(400);
+    expect(error.details?.[0].path).toBe(path);
+    expect(error.message).toContain(got);
+  });
+
+  test.each([
+    [{ a: { $greater: 1 } }, '$gte'],
+    [{ a: { $nim: [] } }, '$nin'],
+    [{ $an: [] }, '$and'],
+    [{ a: { $or: [] } }, 'not at its place'],
+    [{ $gt: 1 }, 'not at its place'],
+    [{ a: { b: 1 } }, 'dotted'],
+  ])('advises on the unknown operator in %j', (filter, advice) => {
+    expect(refusal(filter).message).toContain(advice);
+  });
+
+  test('bounds levels, conditions and values', () => {
+    expect(parseFilter(nested(LIMITS.filterMaxLevels), LIMITS)).not.toBeNull();
+    expect(refusal(nested(LIMITS.filterMaxLevels + 1)).message).toContain('levels');
+    const or = (n: number) => ({ $or: Array.from({ length: n }, () => ({ a: 1 })) });
+    expect(refusal(or(LIMITS.filterMaxConditions + 1)).message).toContain('conditions');
+    const values = (n: number) => ({ a: { $in: Array.from({ length: n }, (_, i) => i) } });
+    expect(parseFilter(values(LIMITS.filterMaxInValues), LIMITS)).not.toBeNull();
+    expect(refusal(values(LIMITS.filterMaxInValues + 1)).message).toContain('at most 10000');
+    const lists = (n: number) => ({ $or: Array.from({ length: n }, () => values(LIMITS.filterMaxInValues)) });
+    expect(parseFilter(lists(10), LIMITS)).not.toBeNull();
+    expect(refusal(lists(11)).message).toBe(
+      'The filter must have at most 100000 values in all of its lists, but has more at filter.$or[10].a.$in.',
+    );
+    expect(refusal({ $or: Array.from({ length: 300 }, () => ({})) }).message).toContain('conditions');
+    let deepNot: unknown = { $gt: 1 };
+    for (let i = 0; i < 9; i++) deepNot = { $not: deepNot };
+    expect(refusal({ a: deepNot }).message).toContain('levels');
+  });
+
+  test('accepts exactly the most conditions allowed', () => {
+    const or = { $or: Array.from({ length: LIMITS.filterMaxConditions }, () => ({ a: 1 })) };
+    expect(parseFilter(or, LIMITS)).not.toBeNull();
+  });
+});

@@ -1,0 +1,192 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { NodeUse } from '../../../../lib/placement/cluster-use.ts';
+import { ClusterView } from '../../../../lib/placement/cluster-view.ts';
+import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
+import { Placement } from '../../../../lib/placement/placement.ts';
+
+const NODES = 20;
+const SHARDS = 20_000;
+const GIB = 2 ** 30;
+
+const nodes = Array.from({ length: NODES }, (_, at) => ({ node: `provec-shards-${at}`, weight: 1 }));
+const shards = Array.from(
+  { length: SHARDS },
+  (_, at) => `c0000000-0000-4000-8000-${String(at >> 3).padStart(12, '0')}.${at & 7}`,
+);
+const placement = new Placement(nodes);
+
+function countBy(names: Iterable<string | null>): Map<string | null, number> {
+  const counts = new Map<string | null, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** Chi-square over its degrees of freedom; near 1 when the counts are as by chance. */
+function unevenness(counts: Iterable<number>): number {
+  const all = [...counts];
+  const mean = all.reduce((sum, count) => sum + count, 0) / all.length;
+  return all.reduce((sum, count) => sum + (count - mean) ** 2 / mean, 0) / (all.length - 1);
+}
+
+describe('the order of nodes for a shard', () => {
+  test('no node is chosen more often than chance explains, though names differ by a digit only', () => {
+    expect(unevenness(countBy(shards.map((shard) => placement.preferred(shard))).values())).toBeLessThan(2.5);
+  });
+
+  test('the shards of one node go on to all others alike when it leaves', () => {
+    const next = shards
+      .filter((shard) => placement.preferred(shard) === nodes[7]!.node)
+      .map((shard) => placement.order(shard, 2)[1]!);
+    const counts = countBy(next);
+    expect(counts.size).toBe(NODES - 1);
+    expect(unevenness(counts.values())).toBeLessThan(2.5);
+  });
+
+  test('is the same from whatever order of the nodes, and from what was known before', () => {
+    const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 12 });
+    const lists = fc.array(fc.record({ from: names, weight: fc.constantFrom(1, 2, 48 * GIB) }), {
+      minLength: 1,
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(lists, (changes) => {
+        let known = new Placement([]);
+        for (const { from, weight } of changes) {
+          const list = from.map((node, at) => ({ node, weight: at % 2 === 0 ? weight : 1 }));
+          known = known.with(list);
+          const fresh = new Placement([...list].reverse());
+          for (const shard of shards.slice(0, 20)) {
+            expect(known.preferred(shard)).toBe(fresh.preferred(shard));
+            expect(known.order(shard, 12)).toEqual(fresh.order(shard, 12));
+            expect(fresh.order(shard, 12)[0]).toBe(fresh.preferred(shard));
+            expect(new Set(fresh.order(shard, 12)).size).toBe(from.length);
+            expect(fresh.firstOf(shard, [...from], () => true)).toBe(fresh.preferred(shard));
+          }
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  test('a node that joins takes its share and nothing else moves; when it leaves, only its own do', () => {
+    for (const shard of shards) placement.preferred(shard);
+    const more = placement.with([...nodes, { node: 'joined', weight: 1 }]);
+    const moved = shards.filter((shard) => more.preferred(shard) !== placement.preferred(shard));
+    expect(moved.every((shard) => more.preferred(shard) === 'joined')).toBe(true);
+    const ideal = SHARDS / (NODES + 1);
+    expect(Math.abs(moved.length - ideal)).toBeLessThan(4 * Math.sqrt(ideal));
+    const again = more.with(nodes);
+    expect(shards.every((shard) => again.preferred(shard) === placement.preferred(shard))).toBe(true);
+  });
+
+  test('a node of three times the weight takes three times as much', () => {
+    const weighted = placement.with(nodes.map(({ node }, at) => ({ node, weight: at === 3 ? 3 : 1 })));
+    const count = countBy(shards.map((shard) => weighted.preferred(shard))).get(nodes[3]!.node)!;
+    const ideal = (SHARDS * 3) / (NODES + 2);
+    expect(Math.abs(count - ideal)).toBeLessThan(4 * Math.sqrt(ideal));
+  });
+
+  test('without nodes there is none, and names must differ', () => {
+    expect(new Placement([]).preferred(shards[0]!)).toBeNull();
+    expect(() => new Placement([nodes[0]!, nodes[0]!])).toThrow(RangeError);
+    expect(() => new Placement([{ node: 'a', weight: 0 }])).toThrow(RangeError);
+  });
+});
+
+describe('where a shard that nobody holds should be held', () => {
+  const use = (node: string, changes: Partial<NodeUse> = {}): NodeUse => ({
+    node,
+    draining: false,
+    bytes: 20 * GIB,
+    memoryLimitBytes: 48 * GIB,
+    load: 4,
+    workers: 8,
+    ...changes,
+  });
+  const all = Array.from({ length: 10 }, (_, at) => use(`n${at}`));
+  const viewOf = (uses: NodeUse[]): ClusterView => {
+    const view = new ClusterView();
+    view.update(uses);
+    return view;
+  };
+  const shard = shards[0]!;
+  const [first, second, third] = viewOf(all).placement.order(shard, 3);
+  const changed = (node: string, changes: Partial<NodeUse>) =>
+    all.map((other) => (other.node === node ? { ...other, ...changes } : other));
+
+  test.each([
+    ['first in order', {}, () => first],
+    ['past one that leaves', { draining: true }, () => second],
+    ['past one that holds far more than the others', { bytes: 32 * GIB }, () => second],
+    ['past one that is far busier', { load: 7 }, () => second],
+    ['past one that is short of memory', { bytes: 39 * GIB }, () => second],
+    ['not past one that holds a little more', { bytes: 23 * GIB }, () => first],
+  ])('%s', (_, changes, expected) => {
+    expect(viewOf(changed(first!, changes)).nodeFor(shard)).toBe(expected());
+  });
+
+  test('past one that cannot be reached, and at one that follows it before all others', () => {
+    expect(viewOf(all).nodeFor(shard, [], (node) => node === first)).toBe(second);
+    expect(viewOf(all).nodeFor(shard, [third!])).toBe(third);
+    expect(viewOf(changed(third!, { draining: true })).nodeFor(shard, [third!])).toBe(first);
+    expect(viewOf(all).nodeFor(shard, [], () => true)).toBeNull();
+  });
+
+  test('somewhere, though all are full', () => {
+    expect(viewOf(all.map((other) => ({ ...other, bytes: 47 * GIB }))).nodeFor(shard)).toBe(first);
+  });
+
+  test('a cluster that is nearly empty is not uneven', () => {
+    const idle = all.map((other) => ({ ...other, bytes: 0, load: 0 }));
+    const view = viewOf(idle.map((other) => (other.node === first ? { ...other, bytes: 2 * GIB, load: 3 } : other)));
+    expect(view.nodeFor(shard)).toBe(first);
+  });
+
+  test('replicas are the next in order, distinct, never the holder, and stay where they are', () => {
+    const size = { bytes: GIB, load: 0.1 };
+    const view = viewOf(all);
+    expect(view.replicas(shard, first!, 2, [], size)).toEqual([second, third]);
+    expect(view.replicas(shard, second!, 1, [], size)).toEqual([first]);
+    expect(
+      view.replicas(
+        shard,
+        first!,
+        2,
+        ['n0', 'n0', first!].filter((node) => node !== second),
+        size,
+      ).length,
+    ).toBe(2);
+    const elsewhere = view.placement.order(shard, 10)[8]!;
+    expect(view.replicas(shard, first!, 2, [elsewhere, first!, elsewhere], size)).toEqual([elsewhere, second]);
+    expect(viewOf(changed(second!, { draining: true })).replicas(shard, first!, 2, [second!], size)).toContain(third);
+    expect(viewOf(changed(second!, { bytes: 38 * GIB })).replicas(shard, first!, 1, [], size)).toEqual([third]);
+    expect(viewOf([use('a'), use('b')]).replicas(shard, 'a', 3, [], size)).toEqual(['b']);
+    expect(view.replicas(shard, first!, 0, [second!], size)).toEqual([]);
+  });
+});
+
+describe('the leases that a node watches', () => {
+  const incarnations = fc.uniqueArray(fc.uuid(), { minLength: 1, maxLength: 40 });
+
+  test('are the next three of the ring, so each is watched by as many', () => {
+    fc.assert(
+      fc.property(incarnations, (all) => {
+        const sorted = [...all].sort();
+        const watchers = new Map<string, number>();
+        sorted.forEach((own, at) => {
+          const ring = [...sorted.slice(at + 1), ...sorted.slice(0, at)].slice(0, 3);
+          expect(watchedLeases(own, all)).toEqual(ring);
+          for (const watched of ring) watchers.set(watched, (watchers.get(watched) ?? 0) + 1);
+        });
+        for (const own of all) expect(watchers.get(own) ?? 0).toBe(Math.min(3, all.length - 1));
+      }),
+    );
+  });
+
+  test('what a node reads in a second to know all does not grow with the cluster', () => {
+    for (const nodes of [1, 10, 100, 1_000, 10_000])
+      expect(nodes / (listEveryMs(nodes) / 1_000)).toBeLessThanOrEqual(20);
+    expect(listEveryMs(10)).toBe(1_000);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { Errors } from 'moleculer';
+import { retriedCalls } from '../../../mixins/retried-calls.ts';
+
+type Options = { timeout?: number };
+type Call = (action: string, params?: unknown, options?: Options) => Promise<unknown>;
+const { call: wrap } = retriedCalls as unknown as { call(next: Call): Call };
+const unserved = () => new Errors.ServiceNotAvailableError({ action: 'keys.list', nodeID: 'gone' });
+
+/**
+ * A broker whose first node is leaving; as Moleculer does, it writes its default into the options.
+ */
+function leaving(defaultMs: number) {
+  const timeouts: (number | undefined)[] = [];
+  const call = wrap(async (_action, _params, options = {}) => {
+    timeouts.push(options.timeout);
+    options.timeout ??= defaultMs;
+    if (timeouts.length === 1) throw unserved();
+    return 'done';
+  });
+  return { call, timeouts };
+}
+
+test('a call without a time of its own is made again without one', async () => {
+  const { call, timeouts } = leaving(60_000);
+  expect(await call('keys.list', {}, {})).toBe('done');
+  expect(timeouts[0]).toBeUndefined();
+  // What the broker would have set, or nothing; never something that is over at once.
+  expect(timeouts[1] ?? 60_000).toBe(60_000);
+});
+
+test('a call with a time of its own is made again with what is left of it', async () => {
+  const { call, timeouts } = leaving(60_000);
+  expect(await call('keys.list', {}, { timeout: 30_000 })).toBe('done');
+  expect(timeouts[0]).toBe(30_000);
+  expect(timeouts[1]).toBeGreaterThan(1_000);
+  expect(timeouts[1]).toBeLessThanOrEqual(30_000);
+});
+
+/** A broker whose first node dies with the call, or with one that the call made. */
+function dying(failed: string) {
+  const called: string[] = [];
+  const call = wrap(async (action) => {
+    called.push(action);
+    if (called.length === 1) throw new Errors.RequestRejectedError({ action: failed, nodeID: 'gone' });
+    return 'done';
+  });
+  return { call, called };
+}
+
+test('a read that a node took with it is made again', async () => {
+  const { call, called } = dying('keys.list');
+  expect(await call('keys.list')).toBe('done');
+  expect(called).toEqual(['keys.list', 'keys.list']);
+});
+
+test.each([
+  ['of which nobody knows whether it wrote', 'keys.create', 'keys.create'],
+  ['whose own call was lost', 'collections.get', 'keys.plan'],
+])('a call %s is not made again', async (_, action, failed) => {
+  const { call, called } = dying(failed);
+  await expect(call(action)).rejects.toMatchObject({ name: 'RequestRejectedError' });
+  expect(called).toHaveLength(1);
+});

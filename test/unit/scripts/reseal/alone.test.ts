@@ -1,0 +1,66 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { ownIdentity, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import { assertAlone, NotAlone } from '../../../../scripts/reseal/alone.ts';
+import { openTemporaryStore } from '../../../support/accounts.ts';
+
+let store: Store;
+let destroy: () => Promise<void>;
+/** Moved by the pauses alone, in each of which `meanwhile` happens first. */
+let nowMs = 0;
+
+beforeEach(async () => {
+  ({ store, destroy } = await openTemporaryStore());
+  nowMs = 0;
+});
+afterEach(() => destroy());
+
+const ELSEWHERE: ProcessIdentity = { pid: 1, startedAt: '1', place: 'another machine' };
+
+const begin = (process: ProcessIdentity, incarnation = 'one') =>
+  store.leases.begin({ node: 'shards-1', incarnation, beat: 1, process, draining: false });
+
+function alone(meanwhile: (atMs: number) => Promise<unknown> = async () => undefined): Promise<void> {
+  const pause = async (ms: number): Promise<void> => {
+    nowMs += ms;
+    await meanwhile(nowMs);
+  };
+  return assertAlone(store, pause, () => nowMs);
+}
+
+test('where no node ever was, or all ended, nobody is waited for', async () => {
+  await alone();
+  expect(nowMs).toBe(0);
+});
+
+test('a process of this machine is asked for: one that runs is at work, whatever its beat does', async () => {
+  const own = await ownIdentity();
+  await begin(own);
+  await expect(alone()).rejects.toThrow(
+    new NotAlone('The node shards-1 is at work on the store: stop every process of Provec first.'),
+  );
+  await store.leases.end('one');
+  await begin({ ...own, startedAt: 'at another time' });
+  await alone();
+  expect(nowMs).toBe(0);
+});
+
+test('of a process elsewhere the beat must have stood still for as long as nodes wait for each other', async () => {
+  await begin(ELSEWHERE);
+  await alone();
+  expect(nowMs).toBeGreaterThanOrEqual(7_500);
+});
+
+test('a beat that moves, and a node that joins meanwhile, are at work', async () => {
+  await begin(ELSEWHERE);
+  await expect(alone((atMs) => store.leases.renew('one', atMs >= 2_000 ? 2 : 1, false))).rejects.toThrow(NotAlone);
+  nowMs = 0;
+  await expect(alone(() => begin(ELSEWHERE, 'two'))).rejects.toThrow(NotAlone);
+});
+
+test('so is an anchoring service whose beat moves', async () => {
+  const beat = (number: number) => store.anchors.beat({ instance: 'one', beat: number, confirmed: 0, failures: 0 });
+  await beat(1);
+  await alone();
+  await expect(alone(beat)).rejects.toThrow(/An anchoring service/);
+});

@@ -1,0 +1,185 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { DEFAULT_PLANS, type PlanName } from '../../../../lib/plans.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import { type Cut, EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
+import { shardKey } from '../../../../lib/shard/key.ts';
+import type { CollectionRow } from '../../../../lib/store/catalog.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
+import { Anchoring, type AnchoringOptions } from '../../../../services/anchoring/anchoring.ts';
+import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
+import { fundFromEmbeddedLedger } from '../../../../services/anchoring/ledger/funds.ts';
+import { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
+import { RpcPool } from '../../../../services/anchoring/ledger/rpc-pool.ts';
+import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
+import { TEST_KEYS } from '../../../support/store-keys.ts';
+import { until } from '../../../support/until.ts';
+
+export const SILENT = pino({ level: 'silent' });
+const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+
+/** One JSON-RPC call as clients make it; throws the error's message. */
+export async function rpc<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  const answer = (await response.json()) as { result?: T; error?: { message: string } };
+  if (answer.error) throw new Error(answer.error.message);
+  return answer.result as T;
+}
+
+/**
+ * What a shard holds after its commit number `seq`; `salt` tells apart what should never differ.
+ */
+export function headOf(index: number, seq: number, salt = ''): ShardHead {
+  const hash = createHash('sha256').update(`${index} ${seq} ${salt}`).digest();
+  return { seq, version: seq, type: 'inner', hash, count: 2 + seq };
+}
+
+/** A collection of an account of its own. */
+export async function newCollection(store: Store, shards = 1, plan: PlanName = 'pro'): Promise<CollectionRow> {
+  const createdAt = new Date().toISOString();
+  const accountId = randomUUID();
+  await store.catalog.createAccount({ id: accountId, name: 'test', plan, createdAt });
+  const row: CollectionRow = {
+    id: randomUUID(),
+    accountId,
+    name: 'test',
+    dimensions: 4,
+    metric: 'cosine',
+    shards,
+    replicas: 0,
+    quantization: 'bf16',
+    deletionProtection: false,
+    createdAt,
+  };
+  await store.catalog.createCollection(row, null);
+  return row;
+}
+
+/** Commits once more to shard `index` and gives the cut that the log then holds. */
+export async function commitTo(store: Store, row: CollectionRow, index = 0, salt = ''): Promise<Cut> {
+  const heads = await store.log.heads(row.id);
+  const head = headOf(index, (heads.get(index)?.seq ?? 0) + 1, salt);
+  await store.log.append({
+    shard: shardKey(row.id, index),
+    seq: head.seq,
+    epoch: 1,
+    entryId: randomUUID(),
+    kind: 'write',
+    head,
+    tally: null,
+    body: new Uint8Array(1),
+  });
+  return Array.from({ length: row.shards }, (_, at) => (at === index ? head : (heads.get(at) ?? EMPTY_HEAD)));
+}
+
+/** A real embedded ledger and a real store in a temporary folder. */
+export class AnchoringFixture {
+  readonly folder: string;
+  readonly devLedger: DevLedger;
+  readonly store: Store;
+  readonly client: LedgerClient;
+  /** Where the client looks for the ledger. */
+  readonly where: { url: string };
+  #running: Anchoring[] = [];
+
+  private constructor(
+    folder: string,
+    devLedger: DevLedger,
+    store: Store,
+    client: LedgerClient,
+    where: { url: string },
+  ) {
+    this.folder = folder;
+    this.devLedger = devLedger;
+    this.store = store;
+    this.client = client;
+    this.where = where;
+  }
+
+  static async open(): Promise<AnchoringFixture> {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-anchoring-'));
+    const devLedger = await startDevLedger({ dataDir: folder, log: SILENT });
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+    const where = {
+      get url() {
+        return devLedger.url;
+      },
+    };
+    const client = await clientOf(folder, where);
+    await fundFromEmbeddedLedger(client);
+    return new AnchoringFixture(folder, devLedger, store, client, where);
+  }
+
+  /** Starts anchoring; an earlier one that was not stopped is what a killed process left. */
+  async start(options: Partial<AnchoringOptions> = {}): Promise<Anchoring> {
+    const anchoring = new Anchoring({
+      ledger: this.client,
+      store: this.store,
+      plans: DEFAULT_PLANS,
+      clock: SYSTEM_CLOCK,
+      log: SILENT,
+      isShared: false,
+      unsound: new Set(),
+      headsAt: async (_, cut) => cut,
+      tell: () => undefined,
+      ...options,
+    });
+    this.#running.push(anchoring);
+    await anchoring.start();
+    return anchoring;
+  }
+
+  collection(shards = 1, plan: PlanName = 'pro'): Promise<CollectionRow> {
+    return newCollection(this.store, shards, plan);
+  }
+
+  commit(row: CollectionRow, index = 0, salt = ''): Promise<Cut> {
+    return commitTo(this.store, row, index, salt);
+  }
+
+  /** Signatures of the successful transactions that named a collection's account, newest first. */
+  async signatures(collectionId: string): Promise<string[]> {
+    const address = await this.client.address(collectionId);
+    const found = await rpc<{ signature: string; err: unknown }[]>(this.where.url, 'getSignaturesForAddress', [
+      address,
+    ]);
+    return found.filter(({ err }) => err === null).map(({ signature }) => signature);
+  }
+
+  /** Kills the ledger's process and waits until its successor answers. */
+  async killLedger(): Promise<void> {
+    const { pid } = this.devLedger;
+    process.kill(pid, 'SIGKILL');
+    await until('the ledger is back', async () => {
+      if (this.devLedger.pid === pid) return false;
+      return rpc(this.devLedger.url, 'getHealth').then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  /** Stops all that was started, of which some may hang as a killed process would. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.splice(0).map((anchoring) => Promise.race([anchoring.stop(), delay(50)])));
+  }
+
+  async end(): Promise<void> {
+    await this.stop();
+    await this.devLedger.stop();
+    await this.store.close();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A ledger client with the keypair of a data directory. */
+export async function clientOf(folder: string, where: { readonly url: string }): Promise<LedgerClient> {
+  const authority = await openAuthority(join(folder, 'ledger-keypair.json'), true, SILENT);
+  return new LedgerClient(new RpcPool({ embedded: true, urls: () => [where.url] }, nowMs), authority, nowMs);
+}

@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type ShardHead, unsoundHead } from '../../../../lib/shard/head.ts';
+import type { CollectionRow } from '../../../../lib/store/catalog.ts';
+import type { Anchoring } from '../../../../services/anchoring/anchoring.ts';
+import { until } from '../../../support/until.ts';
+import { AnchoringFixture, headOf } from './fixture.ts';
+
+const WAIT_MS = 20_000;
+
+let fixture: AnchoringFixture;
+let row: CollectionRow;
+let anchoring: Anchoring;
+/** What the shard says that it was at the second cut. */
+let atSecond: () => ShardHead | null;
+let asked: number;
+
+const halted = async () => (await fixture.store.anchors.get(row.id))?.halted?.reason ?? null;
+async function onChainVersion(): Promise<number | null | undefined> {
+  const account = await fixture.client.read(row.id);
+  return account.status === 'found' ? account.fields?.version : null;
+}
+
+/** A first root that nothing is wrong with is confirmed by the instance that signs the second. */
+beforeEach(async () => {
+  fixture = await AnchoringFixture.open();
+  row = await fixture.collection();
+  asked = 0;
+  anchoring = await fixture.start({
+    headsAt: async (_, cut) => {
+      if (cut[0]!.seq < 2) return cut;
+      asked += 1;
+      return [atSecond()];
+    },
+  });
+  await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS);
+  expect(await onChainVersion()).toBe(1);
+});
+afterEach(() => fixture.end());
+
+test.each([
+  ['was another', () => headOf(0, 2, 'forged')],
+  ['stood against its stored bytes', () => unsoundHead(2)],
+])('a cut at which the shard %s is not signed, though the store tells of no contradiction', async (_, said) => {
+  atSecond = said;
+  expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();
+  expect(await halted()).toBe('Shard 0 contradicts the root that was to be anchored.');
+  expect(await onChainVersion()).toBe(1);
+});
+
+test('a cut of which the shard cannot say what it was is signed once it can', async () => {
+  atSecond = () => null;
+  const cut = await fixture.commit(row);
+  expect(await anchoring.submit(row.id, cut, 0)).toBeNull();
+  await until('the shard was asked more than once', () => asked > 1);
+  expect(await halted()).toBeNull();
+  expect(await onChainVersion()).toBe(1);
+  atSecond = () => cut[0]!;
+  expect(await anchoring.submit(row.id, cut, WAIT_MS)).toMatchObject({ version: 2 });
+});

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import type { Outbox, Turn } from '../../../../../services/anchoring/outbox/outbox.ts';
+import { Schedule } from '../../../../../services/anchoring/outbox/schedule.ts';
+import { until } from '../../../../support/until.ts';
+import { SILENT } from '../fixture.ts';
+
+/** What a schedule asks of an outbox. */
+const outbox = (collectionId: string, turn: () => Promise<Turn>) => ({ collectionId, turn }) as Outbox;
+
+test('one that fails for a reason of its own is not hurried by every success of others', async () => {
+  const schedule = new Schedule(SILENT, { onFailure: () => undefined, onDone: () => undefined });
+  let failed = 0;
+  let succeeded = 0;
+  const startMs = performance.now();
+  schedule.wake(
+    outbox('failing', () => {
+      failed += 1;
+      return Promise.reject(new Error('for a reason of its own'));
+    }),
+  );
+  schedule.wake(
+    outbox('sound', async () => {
+      succeeded += 1;
+      return { next: 'turn', afterMs: 1 };
+    }),
+  );
+  await until('the sound one had many turns', () => succeeded >= 200);
+  await schedule.stop();
+  // The first one, the one that a success brought, and one after each pause of 250 ms or more.
+  expect(failed).toBeLessThanOrEqual(2 + (performance.now() - startMs) / 250);
+});

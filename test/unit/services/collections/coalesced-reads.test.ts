@@ -1,0 +1,83 @@
+import { expect, test } from '@jest/globals';
+import { CoalescedReads } from '../../../../services/collections/coalesced-reads.ts';
+import { VirtualTime } from '../../../simulation/ownership/virtual-time.ts';
+
+/**
+ * A value that changes, and takes `tookMs` to read: the value is that of the moment at which the
+ * reading is sent.
+ */
+function world(tookMs: () => number) {
+  const time = new VirtualTime();
+  const seen = { value: 0, readings: 0, underWay: 0, mostAtOnce: 0 };
+  const reads = new CoalescedReads<number>(time);
+  const get = (key = 'a') =>
+    reads.get(key, async () => {
+      const { value } = seen;
+      seen.readings++;
+      seen.mostAtOnce = Math.max(seen.mostAtOnce, ++seen.underWay);
+      await time.delay(tookMs());
+      seen.underWay--;
+      return value;
+    });
+  return { time, seen, get };
+}
+
+test('whoever asks alone is read for at once', async () => {
+  const { time, seen, get } = world(() => 10);
+  for (const value of [1, 2]) {
+    seen.value = value;
+    const asked = get();
+    expect(seen.underWay).toBe(1);
+    await time.run(time.nowMs + 10);
+    expect(await asked).toBe(value);
+  }
+  expect(seen.readings).toBe(2);
+});
+
+test('those who come while one is read share the next, and get what was so after they asked', async () => {
+  const { time, seen, get } = world(() => 100);
+  const first = get();
+  await time.run(50);
+  seen.value = 1;
+  const others = Array.from({ length: 100 }, () => get());
+  await time.run(99);
+  expect(seen.readings).toBe(1);
+  await time.run(1_000);
+  expect(await first).toBe(0);
+  expect(new Set(await Promise.all(others))).toEqual(new Set([1]));
+  expect(seen.readings).toBe(2);
+});
+
+test('keys do not wait for each other', async () => {
+  const { time, seen, get } = world(() => 100);
+  const asked = [get('a'), get('b')];
+  expect(seen.underWay).toBe(2);
+  await time.run(100);
+  expect(await Promise.all(asked)).toEqual([0, 0]);
+});
+
+test('what is slow is asked less often: one more reading for each 0.5 s that it takes', async () => {
+  const { time, seen, get } = world(() => 2_000);
+  const asked: Promise<number>[] = [];
+  for (let at = 0; at < 10_000; at += 10) {
+    await time.run(at);
+    asked.push(get());
+  }
+  await time.run(20_000);
+  expect(await Promise.all(asked)).toHaveLength(1_000);
+  expect(seen.mostAtOnce).toBeLessThanOrEqual(5);
+  expect(seen.readings).toBeLessThanOrEqual(21);
+});
+
+test('a reading that fails does so for those who share it, and for nobody after them', async () => {
+  const time = new VirtualTime();
+  const reads = new CoalescedReads<string>(time);
+  const failing = async () => {
+    await time.delay(10);
+    throw new Error('not there');
+  };
+  const asked = Promise.allSettled([reads.get('a', failing), reads.get('a', failing), reads.get('a', failing)]);
+  await time.run(100);
+  expect((await asked).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  await expect(reads.get('a', async () => 'there')).resolves.toBe('there');
+});

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Context, ServiceBroker, type ServiceSchema } from 'moleculer';
+import { pino } from 'pino';
+import type { AnchoringActions, AnchorReceipt } from '../../../../lib/actions/anchoring.ts';
+import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
+import { type Config, readConfig } from '../../../../lib/config.ts';
+import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
+import type { PlanName } from '../../../../lib/plans.ts';
+import { type Clock, type Runtime, SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import type { AnchorRow } from '../../../../lib/store/anchors.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
+import collectionsService from '../../../../services/collections/collections.service.ts';
+import keysService from '../../../../services/keys/keys.service.ts';
+import meteringService from '../../../../services/metering/metering.service.ts';
+import { TEST_KEYS } from '../../../support/store-keys.ts';
+import { ShardsInMemory } from './shards.ts';
+
+type Submitted = AnchoringActions['anchoring.submit']['params'];
+
+/** Stands for the anchoring service: remembers what it was told and answers what the test says. */
+export class AnchoringInMemory {
+  readonly submitted: Submitted[] = [];
+  readonly closed: string[] = [];
+  readonly rows = new Map<string, AnchorRow>();
+  answer: (params: Submitted) => AnchorReceipt | Promise<AnchorReceipt> = () => ({
+    status: 'pending',
+    signature: null,
+    explorerUrl: null,
+  });
+  closing: () => Promise<void> = async () => undefined;
+  history: Awaited<AnchoringActions['anchoring.history']['result']> = [];
+
+  schema(): ServiceSchema {
+    return {
+      name: 'anchoring',
+      actions: {
+        submit: ({ params }: Context<Submitted>) => {
+          this.submitted.push(params);
+          return this.answer(params);
+        },
+        state: ({ params }: Context<{ collectionId: string }>) => this.rows.get(params.collectionId) ?? null,
+        address: () => ({ address: 'Address', explorerUrl: 'https://explorer.test/address' }),
+        explorerUrl: ({ params }: Context<{ signature: string }>) => `https://explorer.test/tx/${params.signature}`,
+        info: () => ({ enabled: true, program: LEDGER_PROGRAM, authority: 'Authority', cluster: 'custom' }),
+        history: ({ params }: Context<{ limit: number; beforeVersion: number | null }>) =>
+          this.history
+            .filter(({ version }) => params.beforeVersion === null || version < params.beforeVersion)
+            .slice(0, params.limit),
+        close: async ({ params }: Context<{ collectionId: string }>) => {
+          await this.closing();
+          this.closed.push(params.collectionId);
+          return null;
+        },
+      },
+    };
+  }
+}
+
+/**
+ * The collections service over a real store, with real keys and metering, and shards and anchoring
+ * in memory.
+ */
+export class Harness {
+  readonly shards: ShardsInMemory;
+  readonly anchoring = new AnchoringInMemory();
+  readonly config: Config;
+  readonly store: Store;
+  readonly #folder: string;
+  readonly #clock: Clock;
+  #broker: ServiceBroker | null = null;
+
+  private constructor(folder: string, config: Config, store: Store, clock: Clock) {
+    this.#folder = folder;
+    this.#clock = clock;
+    this.config = config;
+    this.store = store;
+    this.shards = new ShardsInMemory(store);
+  }
+
+  static async open(environment: Record<string, string> = {}, clock: Clock = SYSTEM_CLOCK): Promise<Harness> {
+    const folder = await mkdtemp(join(tmpdir(), 'provec-collections-'));
+    const config = readConfig({ PROVEC_DATA_DIR: folder, ...environment });
+    const harness = new Harness(folder, config, await openSqliteStore(folder, { keys: TEST_KEYS }), clock);
+    await harness.startServices();
+    return harness;
+  }
+
+  get broker(): ServiceBroker {
+    return this.#broker!;
+  }
+
+  async startServices(): Promise<void> {
+    const { config, store } = this;
+    const runtime: Runtime = { config, store, clock: this.#clock, log: pino({ level: 'silent' }) };
+    const broker = new ServiceBroker({ logger: false, tracking: { enabled: true } });
+    for (const service of [collectionsService, keysService, meteringService]) broker.createService(service(runtime));
+    broker.createService(this.shards.schema());
+    broker.createService(this.anchoring.schema());
+    await broker.start();
+    this.#broker = broker;
+  }
+
+  async stopServices(): Promise<void> {
+    await this.broker.stop();
+  }
+
+  async account(plan: PlanName): Promise<string> {
+    const { account } = await this.call('keys.createAccount', { name: `test ${randomUUID()}`, plan });
+    return account.id;
+  }
+
+  call<N extends ActionName>(
+    action: N,
+    params: Actions[N]['params'],
+    options: Record<string, unknown> = {},
+  ): Promise<Actions[N]['result']> {
+    return call(this.broker, action, params, options);
+  }
+
+  async close(): Promise<void> {
+    await this.stopServices();
+    await this.store.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}

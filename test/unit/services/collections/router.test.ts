@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { verifyProof } from '../../../../client/index.ts';
+import type { ShardMatch } from '../../../../lib/actions/shards.ts';
+import type { PlanName } from '../../../../lib/plans.ts';
+import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import { emptyRow } from '../../../../lib/store/anchors.ts';
+import { mergeMatches } from '../../../../services/collections/merge-matches.ts';
+import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
+import { Harness } from './harness.ts';
+
+let harness: Harness;
+let collections = 0;
+
+beforeAll(async () => {
+  harness = await Harness.open({ PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 100, "queries": 3}}' });
+});
+afterAll(() => harness.close());
+beforeEach(() => {
+  harness.shards.fault = null;
+  harness.anchoring.submitted.length = 0;
+  harness.anchoring.answer = () => ({ status: 'pending', signature: null, explorerUrl: null });
+});
+
+async function collection(plan: PlanName, shards = 4) {
+  const target = { accountId: await harness.account(plan), name: `c${collections++}` };
+  const { id } = await harness.call('collections.create', { ...target, dimensions: 2, metric: 'dot', shards });
+  return { ...target, collectionId: id };
+}
+const records = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, at) => ({ id: `r${from + at}`, values: [from + at, 1] }));
+
+describe('routing', () => {
+  test('every row goes to the shard of its keyHash prefix, once', () => {
+    const ids = Array.from({ length: 500 }, (_, at) => `id ${at}`);
+    const vectors = Float32Array.from(ids.flatMap((_, at) => [at, -at]));
+    const batch = { ids, dimensions: 2, vectors, metadata: ids.map((id) => `"${id}"`) };
+    for (const shards of [1, 2, 64, 256]) {
+      const seen = new Set<string>();
+      for (const [index, part] of splitBatch(batch, shards)) {
+        expect(part.vectors).toHaveLength(part.ids.length * 2);
+        part.ids.forEach((id, row) => {
+          const at = ids.indexOf(id);
+          expect(shardIndexOf(id, shards)).toBe(index);
+          expect([...part.vectors.subarray(2 * row, 2 * row + 2), part.metadata[row]]).toEqual([at, -at, `"${id}"`]);
+          seen.add(id);
+        });
+      }
+      expect(seen.size).toBe(ids.length);
+      expect([...splitIds(ids, shards).keys()].every((index) => index >= 0 && index < shards)).toBe(true);
+    }
+    expect(splitBatch(batch, 1).get(0)).toBe(batch);
+  });
+
+  test('merging equals sorting everything, whatever pages the lists come in, and asks for none that it does not need', async () => {
+    const id = fc.string({ unit: fc.constantFrom('a', '\uffee', '\u{1f600}', 'ü') });
+    const matches = fc.array(fc.record({ id, score: fc.integer({ min: 0, max: 5 }) }), { maxLength: 20 });
+    const rank = (a: ShardMatch, b: ShardMatch) =>
+      b.score - a.score || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+    const lists = fc.array(matches, { minLength: 1, maxLength: 9 });
+    const sizes = { topK: fc.integer({ min: 1, max: 40 }), page: fc.integer({ min: 1, max: 8 }) };
+    await fc.assert(
+      fc.asyncProperty(lists, fc.record(sizes), async (lists, { topK, page }) => {
+        const best = lists.flat().sort(rank).slice(0, topK);
+        const paged = lists.map((list) => {
+          const left = list.toSorted(rank);
+          let told = 0;
+          const more = async () => {
+            // All that was told before is among the best, so that the next may be, too.
+            expect(told).toBeLessThanOrEqual(best.filter((match) => list.includes(match)).length);
+            const next = left.splice(0, page);
+            told += next.length;
+            return next;
+          };
+          const matches = left.splice(0, page);
+          told = matches.length;
+          return { matches, more };
+        });
+        expect(await mergeMatches(paged, topK)).toEqual(best);
+      }),
+    );
+  });
+});
+
+describe('writing', () => {
+  test('a Free plan gets the root and no anchor', async () => {
+    const target = await collection('free');
+    const result = await harness.call('collections.upsert', { ...target, records: records(0, 5) });
+    const cut = [...(await harness.store.log.heads(target.collectionId)).values()];
+    expect(result).toEqual({
+      upsertedCount: 5,
+      merkleRoot: (await harness.call('collections.get', target)).merkleRoot,
+      version: cut.length,
+      vectorCount: 5,
+      ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
+      ledgerTx: null,
+      ledgerExplorerUrl: null,
+      anchor: { status: 'none' },
+    });
+    expect(harness.anchoring.submitted).toEqual([]);
+  });
+
+  test('an anchored plan submits the cut that contains the write', async () => {
+    const target = await collection('pro');
+    harness.anchoring.answer = () => ({ status: 'confirmed', signature: 'Sig', explorerUrl: 'https://x' });
+    await harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    const result = await harness.call('collections.upsert', { ...target, records: records(20, 21) });
+    expect(result).toMatchObject({ ledgerTx: 'Sig', ledgerExplorerUrl: 'https://x', anchor: { status: 'confirmed' } });
+    const { cut } = harness.anchoring.submitted.at(-1)!;
+    const heads = await harness.store.log.heads(target.collectionId);
+    expect(cut.map(({ seq }) => seq)).toEqual([0, 1, 2, 3].map((index) => heads.get(index)?.seq ?? 0));
+    expect(collectionRoot(cut)).toMatchObject({ merkleRoot: result.merkleRoot, version: result.version });
+    expect(result.vectorCount).toBe(21);
+  });
+
+  test('a write stands when anchoring is out of order', async () => {
+    const target = await collection('pro');
+    harness.anchoring.answer = () => {
+      throw new Error('broken');
+    };
+    const result = await harness.call('collections.upsert', { ...target, records: records(0, 3) });
+    expect(result).toMatchObject({ upsertedCount: 3, ledgerTx: null, anchor: { status: 'pending' } });
+  });
+
+  test("a write stands when another shard's owner does not answer for its head", async () => {
+    const target = await collection('pro');
+    await harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    const id = 'r0';
+    const index = [0, 1, 2, 3].find((at) => at !== shardIndexOf(id, 4))!;
+    harness.shards.fault = { action: 'shards.head', index, when: 'before' };
+    const result = await harness.call('collections.upsert', { ...target, records: [{ id, values: [9, 9] }] });
+    expect(result.merkleRoot).toBe((await harness.call('collections.get', target)).merkleRoot);
+  });
+
+  test('writes that are made at once ask each shard for its head a few times in all, and each answer holds the writes before it', async () => {
+    const target = await collection('pro');
+    const gate = Promise.withResolvers<void>();
+    const { shards } = harness;
+    shards.calls.length = 0;
+    shards.hang = { action: 'shards.head', until: gate.promise };
+    const heads = () => shards.calls.filter((action) => action === 'shards.head').length;
+    const written = () => shards.calls.filter((action) => action === 'shards.upsert').length;
+    const ids = Array.from({ length: 40 }, (_, at) => at);
+    const answers = Promise.all(
+      ids.map((at) => harness.call('collections.upsert', { ...target, records: records(at, at + 1) })),
+    );
+    while (written() < ids.length) await new Promise(setImmediate);
+    gate.resolve();
+    shards.hang = null;
+    for (const { vectorCount } of await answers) expect(vectorCount).toBeGreaterThan(0);
+    // One under way and the next of each of 4 shards; each write for itself would have asked 3:
+    // 120.
+    expect(heads()).toBeLessThanOrEqual(30);
+    const last = await harness.call('collections.upsert', { ...target, records: records(40, 41) });
+    expect(last.vectorCount).toBe(41);
+  });
+
+  test('when one shard fails the others stand, the error is told, what stands is anchored, and a retry completes it', async () => {
+    const target = await collection('pro');
+    const index = shardIndexOf('r0', 4);
+    harness.shards.fault = { action: 'shards.upsert', index, when: 'before' };
+    const write = () => harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    await expect(write()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    while (harness.anchoring.submitted.length === 0) await new Promise(setImmediate);
+    const { cut, waitMs } = harness.anchoring.submitted[0];
+    expect(cut[index].seq).toBe(0);
+    expect(cut.filter(({ seq }) => seq === 1)).toHaveLength(3);
+    expect(waitMs).toBe(0);
+    harness.shards.fault = null;
+    expect(await write()).toMatchObject({ upsertedCount: 20, vectorCount: 20 });
+  });
+
+  test('deletes count what existed, once', async () => {
+    const target = await collection('free');
+    await harness.call('collections.upsert', { ...target, records: records(0, 5) });
+    const result = await harness.call('collections.delete', { ...target, ids: ['r0', 'r1', 'r0', 'absent'] });
+    expect(result).toMatchObject({ deleted: true, deletedCount: 2, vectorCount: 3, anchor: { status: 'none' } });
+  });
+
+  test('a batch for other dimensions is refused', async () => {
+    const target = await collection('free');
+    const batch = { ids: ['x'], dimensions: 3, vectors: new Float32Array(3), metadata: ['{}'] };
+    await expect(harness.call('collections.upsert', { ...target, batch })).rejects.toMatchObject({
+      code: 'DIMENSION_MISMATCH',
+    });
+  });
+
+  test('a batch that was decoded for a collection of another metric is held against this one', async () => {
+    const target = { accountId: await harness.account('free'), name: 'turned' };
+    await harness.call('collections.create', { ...target, dimensions: 2 });
+    const batch = { ids: ['x', 'y'], dimensions: 2, vectors: Float32Array.of(0, 1, 0, 0), metadata: ['{}', '{}'] };
+    await expect(harness.call('collections.upsert', { ...target, batch })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      details: [expect.objectContaining({ path: 'records[1].values' })],
+    });
+  });
+});
+
+describe('plan limits', () => {
+  test('replacing fits a full account, one new record does not, and nothing is left reserved', async () => {
+    const target = await collection('free');
+    const upsert = (from: number, to: number) =>
+      harness.call('collections.upsert', { ...target, records: records(from, to) });
+    await upsert(0, 10);
+    expect(await upsert(0, 10)).toMatchObject({ upsertedCount: 10, vectorCount: 10 });
+    await expect(upsert(9, 11)).rejects.toMatchObject({ code: 'PLAN_LIMIT_REACHED' });
+    await harness.call('collections.delete', { ...target, ids: ['r0'] });
+    expect(await upsert(9, 11)).toMatchObject({ vectorCount: 10 });
+  });
+
+  test('a failed write costs nothing', async () => {
+    const target = await collection('free', 1);
+    harness.shards.fault = { action: 'shards.upsert', index: 0, when: 'before' };
+    for (let at = 0; at < 15; at++) {
+      await expect(harness.call('collections.upsert', { ...target, records: records(0, 10) })).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+      });
+    }
+    harness.shards.fault = null;
+    await harness.call('collections.upsert', { ...target, records: records(0, 10) });
+    const { usage } = await harness.call('metering.usage', { accountId: target.accountId });
+    expect(usage).toMatchObject({ write_count: 10, vector_count: 10 });
+  });
+
+  test('failed and refused queries cost nothing', async () => {
+    const target = await collection('free');
+    const query = () => harness.call('collections.query', { ...target, vector: [1, 1] });
+    harness.shards.fault = { action: 'shards.query', index: 2, when: 'before' };
+    for (let at = 0; at < 5; at++) await expect(query()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    harness.shards.fault = null;
+    await expect(harness.call('collections.query', { ...target, vector: [1] })).rejects.toMatchObject({
+      code: 'DIMENSION_MISMATCH',
+    });
+    await expect(harness.call('collections.query', { ...target, id: 'absent' })).rejects.toMatchObject({
+      code: 'RECORD_NOT_FOUND',
+    });
+    for (let at = 0; at < 3; at++) await query();
+    await expect(query()).rejects.toMatchObject({ code: 'PLAN_LIMIT_REACHED' });
+  });
+});
+
+describe('reading', () => {
+  test('a query merges all shards, also by the id of a record', async () => {
+    const target = await collection('pro');
+    await harness.call('collections.upsert', { ...target, records: records(0, 40) });
+    const { matches } = await harness.call('collections.query', { ...target, vector: [1, 0], topK: 5 });
+    expect(matches.map(({ id }) => id)).toEqual(['r39', 'r38', 'r37', 'r36', 'r35']);
+    expect(await harness.call('collections.query', { ...target, id: 'r7', topK: 1 })).toMatchObject({
+      matches: [{ id: 'r39' }],
+    });
+  });
+
+  test.each([
+    ['vector', {}],
+    ['vector', { vector: [1, 2], id: 'r0' }],
+    ['topK', { vector: [1, 2], topK: 0 }],
+    ['topK', { vector: [1, 2], topK: 10_001 }],
+    ['topK', { vector: [1, 2], topK: null }],
+    ['includeValues', { vector: [1, 2], includeValues: 1 }],
+    ['exact', { vector: [1, 2], exact: 'yes' }],
+    ['scoreThreshold', { vector: [1, 2], scoreThreshold: '1' }],
+  ])('refuses a bad %s', async (path, query) => {
+    const target = await collection('free');
+    await expect(harness.call('collections.query', { ...target, ...(query as object) })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      details: [expect.objectContaining({ path })],
+    });
+  });
+
+  test('a bad filter is refused', async () => {
+    const target = await collection('free');
+    await expect(
+      harness.call('collections.query', { ...target, vector: [1, 2], filter: { a: { $near: 1 } } }),
+    ).rejects.toMatchObject({ code: 'INVALID_FILTER' });
+  });
+
+  test('fetch keeps the order asked for and leaves out what is absent', async () => {
+    const target = await collection('free');
+    await harness.call('collections.upsert', { ...target, records: records(0, 9) });
+    const found = await harness.call('collections.fetch', { ...target, ids: ['r8', 'absent', 'r1', 'r8', 'r5'] });
+    expect(found.map(({ id }) => id)).toEqual(['r8', 'r1', 'r5']);
+  });
+
+  test.each([1, 2, 8, 256])(
+    'proofs over %i shards convince the offline verifier, from no record to many',
+    async (shards) => {
+      const target = await collection('enterprise', shards);
+      for (const count of [0, 1, 2, 3, 8, 40]) {
+        if (count > 0) await harness.call('collections.upsert', { ...target, records: records(0, count) });
+        const { merkleRoot, version } = await harness.call('collections.get', target);
+        for (let at = 0; at < 48; at++) {
+          const proof = await harness.call('collections.proof', { ...target, id: `r${at}` });
+          expect(proof).toMatchObject({ merkleRoot, version, present: at < count, ledgerAddress: 'Address' });
+          const expected = at < count ? { values: [at, 1], metadata: {} } : {};
+          expect(verifyProof(merkleRoot, proof, expected)).toBe(at < count ? 'present' : 'absent');
+        }
+      }
+    },
+  );
+
+  test('a proof leads to the anchored root while its shard has not moved on', async () => {
+    const target = await collection('pro', 2);
+    await harness.call('collections.upsert', { ...target, records: records(0, 20) });
+    const { cut } = harness.anchoring.submitted.at(-1)!;
+    const root = collectionRoot(cut);
+    const confirmed = { cut, ...root, decisions: 0, signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+    const row = { ...emptyRow(target.collectionId, 'Address', 1), created: true };
+    harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
+    const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;
+    const still = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 1)!;
+    const newest = await harness.call('collections.delete', { ...target, ids: [moved.id] });
+    const anchored = await harness.call('collections.proof', { ...target, id: still.id });
+    expect(anchored.merkleRoot).toBe(root.merkleRoot);
+    expect(verifyProof(root.merkleRoot, anchored, { values: still.values, metadata: {} })).toBe('present');
+    const current = await harness.call('collections.proof', { ...target, id: moved.id });
+    expect(current.merkleRoot).toBe(newest.merkleRoot);
+    expect(verifyProof(newest.merkleRoot, current)).toBe('absent');
+    expect((await harness.call('collections.get', target)).anchor).toMatchObject({
+      status: 'pending',
+      version: root.version,
+      ledgerTx: 'Sig',
+    });
+  });
+
+  test('pages of anchors follow each other without gaps', async () => {
+    const target = await collection('pro');
+    harness.anchoring.history = Array.from({ length: 7 }, (_, at) => ({
+      version: 70 - 10 * at,
+      merkleRoot: 'ab'.repeat(32),
+      vectorCount: at,
+      signature: `Sig${at}`,
+      confirmedAt: '2026-11-21T00:00:00.000Z',
+      explorerUrl: `https://x/${at}`,
+    }));
+    const versions: number[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await harness.call('collections.anchors', { ...target, limit: 3, cursor });
+      versions.push(...page.anchors.map(({ version }) => version));
+      cursor = page.nextCursor ?? undefined;
+    } while (cursor !== undefined);
+    expect(versions).toEqual([70, 60, 50, 40, 30, 20, 10]);
+    for (const bad of [{ limit: 0 }, { limit: 1_001 }, { cursor: 'x' }, { cursor: '' }]) {
+      await expect(harness.call('collections.anchors', { ...target, ...bad })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+    }
+  });
+});

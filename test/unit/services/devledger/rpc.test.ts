@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import {
+  type Address,
+  address,
+  appendTransactionMessageInstructions,
+  createTransactionMessage,
+  generateKeyPairSigner,
+  getBase58Decoder,
+  getBase64EncodedWireTransaction,
+  type IInstruction,
+  type KeyPairSigner,
+  lamports,
+  pipe,
+  setTransactionMessageFeePayerSigner,
+  setTransactionMessageLifetimeUsingBlockhash,
+  signTransactionMessageWithSigners,
+} from '@solana/web3.js';
+import { getTransferSolInstruction } from '@solana-program/system';
+import fc from 'fast-check';
+import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
+import { METHODS } from '../../../../services/devledger/rpc-methods.ts';
+import { cases } from '../../../support/effort.ts';
+import { seed } from '../../../support/seed.ts';
+import { SILENT } from '../anchoring/fixture.ts';
+
+const SOL = 1_000_000_000;
+const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
+
+interface Answer {
+  id?: unknown;
+  result?: unknown;
+  error?: { code: number; message: string; data?: { err: unknown } };
+}
+
+describe('JSON-RPC of the embedded ledger', () => {
+  let folder: string;
+  let ledger: DevLedger;
+  let pid: number;
+  let payer: KeyPairSigner;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'provec-devledger-rpc-'));
+    ledger = await startDevLedger({ dataDir: folder, log: SILENT });
+    pid = ledger.pid;
+    payer = await generateKeyPairSigner();
+    await ask('requestAirdrop', [payer.address, 100 * SOL]);
+  });
+  afterAll(async () => {
+    await ledger.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(ledger.url, { method: 'POST', body });
+  const answerOf = async (body: unknown) => (await (await post(JSON.stringify(body))).json()) as Answer;
+  const ask = (method: string, params?: unknown) => answerOf({ jsonrpc: '2.0', id: 1, method, params });
+  const value = async <T>(method: string, params?: unknown) =>
+    ((await ask(method, params)).result as { value: T }).value;
+
+  async function sign(instructions: IInstruction[], blockhash?: string): Promise<string> {
+    const lifetime = blockhash ?? (await value<{ blockhash: string }>('getLatestBlockhash')).blockhash;
+    const message = pipe(
+      createTransactionMessage({ version: 'legacy' }),
+      (empty) => setTransactionMessageFeePayerSigner(payer, empty),
+      (paid) =>
+        setTransactionMessageLifetimeUsingBlockhash(
+          { blockhash: lifetime as never, lastValidBlockHeight: 2n ** 60n },
+          paid,
+        ),
+      (timed) => appendTransactionMessageInstructions(instructions, timed),
+    );
+    return getBase64EncodedWireTransaction(await signTransactionMessageWithSigners(message));
+  }
+  const transfer = (destination: Address, amount: number) =>
+    getTransferSolInstruction({ source: payer, destination, amount: lamports(BigInt(amount)) });
+  const send = (wire: string, options = {}) => ask('sendTransaction', [wire, { encoding: 'base64', ...options }]);
+
+  test('a transaction is executed once, and a second time refused', async () => {
+    const to = (await generateKeyPairSigner()).address;
+    const wire = await sign([transfer(to, SOL)]);
+    const { result: signature } = await send(wire);
+    expect(signature).toEqual(expect.any(String));
+    expect((await send(wire)).error).toMatchObject({ code: -32002, data: { err: 'AlreadyProcessed' } });
+    expect((await send(wire, { skipPreflight: true })).result).toBe(signature);
+    expect(await value('getBalance', [to])).toBe(SOL);
+    const transaction = (await ask('getTransaction', [signature, { encoding: 'jsonParsed' }])).result;
+    expect(transaction).toMatchObject({ transaction: { signatures: [signature] }, meta: { err: null, fee: 5000 } });
+    expect((await ask('getTransaction', [signature, { encoding: 'base64' }])).result).toMatchObject({
+      transaction: [wire, 'base64'],
+    });
+  });
+
+  test('what fails is refused with its error, and costs its fee when preflight is skipped', async () => {
+    const to = (await generateKeyPairSigner()).address;
+    const wire = await sign([transfer(to, 10_000 * SOL)]);
+    const before = await value<number>('getBalance', [payer.address]);
+    const refused = await send(wire);
+    expect(refused.error).toMatchObject({ code: -32002, data: { err: { InstructionError: [0, { Custom: 1 }] } } });
+    expect(await value('getBalance', [payer.address])).toBe(before);
+    const simulated = await value<{ err: unknown }>('simulateTransaction', [wire, { encoding: 'base64' }]);
+    expect(simulated.err).toEqual({ InstructionError: [0, { Custom: 1 }] });
+    const { result: signature } = await send(wire, { skipPreflight: true });
+    expect(await value('getBalance', [payer.address])).toBe(before - 5000);
+    expect(await value('getSignatureStatuses', [[signature]])).toMatchObject([
+      { err: { InstructionError: [0, { Custom: 1 }] }, confirmationStatus: 'finalized' },
+    ]);
+  });
+
+  test('blockhashes live for 150 blocks', async () => {
+    const to = (await generateKeyPairSigner()).address;
+    const { blockhash, lastValidBlockHeight } = await value<{ blockhash: string; lastValidBlockHeight: number }>(
+      'getLatestBlockhash',
+    );
+    const unknown = getBase58Decoder().decode(new Uint8Array(32).fill(7));
+    const never = await send(await sign([transfer(to, SOL)], unknown));
+    expect(never.error).toMatchObject({ code: -32002, data: { err: 'BlockhashNotFound' } });
+    while (((await ask('getBlockHeight')).result as number) < lastValidBlockHeight) {
+      await ask('requestAirdrop', [payer.address, 1]);
+    }
+    expect(await value('isBlockhashValid', [blockhash])).toBe(false);
+    const late = await send(await sign([transfer(to, SOL)], blockhash));
+    expect(late.error).toMatchObject({ code: -32002, data: { err: 'BlockhashNotFound' } });
+  });
+
+  test('heights grow for those who wait', async () => {
+    const first = (await ask('getSlot')).result as number;
+    let last = first;
+    while (last < first + 2) last = (await ask('getSlot')).result as number;
+    expect(await value('getLatestBlockhash')).toMatchObject({ lastValidBlockHeight: expect.any(Number) });
+  });
+
+  test('signatures that do not hold, and bytes too many or not canonical, are refused', async () => {
+    const to = (await generateKeyPairSigner()).address;
+    const wire = Buffer.from(await sign([transfer(to, SOL)]), 'base64');
+    const forged = Buffer.from(wire);
+    forged[10] ^= 1;
+    expect((await send(forged.toString('base64'))).error!.code).toBe(-32003);
+    expect((await send(Buffer.concat([wire, Buffer.of(0)]).toString('base64'))).error!.code).toBe(-32602);
+    // One signature, counted in two bytes.
+    const aliased = Buffer.concat([Buffer.of(0x81, 0x00), wire.subarray(1)]);
+    expect((await send(aliased.toString('base64'))).error!.code).toBe(-32602);
+    expect((await send(Buffer.alloc(1233).toString('base64'))).error!.message).toMatch(/1232/);
+    expect((await ask('sendTransaction', [getBase58Decoder().decode(wire)])).result).toEqual(expect.any(String));
+  });
+
+  test('errors, batches, ids and other methods have the shape of JSON-RPC', async () => {
+    expect(await answerOf({ jsonrpc: '2.0', id: 'x', method: 'nope' })).toEqual({
+      jsonrpc: '2.0',
+      id: 'x',
+      error: { code: -32601, message: 'Method not found' },
+    });
+    expect(((await (await post('{')).json()) as Answer).error!.code).toBe(-32700);
+    expect((await answerOf([])).error!.code).toBe(-32600);
+    expect((await answerOf(Array(101).fill({}))).error!.code).toBe(-32600);
+    const batch = (await answerOf([
+      { jsonrpc: '2.0', id: 1, method: 'getHealth' },
+      { jsonrpc: '2.0', id: 2, method: 'getBalance', params: ['x'] },
+    ])) as unknown as Answer[];
+    expect(batch).toMatchObject([
+      { id: 1, result: 'ok' },
+      { id: 2, error: { code: -32602 } },
+    ]);
+    expect((await ask('getSlot', [{ minContextSlot: Number.MAX_SAFE_INTEGER }])).error!.code).toBe(-32016);
+    expect((await post('x'.repeat(1024 * 1024 + 1))).status).toBe(413);
+    expect((await fetch(ledger.url)).status).toBe(405);
+    const preflight = await fetch(ledger.url, { method: 'OPTIONS' });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
+  });
+
+  test('no request ends the process', async () => {
+    const wire = Buffer.from(await sign([transfer(payer.address, 1)]), 'base64');
+    const programs = [address('1'.repeat(32)), TOKEN_2022, address('ComputeBudget111111111111111111111111111111')];
+    const anyParam = fc.oneof(
+      fc.jsonValue(),
+      fc.constantFrom(payer.address, TOKEN_2022, wire.toString('base64'), -1, 1.5, 2 ** 60, '1'.repeat(44), '🙂'),
+      fc.record({ encoding: fc.constantFrom('base64', 'base58', 'jsonParsed', 7), skipPreflight: fc.boolean() }),
+      fc.array(fc.constantFrom(payer.address, TOKEN_2022, 'x'), { maxLength: 3 }),
+    );
+    const anyCall = fc.record({
+      jsonrpc: fc.constant('2.0'),
+      id: fc.jsonValue(),
+      method: fc.constantFrom(...METHODS.keys()),
+      params: fc.oneof(fc.array(anyParam, { maxLength: 3 }), fc.jsonValue()),
+    });
+    const mutated = fc
+      .tuple(fc.array(fc.tuple(fc.nat(wire.length - 1), fc.nat(255)), { maxLength: 6 }), fc.nat(wire.length))
+      .map(([changes, length]) => {
+        const bytes = Buffer.from(wire);
+        for (const [at, byte] of changes) bytes[at] = byte;
+        return changes.length % 2 === 0 ? bytes : bytes.subarray(0, length);
+      });
+    const anyBytes = fc.oneof(mutated, fc.uint8Array({ maxLength: 1300 }).map(Buffer.from));
+    // Well-formed and signed, but sense is not required of its instructions.
+    const anyInstruction = fc.record({
+      programAddress: fc.constantFrom(...programs),
+      accounts: fc.array(
+        fc.oneof(
+          fc.record({ address: fc.constantFrom(...programs, payer.address), role: fc.constant(0) }),
+          fc.record({
+            address: fc
+              .uint8Array({ minLength: 32, maxLength: 32 })
+              .map((bytes) => address(getBase58Decoder().decode(bytes))),
+            role: fc.constantFrom(0, 1),
+          }),
+        ),
+        { maxLength: 6 },
+      ),
+      data: fc.uint8Array({ maxLength: 80 }),
+    });
+    const alive = async () => {
+      expect((await ask('getHealth')).result).toBe('ok');
+      expect(ledger.pid).toBe(pid);
+    };
+    const options = { seed, endOnFailure: true };
+    await fc.assert(
+      fc.asyncProperty(anyCall, async (one) => {
+        expect(await answerOf(one)).toMatchObject({ jsonrpc: '2.0' });
+        await alive();
+      }),
+      { ...options, numRuns: cases(120) },
+    );
+    await fc.assert(
+      fc.asyncProperty(anyBytes, fc.boolean(), async (bytes, skipPreflight) => {
+        await send(bytes.toString('base64'), { skipPreflight });
+        await ask('simulateTransaction', [bytes.toString('base64'), { encoding: 'base64' }]);
+        await ask('getFeeForMessage', [bytes.toString('base64')]);
+        await alive();
+      }),
+      { ...options, numRuns: cases(90) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyInstruction, { minLength: 1, maxLength: 3 }), async (instructions) => {
+        const signed = await sign(instructions as unknown as IInstruction[]);
+        expect(await send(signed, { skipPreflight: true })).toMatchObject({ jsonrpc: '2.0' });
+        await alive();
+      }),
+      { ...options, numRuns: cases(90) },
+    );
+  });
+});

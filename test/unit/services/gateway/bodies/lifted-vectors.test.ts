@@ -1,0 +1,146 @@
+import { describe, expect, jest, test } from '@jest/globals';
+import fc from 'fast-check';
+import { float32Scanner } from '../../../../../lib/records/kernel/float32-scanner.ts';
+import { parseJsonBody } from '../../../../../services/gateway/bodies/json-body.ts';
+import {
+  EACH,
+  type LiftedText,
+  liftVectors,
+  type VectorPlace,
+} from '../../../../../services/gateway/bodies/lifted-vectors.ts';
+import { isThorough } from '../../../../support/effort.ts';
+
+const BOUNDS = { levelsMax: 8, keysMax: 50 };
+const PLACES = {
+  query: { path: ['vector'], countMax: 1, dimensions: 3 },
+  records: { path: ['records', EACH, 'values'], countMax: 3, dimensions: 3 },
+} as const satisfies Record<string, VectorPlace>;
+
+/** What comes of a body, vectors as plain arrays of float32; or the message of the refusal. */
+function outcome(text: string, place: VectorPlace | null): unknown {
+  try {
+    return plain(parseJsonBody(Buffer.from(text), BOUNDS, place));
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Float32Arrays as arrays, and every array that could be one rounded like them. */
+function plain(value: unknown): unknown {
+  if (value instanceof Float32Array) return [...value];
+  if (Array.isArray(value)) {
+    const isVector = value.length === 3 && value.every((each) => typeof each === 'number');
+    return isVector ? value.map(Math.fround) : value.map(plain);
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
+}
+
+const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e30, max: 1e30 }), fc.integer());
+const vector = fc.array(number, { minLength: 2, maxLength: 4 });
+const key = fc.constantFrom('vector', 'values', 'records', 'metadata', 'id', 'a"b', 'a\\', '[', '{');
+const { body } = fc.letrec<{ body: unknown; any: unknown }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    fc.oneof(fc.string(), fc.constantFrom('[1,2,3]', '"', '\\', null, true), number),
+    vector,
+    fc.array(tie('any'), { maxLength: 3 }),
+    tie('body'),
+  ),
+  body: fc.dictionary(key, tie('any'), { maxKeys: 3 }),
+}));
+const records = fc
+  .array(fc.record({ id: fc.string(), values: fc.oneof(vector, fc.string()), metadata: body }, { requiredKeys: [] }))
+  .map((each) => ({ records: each }));
+const query = fc.record(
+  { vector: fc.oneof(vector, fc.constant(null)), topK: number, filter: body },
+  { requiredKeys: [] },
+);
+const text = fc
+  .tuple(fc.oneof(body, records, query), fc.constantFrom(0, 1))
+  .map(([value, blanks]) => JSON.stringify(value, null, blanks));
+/** As it is, or with one character gone or doubled. */
+const written = fc
+  .tuple(text, fc.constantFrom('whole', 'whole', 'without', 'twice'), fc.nat())
+  .map(([whole, change, at]) => {
+    const place = at % whole.length;
+    if (change === 'whole') return whole;
+    return whole.slice(0, place) + (change === 'twice' ? whole[place]!.repeat(2) : '') + whole.slice(place + 1);
+  });
+
+function lift(value: string, place: VectorPlace): LiftedText {
+  const lifted = liftVectors(Buffer.from(value), BOUNDS, place);
+  if (typeof lifted === 'string') throw new Error(`refused for ${lifted}`);
+  return lifted;
+}
+
+describe('vectors that are taken out before the text is parsed', () => {
+  test('change nothing of what a body is taken for, nor of how it is refused', () => {
+    fc.assert(
+      fc.property(written, fc.constantFrom('query', 'records'), (value, kind) => {
+        expect(outcome(value, PLACES[kind])).toEqual(outcome(value, null));
+      }),
+      { numRuns: isThorough ? 50_000 : 1_500 },
+    );
+  });
+
+  test('are those of the kind of body alone', () => {
+    const vectors = '{"vector":[1,2,3],"filter":{"x":{"vector":[1,2,3],"values":[1,2,3]}},"values":[1,2,3]}';
+    expect(lift(vectors, PLACES.query).vectors.length).toBe(1);
+    const rows =
+      '{"values":[1,2,3],"records":[{"values":[1,2,3],"metadata":{"values":[1,2,3]}},{"values" : [ 4,5 , 6 ]}]}';
+    const { text: rest, vectors: taken } = lift(rows, PLACES.records);
+    expect(taken).toEqual([Float32Array.of(1, 2, 3), Float32Array.of(4, 5, 6)]);
+    expect(JSON.parse(rest)).toMatchObject({ values: [1, 2, 3], records: [{ metadata: { values: [1, 2, 3] } }, {}] });
+  });
+
+  test('stay where they are when there are more or fewer numbers, or none', () => {
+    for (const values of ['[1,2]', '[1,2,3,4]', '[]', '[1,2,null]', '[1,2,1e39]', '"[1,2,3]"', '{"0":1}'])
+      expect(lift(`{"vector":${values}}`, PLACES.query)).toEqual({ text: `{"vector":${values}}`, vectors: [] });
+  });
+
+  test('stay where they are beyond as many as there may be', () => {
+    const one = '{"values":[1,2,3]}';
+    const { text: rest, vectors: taken } = lift(`{"records":[${one},${one},${one},${one}]}`, PLACES.records);
+    expect(taken.length).toBe(3);
+    expect(rest.endsWith(`,${one}]}`)).toBe(true);
+  });
+
+  test('are not looked for without end where there are none', () => {
+    const scan = jest.spyOn(float32Scanner, 'scan');
+    const wide = { ...PLACES.records, dimensions: 8_192 };
+    const flat = `{"records":[${'{"values":[1,2,3,"4"]},'.repeat(10_000)}{}]}`;
+    expect(lift(flat, wide).text).toBe(flat);
+    expect(scan.mock.calls.length).toBeLessThan(10);
+    scan.mockRestore();
+  });
+
+  test('a mark that a client writes stands for nothing', () => {
+    const { text: rest } = lift('{"vector":[1,2,3]}', PLACES.query);
+    const mark = (JSON.parse(rest) as { vector: string }).vector;
+    const asked = (value: string) =>
+      parseJsonBody(Buffer.from(`{"vector":${JSON.stringify(value)}}`), BOUNDS, PLACES.query);
+    expect(asked(mark)).toEqual({ vector: mark });
+    const records = { records: [{ values: [7, 8, 9] }, { values: mark }, { values: `${mark}1` }] };
+    expect(outcome(JSON.stringify(records), PLACES.records)).toEqual(records);
+  });
+
+  test('the place of a syntax error is that of the text as it came', () => {
+    expect(outcome('{"vector":[1,2,3],}', PLACES.query)).toContain('position 18');
+  });
+});
+
+describe('an object of more keys than there may be is refused before it is parsed', () => {
+  const objectOf = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"k${at}:":[{"a":":"}]`).join(',')}}`;
+  const REFUSED = 'body must be of objects with at most 50 keys, but is one with more.';
+
+  test.each([
+    ['the body itself', objectOf],
+    ['one in a record', (keys: number) => `{"records":[{"values":[1,2,3],"metadata":{"of":${objectOf(keys)}}}]}`],
+    ['one after others', (keys: number) => `{"records":[{"a":${objectOf(50)}},{"b":${objectOf(keys)}}]}`],
+  ])('%s', (_, body) => {
+    expect(outcome(body(50), PLACES.records)).toEqual(JSON.parse(body(50)));
+    expect(outcome(body(51), PLACES.records)).toBe(REFUSED);
+    expect(outcome(body(51).slice(0, -1), PLACES.records)).toBe(REFUSED);
+  });
+});

@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Errors } from 'moleculer';
+import { outOfCapacity } from '../../../../lib/admission/out-of-capacity.ts';
+import { ProvecError } from '../../../../lib/errors.ts';
+import { StoreError } from '../../../../lib/store/port.ts';
+import { retriedCalls } from '../../../../mixins/retried-calls.ts';
+import { ADMIN_TOKEN, type Edge, KEY, READ_KEY, startEdge, until } from './harness.ts';
+
+const V1 = '/api/v1';
+const thrower = (error: unknown) => () => {
+  throw error;
+};
+
+describe('errors that the edge makes', () => {
+  let edge: Edge;
+  beforeAll(async () => {
+    edge = await startEdge({ env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN } });
+  });
+  afterAll(() => edge.stop());
+
+  test.each([
+    ['POST', '/collections', '{"name":', 400, 'INVALID_JSON'],
+    ['POST', '/collections', '', 400, 'INVALID_JSON'],
+    ['POST', '/collections', '[]', 400, 'INVALID_JSON'],
+    ['POST', '/collections', 'null', 400, 'INVALID_JSON'],
+    ['POST', '/collections/docs/query', '{"vector":[NaN,1,2]}', 400, 'INVALID_JSON'],
+    ['POST', '/collections', '{"name":"x","dimension":3}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"id":"a"}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"topK":0}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"topK":10001}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"topK":1.5}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"exact":1}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"scoreThreshold":"x"}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[0,0,0]}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2]}', 400, 'DIMENSION_MISMATCH'],
+    ['POST', '/collections/docs/upsert', '{"records":[{"id":"a","values":[1]}]}', 400, 'DIMENSION_MISMATCH'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"filter":{"a":{"$gte_":1}}}', 400, 'INVALID_FILTER'],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3],"filter":[]}', 400, 'INVALID_FILTER'],
+    ['POST', '/collections/docs/fetch', '{"ids":[]}', 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/docs/delete', '{"id":"a"}', 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/proof', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/proof?id=', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/proof?id=a&id=b', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/proof?id=%ff', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/anchors?limit=0', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections/docs/anchors?limit=1001', undefined, 400, 'INVALID_ARGUMENT'],
+    ['GET', '/collections?page=2', undefined, 400, 'INVALID_ARGUMENT'],
+    ['POST', '/collections/none/query', '{}', 404, 'COLLECTION_NOT_FOUND'],
+    ['POST', '/collections/..%2Fdocs/query', '{}', 404, 'COLLECTION_NOT_FOUND'],
+    ['POST', '/collections/%FF/query', '{}', 404, 'COLLECTION_NOT_FOUND'],
+    ['POST', '/collections/__proto__/upsert', '{}', 404, 'COLLECTION_NOT_FOUND'],
+    ['GET', `/collections/${'a'.repeat(65)}`, undefined, 404, 'COLLECTION_NOT_FOUND'],
+    ['DELETE', '/collections/%00', undefined, 404, 'COLLECTION_NOT_FOUND'],
+    ['DELETE', '/keys/..%2f', undefined, 404, 'KEY_NOT_FOUND'],
+    ['GET', '/nowhere', undefined, 404, 'ROUTE_NOT_FOUND'],
+    ['GET', '/Collections', undefined, 404, 'ROUTE_NOT_FOUND'],
+    ['GET', '/collections/docs/query/more', undefined, 404, 'ROUTE_NOT_FOUND'],
+    ['POST', '/collections//query', '{}', 404, 'ROUTE_NOT_FOUND'],
+    ['GET', '/collections.list', undefined, 404, 'ROUTE_NOT_FOUND'],
+    ['GET', '/~node/list', undefined, 404, 'ROUTE_NOT_FOUND'],
+    ['PUT', '/collections/docs', '{}', 405, 'METHOD_NOT_ALLOWED'],
+    ['GET', '/collections/docs/upsert', undefined, 405, 'METHOD_NOT_ALLOWED'],
+  ])('%s %s %s -> %i %s', async (method, path, body, status, code) => {
+    const reply = await edge.request(method, V1 + path, body);
+    expect(reply.json).toMatchObject({ code, status, requestId: reply.headers.get('x-request-id') });
+    expect(reply.status).toBe(status);
+    expect(typeof reply.json.error).toBe('string');
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(reply.headers.get('cache-control')).toBe('no-store');
+    for (const key of Object.keys(reply.json)) {
+      expect(['error', 'code', 'status', 'requestId', 'details']).toContain(key);
+    }
+  });
+
+  test('a misspelt field is named with the nearest one', async () => {
+    const reply = await edge.request('POST', `${V1}/collections/docs/query`, { vector: [1, 2, 3], filtre: {} });
+    expect(reply.json.error).toContain('filtre is not a field of this operation; did you mean filter?');
+    expect(reply.json.details).toMatchObject([{ path: 'filtre' }]);
+  });
+
+  test.each([
+    ['?limit=0', 'limit must be a whole number from 1 to 1000, but is 0.'],
+    ['?limit=ten', 'limit must be a whole number from 1 to 1000, but is ten.'],
+    ['?limit=', 'limit must be a whole number from 1 to 1000, but is an empty string.'],
+    ['?limit=%1b%5b31m', 'limit must be a whole number from 1 to 1000, but is a string of 5 characters.'],
+  ])('a parameter is shown where it is short and printable: %s', async (search, error) => {
+    expect((await edge.request('GET', `${V1}/collections/docs/anchors${search}`)).json).toMatchObject({ error });
+  });
+
+  test('1e400 is refused by its path, as INVALID_ARGUMENT', async () => {
+    const reply = await edge.request(
+      'POST',
+      `${V1}/collections/docs/upsert`,
+      '{"records":[{"id":"a","values":[1,2,1e400]}]}',
+    );
+    expect(reply.json).toMatchObject({ code: 'INVALID_ARGUMENT', details: [{ path: 'records[0].values[2]' }] });
+  });
+
+  test('405 names the methods of the path', async () => {
+    const reply = await edge.request('PUT', `${V1}/collections/docs`, {});
+    expect(reply.headers.get('allow')).toBe('GET, PATCH, DELETE, HEAD, OPTIONS');
+  });
+
+  test.each([
+    ['absent', undefined],
+    ['not bearer', 'Basic abc'],
+    ['without a key', 'Bearer '],
+    ['with blanks', 'Bearer a b'],
+    ['too long', `Bearer ${'x'.repeat(513)}`],
+    ['unknown', 'Bearer pv_live_unknown'],
+    ['the operator, who owns nothing', `Bearer ${ADMIN_TOKEN}`],
+  ])('a key that is %s gets one and the same 401', async (_, authorization) => {
+    const response = await fetch(`http://127.0.0.1:${edge.port}${V1}/usage`, {
+      headers: { 'x-request-id': 'same', ...(authorization === undefined ? {} : { authorization }) },
+    });
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await response.json()).toEqual({
+      error: 'The API key is missing or not valid; send it as "Authorization: Bearer <API key>".',
+      code: 'UNAUTHENTICATED',
+      status: 401,
+      requestId: 'same',
+    });
+  });
+
+  test('the scheme is case-insensitive', async () => {
+    expect((await edge.request('GET', `${V1}/usage`, undefined, { authorization: `bEARER ${KEY}` })).status).toBe(200);
+  });
+
+  test.each([
+    ['GET', '/collections', undefined, 200],
+    ['GET', '/usage', undefined, 200],
+    ['POST', '/collections/docs/query', '{"vector":[1,2,3]}', 200],
+    ['POST', '/collections/docs/fetch', '{"ids":["a"]}', 200],
+    ['GET', '/collections/docs/verify', undefined, 200],
+    ['GET', '/collections/docs/proof?id=a', undefined, 200],
+    ['GET', '/collections/docs/anchors', undefined, 200],
+    ['POST', '/collections/docs/upsert', '{}', 403],
+    ['POST', '/collections/docs/delete', '{}', 403],
+    ['POST', '/collections', '{}', 403],
+    ['DELETE', '/collections/docs', undefined, 403],
+    ['GET', '/keys', undefined, 403],
+    ['POST', '/keys', '{}', 403],
+    ['DELETE', '/keys/k1', undefined, 403],
+  ])('a key that may only read: %s %s -> %i', async (method, path, body, status) => {
+    const reply = await edge.request(method, V1 + path, body, { authorization: `Bearer ${READ_KEY}` });
+    expect(reply.status).toBe(status);
+    if (status === 403) expect(reply.json.code).toBe('FORBIDDEN');
+  });
+
+  test('checks come in order: route, key, scope, collection, media type, body', async () => {
+    const anonymous = { authorization: 'Bearer wrong', 'content-type': 'text/plain' };
+    const reader = { authorization: `Bearer ${READ_KEY}`, 'content-type': 'text/plain' };
+    const writer = { 'content-type': 'text/plain' };
+    const codeOf = async (path: string, headers: Record<string, string>) =>
+      (await edge.request('POST', V1 + path, 'not json', headers)).json.code;
+    expect(await codeOf('/collections/none/nothing', anonymous)).toBe('ROUTE_NOT_FOUND');
+    expect(await codeOf('/collections/none/upsert', anonymous)).toBe('UNAUTHENTICATED');
+    expect(await codeOf('/collections/none/upsert', reader)).toBe('FORBIDDEN');
+    expect(await codeOf('/collections/none/upsert', writer)).toBe('COLLECTION_NOT_FOUND');
+    expect(await codeOf('/collections/docs/upsert', writer)).toBe('UNSUPPORTED_MEDIA_TYPE');
+    expect(await codeOf('/collections/docs/upsert', { 'content-type': 'application/json' })).toBe('INVALID_JSON');
+  });
+
+  test.each([
+    ['text/plain'],
+    ['application/x-www-form-urlencoded'],
+    ['application/json; charset=latin1'],
+    ['application/json; charset=utf-16'],
+    ['application/jsonp'],
+  ])('415 for %s', async (type) => {
+    const reply = await edge.request('POST', `${V1}/keys`, '{"name":"x"}', { 'content-type': type });
+    expect(reply.json).toMatchObject({ code: 'UNSUPPORTED_MEDIA_TYPE', status: 415 });
+  });
+
+  test('415 for a compressed body', async () => {
+    const reply = await edge.request('POST', `${V1}/keys`, '{"name":"x"}', { 'content-encoding': 'gzip' });
+    expect(reply.status).toBe(415);
+  });
+
+  test.each([['application/json'], ['Application/JSON; Charset="UTF-8"'], ['application/json;charset=utf8']])(
+    '%s is taken',
+    async (type) => {
+      expect((await edge.request('POST', `${V1}/keys`, '{"name":"x"}', { 'content-type': type })).status).toBe(201);
+    },
+  );
+
+  test('the operator may, nobody else, and it is one token compared as a whole', async () => {
+    const as = (token: string) =>
+      edge.request('GET', `${V1}/admin/accounts`, undefined, { authorization: `Bearer ${token}` });
+    expect((await as(ADMIN_TOKEN)).json).toEqual({ accounts: [] });
+    expect((await as(KEY)).status).toBe(401);
+    expect((await as(ADMIN_TOKEN.slice(0, -1))).status).toBe(401);
+    expect((await as(`${ADMIN_TOKEN}x`)).status).toBe(401);
+    const operator = { authorization: `Bearer ${ADMIN_TOKEN}` };
+    const created = await edge.request('POST', `${V1}/admin/accounts`, { name: 'n', plan: 'free' }, operator);
+    expect([created.status, created.json]).toEqual([201, { account: { name: 'n', plan: 'free' }, key: {} }]);
+    const changed = await edge.request('PATCH', `${V1}/admin/accounts/a1`, { plan: 'pro' }, operator);
+    expect(changed.json).toEqual({ account: { plan: 'pro', id: 'a1' } });
+    expect((await edge.request('DELETE', `${V1}/admin/accounts/a1`, undefined, operator)).json).toEqual({
+      deleted: true,
+    });
+    const absent = await edge.request('DELETE', `${V1}/admin/accounts/%20`, undefined, operator);
+    expect(absent.json.code).toBe('ACCOUNT_NOT_FOUND');
+  });
+});
+
+test('without an operator token its routes do not exist', async () => {
+  const edge = await startEdge();
+  try {
+    for (const authorization of [`Bearer ${KEY}`, 'Bearer null', 'Bearer ']) {
+      const reply = await edge.request('GET', `${V1}/admin/accounts`, undefined, { authorization });
+      expect(reply.json.code).toBe('ROUTE_NOT_FOUND');
+    }
+  } finally {
+    await edge.stop();
+  }
+});
+
+test('429 RATE_LIMITED per key, with Retry-After', async () => {
+  const edge = await startEdge({ env: { PROVEC_RATE_LIMIT_PER_SECOND: '2' } });
+  try {
+    const replies = await Promise.all(Array.from({ length: 8 }, () => edge.request('GET', `${V1}/usage`)));
+    const refused = replies.filter((reply) => reply.status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(4);
+    expect(refused[0]!.json).toMatchObject({ code: 'RATE_LIMITED', retryAfterSeconds: 1 });
+    expect(refused[0]!.headers.get('retry-after')).toBe('1');
+    const other = await edge.request('GET', `${V1}/usage`, undefined, { authorization: `Bearer ${READ_KEY}` });
+    expect(other.status).toBe(200);
+  } finally {
+    await edge.stop();
+  }
+});
+
+describe('errors that actions throw', () => {
+  const secretText = 'node-7 at /srv/provec/shard.ts holds "private words"';
+  const cases: [string, unknown, number, string, number | undefined][] = [
+    ['PLAN_LIMIT_REACHED', new ProvecError('PLAN_LIMIT_REACHED', 'Full.'), 429, 'PLAN_LIMIT_REACHED', undefined],
+    [
+      'UNAVAILABLE for a while',
+      new ProvecError('UNAVAILABLE', 'Full.', { retryAfterSeconds: 77.2 }),
+      503,
+      'UNAVAILABLE',
+      78,
+    ],
+    ['UNAVAILABLE', new ProvecError('UNAVAILABLE', 'Moving.'), 503, 'UNAVAILABLE', 1],
+    ['LAST_KEY', new ProvecError('LAST_KEY', 'Last.'), 409, 'LAST_KEY', undefined],
+    ['store out of reach', new StoreError('unavailable', secretText), 503, 'UNAVAILABLE', 1],
+    ['store closed', new StoreError('closed', secretText), 503, 'UNAVAILABLE', 1],
+    ['outcome unknown', new StoreError('unknown', secretText), 503, 'UNAVAILABLE', 1],
+    ['disk full', new StoreError('capacity', secretText), 507, 'OUT_OF_CAPACITY', undefined],
+    ['damaged', new StoreError('damaged', secretText), 500, 'INTERNAL', undefined],
+    ['a bug', new TypeError(secretText), 500, 'INTERNAL', undefined],
+    ['not even an error', secretText, 500, 'INTERNAL', undefined],
+    ["Moleculer's time-out", new Errors.RequestTimeoutError({ action: 'x', nodeID: 'node-7' }), 503, 'UNAVAILABLE', 1],
+    [
+      "Moleculer's full queue",
+      new Errors.QueueIsFullError({ action: 'x', nodeID: 'node-7' } as never),
+      503,
+      'UNAVAILABLE',
+      1,
+    ],
+    [
+      "Moleculer's validation",
+      new Errors.ValidationError(secretText, 'X', [{ field: 'accountId' }]),
+      500,
+      'INTERNAL',
+      undefined,
+    ],
+  ];
+
+  test.each(cases)('%s', async (_, error, status, code, retryAfterSeconds) => {
+    const edge = await startEdge({ actions: { 'metering.usage': thrower(error) } });
+    try {
+      const reply = await edge.request('GET', `${V1}/usage`);
+      expect([reply.status, reply.json.code]).toEqual([status, code]);
+      expect(reply.json.retryAfterSeconds).toBe(retryAfterSeconds);
+      expect(reply.headers.get('retry-after')).toBe(retryAfterSeconds === undefined ? null : String(retryAfterSeconds));
+      expect(reply.text).not.toMatch(/node-7|srv|private|node-of-the-tests|\.ts|stack/);
+      if (code === 'PLAN_LIMIT_REACHED') {
+        expect(reply.json.pricingUrl).toBe('https://provec.dev/pricing');
+        expect(reply.json.error).toContain('https://provec.dev/pricing');
+      }
+      if (code === 'OUT_OF_CAPACITY') expect(reply.json.error).toBe(outOfCapacity('disk').message);
+      if (code === 'INTERNAL') {
+        expect(reply.json.statusUrl).toBe('https://provec.dev/status');
+        expect(reply.json.error).toContain('https://provec.dev/status');
+        const logged = edge.log.find((line) => line.includes('request failed'))!;
+        expect(logged).toContain(String(reply.json.requestId));
+      }
+    } finally {
+      await edge.stop();
+    }
+  });
+
+  test('requests that fail of one cause are one line a second, which says how many they were', async () => {
+    const away = new Errors.RequestRejectedError({ action: 'metering.usage', nodeID: 'node-7' });
+    const edge = await startEdge({ actions: { 'metering.usage': thrower(away) } });
+    try {
+      for (let i = 0; i < 20; i++) expect((await edge.request('GET', `${V1}/usage`)).status).toBe(503);
+    } finally {
+      await edge.stop();
+    }
+    const lines = edge.log.filter((line) => line.includes('request failed'));
+    const counts = lines.map((line) => (JSON.parse(line) as { repeated?: number }).repeated ?? 1);
+    expect(counts.reduce((sum, count) => sum + count)).toBe(20);
+    expect(lines.length).toBeLessThan(20);
+  });
+
+  test('a service that is not there is 503', async () => {
+    const edge = await startEdge({ without: ['metering.usage', 'collections.proof', 'collections.resolve'] });
+    try {
+      for (const [method, path, body] of [
+        ['GET', '/usage', undefined],
+        ['GET', '/collections/docs/verify?id=a', undefined],
+        ['POST', '/collections/docs/query', '{}'],
+      ] as const) {
+        const reply = await edge.request(method, V1 + path, body);
+        expect([reply.status, reply.json.code]).toEqual([503, 'UNAVAILABLE']);
+      }
+    } finally {
+      await edge.stop();
+    }
+  });
+
+  test('a request waits for a service that is away and comes back', async () => {
+    const edge = await startEdge({ without: ['metering.usage'], broker: { middlewares: [retriedCalls] } });
+    try {
+      let isAnswered = false;
+      const asked = edge.request('GET', `${V1}/usage`).finally(() => {
+        isAnswered = true;
+      });
+      await until(() => edge.calls.has('keys.authenticate') || isAnswered);
+      edge.broker.createService({ name: 'metering', actions: { usage: () => ({ month: '2026-11' }) } });
+      const { status, json } = await asked;
+      expect([status, json.month]).toEqual([200, '2026-11']);
+    } finally {
+      await edge.stop();
+    }
+  });
+});

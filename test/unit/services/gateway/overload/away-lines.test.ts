@@ -1,0 +1,199 @@
+import { expect, test } from '@jest/globals';
+import { ProvecError } from '../../../../../lib/errors.ts';
+import { shardAway } from '../../../../../lib/shard/away.ts';
+import { AwayLines, type Waiter } from '../../../../../services/gateway/overload/away-lines.ts';
+import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
+
+const PER_ACCOUNT_MAX = 3;
+
+/**
+ * Lines on virtual time, for shards that come back when they are told to, or are said to be back at
+ * once.
+ */
+function lines({ isReadyAtOnce = false } = {}) {
+  const time = new VirtualTime();
+  const world = {
+    /** Calls of `collections.whenReady`. */
+    asked: [] as { name: string; shards: number[]; timeout: number; back(): void; fail(): void }[],
+    waiting: 0,
+    refused: 0,
+    /** Seats that are held. */
+    seats: 0,
+  };
+  const away = new AwayLines({
+    caller: {
+      call: (_action, params, options) =>
+        new Promise((resolve, reject) => {
+          const { name, shards } = params as { name: string; shards: number[] };
+          const fail = (): void => reject(new Error('not ready'));
+          const timeout = (options as { timeout: number }).timeout;
+          time.after(timeout, fail);
+          if (isReadyAtOnce) resolve(null);
+          world.asked.push({ name, shards, timeout, back: () => resolve(null), fail });
+        }),
+    },
+    timers: time,
+    nowMs: () => time.nowMs,
+    observer: {
+      waiting: (count) => {
+        world.waiting = count;
+      },
+      refused: () => void world.refused++,
+    },
+    perAccountMax: PER_ACCOUNT_MAX,
+  });
+  /** A request that has its seat, and its client. */
+  const request = (collection = 'notes', account = 'a', forMs = 60_000) => {
+    world.seats++;
+    let hasSeat = true;
+    let leaveNow = (): void => undefined;
+    const waiter: Waiter = {
+      account,
+      collection,
+      deadlineMs: time.nowMs + forMs,
+      whenGone(leave) {
+        leaveNow = leave;
+        return () => undefined;
+      },
+      leave() {
+        if (hasSeat) world.seats--;
+        hasSeat = false;
+      },
+      async enter() {
+        if (!hasSeat) world.seats++;
+        hasSeat = true;
+      },
+    };
+    return { waiter, hangUp: () => leaveNow() };
+  };
+  return { time, world, away, request };
+}
+
+/**
+ * An attempt that meets an away shard so many times, and then succeeds; with what time it was made.
+ */
+function meeting(times: number, shard = 3) {
+  const attempts: (number | null)[] = [];
+  const attempt = async (leftMs: number | null): Promise<string> => {
+    attempts.push(leftMs);
+    if (attempts.length <= times) throw shardAway(shard, 'has no holder yet');
+    return 'done';
+  };
+  return { attempts, attempt };
+}
+
+test('an ordinary request is not touched', async () => {
+  const { away, request, world } = lines();
+  const { attempt, attempts } = meeting(0);
+  expect(await away.run(request().waiter, true, attempt)).toBe('done');
+  expect([attempts, world.asked, world.seats]).toEqual([[null], [], 1]);
+});
+
+test('what waits for a shard holds no seat, and takes one again when the shard is back', async () => {
+  const { away, request, world, time } = lines();
+  const { attempt, attempts } = meeting(1);
+  const answer = away.run(request().waiter, true, attempt);
+  await time.run(20_000);
+  expect([world.seats, world.waiting]).toEqual([0, 1]);
+  expect(world.asked).toMatchObject([{ name: 'notes', shards: [3] }]);
+  world.asked[0]!.back();
+  expect(await answer).toBe('done');
+  expect([world.seats, world.waiting]).toEqual([1, 0]);
+  expect(attempts).toEqual([null, 40_000]);
+});
+
+test('a shard that is said to be back and is not is tried further and further apart', async () => {
+  const { away, request, time } = lines({ isReadyAtOnce: true });
+  const { attempt, attempts } = meeting(Number.POSITIVE_INFINITY);
+  const answer = away.run(request('notes', 'a', 10_000).waiter, true, attempt);
+  answer.catch(() => undefined);
+  await time.run(10_000);
+  await expect(answer).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  // At once, after 20, 40, 80, 160 and 320 ms, then every half second.
+  expect(attempts.slice(1, 9).map((leftMs) => 10_000 - leftMs!)).toEqual([0, 20, 60, 140, 300, 620, 1_120, 1_620]);
+});
+
+test('all that wait for one shard ask for it once; a query of its collection joins them without an attempt, what needs some shards does not', async () => {
+  const { away, request, world, time } = lines();
+  const [first, second, query, fetch] = [meeting(1), meeting(1), meeting(0), meeting(0)];
+  const waiting = [first, second].map(({ attempt }) => away.run(request().waiter, true, attempt));
+  await time.run(100);
+  waiting.push(away.run(request().waiter, true, query.attempt));
+  expect(await away.run(request().waiter, false, fetch.attempt)).toBe('done');
+  expect(await away.run(request('other').waiter, true, meeting(0).attempt)).toBe('done');
+  await time.run(200);
+  expect([query.attempts, world.asked.length, world.waiting]).toEqual([[], 1, 3]);
+  world.asked[0]!.back();
+  expect(await Promise.all(waiting)).toEqual(['done', 'done', 'done']);
+});
+
+test('a shard that does not come back in time fails the request with what kept it away', async () => {
+  const { away, request, world, time } = lines();
+  const { attempt, attempts } = meeting(1);
+  const answer = away.run(request('notes', 'a', 5_000).waiter, true, attempt);
+  answer.catch(() => undefined);
+  await time.run(5_000);
+  await expect(answer).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    message: 'Shard 3 of the collection has no holder yet; try again.',
+  });
+  expect([attempts.length, world.waiting, world.seats]).toEqual([1, 0, 0]);
+});
+
+test('a seat that comes too late is no attempt without time, but the answer that the shard was away', async () => {
+  const { away, request, world, time } = lines();
+  const { waiter } = request('notes', 'a', 10_000);
+  const { attempt, attempts } = meeting(1);
+  const answer = away.run({ ...waiter, enter: () => time.delay(8_000) }, true, attempt);
+  answer.catch(() => undefined);
+  await time.run(5_000);
+  world.asked[0]!.back();
+  await time.run(20_000);
+  await expect(answer).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  expect(attempts).toEqual([null]);
+});
+
+test('of one account no more wait than may, and others still do', async () => {
+  const { away, request, world, time } = lines();
+  const waiting = Array.from({ length: PER_ACCOUNT_MAX }, () => away.run(request().waiter, true, meeting(1).attempt));
+  await time.run(100);
+  await expect(away.run(request().waiter, true, meeting(1).attempt)).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+  });
+  expect(world.refused).toBe(1);
+  waiting.push(away.run(request('notes', 'b').waiter, true, meeting(1).attempt));
+  await time.run(200);
+  expect(world.waiting).toBe(PER_ACCOUNT_MAX + 1);
+  for (const { back } of world.asked) back();
+  expect(await Promise.all(waiting)).toHaveLength(PER_ACCOUNT_MAX + 1);
+});
+
+test('a client that hangs up waits no longer', async () => {
+  const { away, request, world, time } = lines();
+  const { waiter, hangUp } = request();
+  const answer = away.run(waiter, true, meeting(1).attempt);
+  answer.catch(() => undefined);
+  await time.run(100);
+  hangUp();
+  await expect(answer).rejects.toMatchObject({ name: 'ClientGoneError' });
+  expect(world.waiting).toBe(0);
+});
+
+test('other errors, and shards that nobody is to wait for, are the answer', async () => {
+  const { away, request } = lines();
+  const fail = (error: Error) => away.run(request().waiter, true, () => Promise.reject(error));
+  await expect(fail(new ProvecError('UNAVAILABLE', 'overloaded'))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await expect(fail(new ProvecError('SHARD_UNAVAILABLE', 'at once'))).rejects.toMatchObject({ message: 'at once' });
+});
+
+test('who waits when the service stops is refused, and so is who comes after', async () => {
+  const { away, request, time } = lines();
+  const waiting = away.run(request().waiter, true, meeting(1).attempt);
+  waiting.catch(() => undefined);
+  await time.run(100);
+  away.close();
+  await expect(waiting).rejects.toMatchObject({ code: 'SHARD_UNAVAILABLE' });
+  await expect(away.run(request().waiter, true, meeting(1).attempt)).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+  });
+});

@@ -1,0 +1,303 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  FairQueue,
+  type QueueBounds,
+  type Refusal,
+  type Seat,
+} from '../../../../../services/gateway/overload/fair-queue.ts';
+import { cases } from '../../../../support/effort.ts';
+
+const BOUNDS: QueueBounds = {
+  seats: 6,
+  shareFactor: 2,
+  seatsPerAccount: false,
+  waitingMax: 1_000,
+  waitingPerAccountMax: 1_000,
+  waitMaxMs: 1_000,
+};
+
+interface Request {
+  account: string;
+  width: number;
+  state: 'waiting' | 'begun' | 'ended' | 'refused';
+  seat: Seat | null;
+  reason: string | null;
+  leave(): void;
+}
+
+/** A queue on a clock and timers of its own, with everybody who came to it. */
+class World {
+  nowMs = 0;
+  readonly requests: Request[] = [];
+  /** In the order in which they began. */
+  readonly begun: Request[] = [];
+  readonly refusals: Refusal[] = [];
+  readonly queue: FairQueue;
+  readonly #timers = new Set<{ atMs: number; run(): void }>();
+
+  constructor(bounds: Partial<QueueBounds> = {}) {
+    this.queue = new FairQueue(
+      { ...BOUNDS, ...bounds },
+      {
+        nowMs: () => this.nowMs,
+        timers: {
+          after: (ms, run) => {
+            const timer = { atMs: this.nowMs + ms, run };
+            this.#timers.add(timer);
+            return () => void this.#timers.delete(timer);
+          },
+        },
+        observer: {
+          waiting: () => undefined,
+          taken: () => undefined,
+          waited: () => undefined,
+          refused: (reason) => void this.refusals.push(reason),
+        },
+      },
+    );
+  }
+
+  get timers(): number {
+    return this.#timers.size;
+  }
+
+  of(state: Request['state'], account?: string): Request[] {
+    return this.requests.filter((each) => each.state === state && (account === undefined || each.account === account));
+  }
+
+  seatsOf(account?: string): number {
+    return this.of('begun', account).reduce((total, { width }) => total + width, 0);
+  }
+
+  /** Comes, and resolves when all has happened that can without time. */
+  async come(account: string, width = 1): Promise<Request> {
+    const request: Request = { account, width, state: 'waiting', seat: null, reason: null, leave: () => undefined };
+    this.requests.push(request);
+    const whenGone = (leave: () => void) => {
+      request.leave = leave;
+      return () => {
+        request.leave = () => undefined;
+      };
+    };
+    this.queue.enter({ account, width, whenGone }).then(
+      (seat) => {
+        request.seat = seat;
+        request.state = 'begun';
+        this.begun.push(request);
+      },
+      (error: Error) => {
+        request.state = 'refused';
+        request.reason = error.message;
+      },
+    );
+    await settled();
+    return request;
+  }
+
+  async end(request: Request): Promise<void> {
+    request.state = 'ended';
+    request.seat!.release();
+    request.seat!.release();
+    await settled();
+  }
+
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    for (const timer of [...this.#timers]) {
+      if (timer.atMs > this.nowMs || !this.#timers.has(timer)) continue;
+      this.#timers.delete(timer);
+      timer.run();
+    }
+    await settled();
+  }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+async function flood(world: World, account: string, count: number): Promise<void> {
+  for (let at = 0; at < count; at++) await world.come(account);
+}
+
+describe('shares', () => {
+  test('one account alone leaves a third of the seats, two leave a fifth, and so on', async () => {
+    const world = new World({ seats: 60 });
+    await flood(world, 'a', 100);
+    expect(world.seatsOf('a')).toBe(40);
+    await flood(world, 'b', 100);
+    expect(world.queue.taken).toBeLessThan(60);
+    expect((await world.come('c')).state).toBe('begun');
+  });
+
+  test('with seats per account nobody waits for another', async () => {
+    const world = new World({ seats: 2, seatsPerAccount: true });
+    for (const account of ['a', 'b', 'c']) await flood(world, account, 3);
+    for (const account of ['a', 'b', 'c']) expect(world.seatsOf(account)).toBe(2);
+    await world.end(world.of('begun', 'b')[0]!);
+    expect(world.seatsOf('b')).toBe(2);
+    expect(world.of('waiting').map(({ account }) => account)).toEqual(['a', 'c']);
+  });
+
+  test('with an infinite factor one account may have all', async () => {
+    const world = new World({ shareFactor: Number.POSITIVE_INFINITY });
+    await flood(world, 'a', 10);
+    expect(world.seatsOf('a')).toBe(6);
+  });
+});
+
+describe('turns', () => {
+  const one = { seats: 1 };
+
+  test('whoever comes to an empty line is begun before the next of a long one', async () => {
+    const world = new World(one);
+    await flood(world, 'big', 50);
+    for (let round = 0; round < 10; round++) {
+      const small = await world.come('small');
+      await world.pass(20);
+      await world.end(world.of('begun')[0]!);
+      expect(small.state).toBe('begun');
+      await world.pass(1);
+      await world.end(small);
+      expect(world.of('begun')[0]!.account).toBe('big');
+    }
+  });
+
+  test('accounts that always wait get equal time, whatever their requests take', async () => {
+    const world = new World(one);
+    const tookMs: Record<string, number> = { heavy: 100, light: 4, middle: 20 };
+    const used: Record<string, number> = { heavy: 0, light: 0, middle: 0 };
+    for (const account of Object.keys(tookMs)) await flood(world, account, 5);
+    while (world.nowMs < 30_000) {
+      const [request] = world.of('begun');
+      const { account } = request!;
+      // In time, as what waits longer than that is refused.
+      world.nowMs += tookMs[account]!;
+      used[account]! += tookMs[account]!;
+      await world.end(request!);
+      await world.come(account);
+    }
+    for (const time of Object.values(used)) {
+      expect(time).toBeGreaterThan(9_500);
+      expect(time).toBeLessThan(10_500);
+    }
+  });
+
+  test('requests that take no time at all take turns, too', async () => {
+    const world = new World(one);
+    await flood(world, 'a', 40);
+    await flood(world, 'b', 20);
+    while (world.of('waiting', 'b').length > 0) await world.end(world.of('begun')[0]!);
+    expect(world.of('ended', 'a').length).toBeLessThanOrEqual(22);
+  });
+
+  test('one that needs many seats is not passed by for ever', async () => {
+    const world = new World({ seats: 6, shareFactor: Number.POSITIVE_INFINITY });
+    await flood(world, 'a', 30);
+    const wide = await world.come('wide', 6);
+    await world.pass(5);
+    for (let ended = 0; wide.state === 'waiting'; ended++) {
+      expect(ended).toBeLessThan(13);
+      await world.end(world.of('begun')[0]!);
+    }
+    expect(world.queue.taken).toBe(6);
+  });
+
+  test('more seats than there are counts as all', async () => {
+    const world = new World();
+    const huge = await world.come('a', 1_000);
+    expect([huge.state, world.queue.taken]).toEqual(['begun', 6]);
+    await world.end(huge);
+    expect(world.queue.taken).toBe(0);
+  });
+});
+
+describe('refusals', () => {
+  test('a full line refuses at once, and says how long it takes', async () => {
+    const world = new World({ seats: 1, waitingPerAccountMax: 2, waitMaxMs: 100_000 });
+    await flood(world, 'a', 3);
+    await world.pass(4_200);
+    const refused = world.queue.enter({ account: 'a', width: 1, whenGone: () => () => undefined });
+    await expect(refused).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 5 });
+    expect((await world.come('b')).state).toBe('waiting');
+  });
+
+  test('with all lines full, only one that has as many waiting is refused itself', async () => {
+    const world = new World({ seats: 1, waitingMax: 4 });
+    await flood(world, 'a', 5);
+    expect((await world.come('b')).state).toBe('waiting');
+    expect((await world.come('b')).state).toBe('waiting');
+    expect(world.of('waiting', 'a')).toHaveLength(2);
+    expect((await world.come('b')).state).toBe('refused');
+    expect((await world.come('a')).state).toBe('refused');
+    // The last of the longest gave way, not the first.
+    expect(world.requests.slice(0, 5).map(({ state }) => state)).toEqual([
+      'begun',
+      'waiting',
+      'waiting',
+      'refused',
+      'refused',
+    ]);
+  });
+
+  test('nobody waits longer than they may; what is closed refuses all', async () => {
+    const world = new World({ seats: 1, waitMaxMs: 1_000 });
+    const first = await world.come('a');
+    await world.come('a');
+    await world.pass(600);
+    await world.come('b');
+    await world.pass(400);
+    expect(world.requests.map(({ state }) => state)).toEqual(['begun', 'refused', 'waiting']);
+    world.queue.close();
+    await settled();
+    expect((await world.come('c')).state).toBe('refused');
+    expect(world.refusals).toEqual(['waited', 'stopping', 'stopping']);
+    await world.end(first);
+    expect([world.queue.taken, world.queue.waiting, world.timers]).toEqual([0, 0, 0]);
+  });
+});
+
+type Step = { do: 'come' | 'end' | 'leave' | 'pass'; account: number; width: number; pick: number };
+
+test('whatever happens: bounds hold, no seat stays free for nothing, whoever has none is served, nothing is left over', async () => {
+  const steps = fc.array(
+    fc.record<Step>({
+      do: fc.constantFrom('come', 'come', 'come', 'end', 'end', 'leave', 'pass'),
+      account: fc.nat(4),
+      width: fc.constantFrom(1, 1, 1, 2, 5),
+      pick: fc.nat(1_000),
+    }),
+    { minLength: 20, maxLength: 120 },
+  );
+  await fc.assert(
+    fc.asyncProperty(steps, fc.constantFrom(2, Number.POSITIVE_INFINITY), async (plan, shareFactor) => {
+      const bounds = { seats: 5, shareFactor, waitingMax: 12, waitingPerAccountMax: 5, waitMaxMs: 100 };
+      const world = new World(bounds);
+      for (const step of plan) {
+        const begun = world.of('begun');
+        const waiting = world.of('waiting');
+        if (step.do === 'come') await world.come(String(step.account), step.width);
+        else if (step.do === 'end' && begun.length > 0) await world.end(begun[step.pick % begun.length]!);
+        else if (step.do === 'leave' && waiting.length > 0) {
+          waiting[step.pick % waiting.length]!.leave();
+          await settled();
+        } else if (step.do === 'pass') await world.pass(step.pick % 60);
+        expect(world.queue.taken).toBe(world.seatsOf());
+        expect(world.queue.taken).toBeLessThanOrEqual(bounds.seats);
+        expect(world.queue.waiting).toBe(world.of('waiting').length);
+        expect(world.queue.waiting).toBeLessThanOrEqual(bounds.waitingMax);
+        expect(world.timers).toBe(world.queue.waiting);
+        for (const { account } of world.of('waiting')) {
+          expect(world.of('waiting', account).length).toBeLessThanOrEqual(bounds.waitingPerAccountMax);
+        }
+        // A request that takes one seat, of an account that has none, waits only while there is
+        // none or a wider one waits for more.
+        const idle = world.of('waiting').some(({ account, width }) => width === 1 && world.seatsOf(account) === 0);
+        const wide = world.of('waiting').some(({ width }) => width > 1);
+        if (idle && !wide) expect(world.queue.taken).toBe(bounds.seats);
+      }
+      for (let [next] = world.of('begun'); next; [next] = world.of('begun')) await world.end(next);
+      expect([world.queue.taken, world.queue.waiting, world.timers]).toEqual([0, 0, 0]);
+    }),
+    { numRuns: cases(200) },
+  );
+});

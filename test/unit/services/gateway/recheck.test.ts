@@ -1,0 +1,115 @@
+/**
+ * Keys that are revoked while their requests wait in the gateway; and what it costs those that do
+ * not wait.
+ */
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { unauthenticated } from '../../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
+import { shardAway } from '../../../../lib/shard/away.ts';
+import type { Scope } from '../../../../lib/store/keys.ts';
+import { eventually, HandClock } from '../../../support/accounts.ts';
+import { ADMIN_TOKEN, type Edge, startEdge, until } from './harness.ts';
+
+const REMEMBERED_MS = INTERNAL_LIMITS.keyCacheMaxAgeMs;
+const UPSERT = { records: [{ id: 'a', values: [1, 2, 3] }] };
+
+let clock: HandClock;
+let edge: Edge;
+/** Null: the key is revoked. */
+let scopes: Scope[] | null;
+let isAway: boolean;
+let answer: PromiseWithResolvers<void>;
+let ready: PromiseWithResolvers<void>;
+
+const asked = (action = 'keys.authenticate') => edge.calls.get(action)?.length ?? 0;
+const upsert = () => edge.request('POST', '/api/v1/collections/docs/upsert', UPSERT);
+
+beforeEach(async () => {
+  clock = new HandClock();
+  scopes = ['read', 'write'];
+  isAway = false;
+  answer = Promise.withResolvers();
+  answer.resolve();
+  ready = Promise.withResolvers();
+  edge = await startEdge({
+    clock,
+    env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN },
+    bounds: { queues: { write: { seats: 1 } } },
+    actions: {
+      'keys.authenticate': () => {
+        if (scopes === null) throw unauthenticated();
+        return { accountId: 'a1', keyId: 'k1', scopes };
+      },
+      'collections.upsert': async () => {
+        if (isAway) throw shardAway(0, 'is being opened');
+        await answer.promise;
+        return { upsertedCount: 1 };
+      },
+      'collections.whenReady': () => ready.promise,
+    },
+  });
+});
+afterEach(() => edge.stop());
+
+test('a request that does not wait asks once', async () => {
+  clock.advance(REMEMBERED_MS + 1);
+  expect((await upsert()).status).toBe(200);
+  expect(asked()).toBe(1);
+});
+
+test("an operator's request asks for no key", async () => {
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  expect((await edge.request('GET', '/api/v1/admin/accounts', undefined, headers)).status).toBe(200);
+  expect(asked()).toBe(0);
+});
+
+/**
+ * Sends one request that holds the only seat and one that waits for it, during which `change`
+ * happens.
+ */
+async function whileWaiting(waitedMs: number, change: () => void): Promise<number> {
+  answer = Promise.withResolvers();
+  const first = upsert();
+  await until(() => asked('collections.upsert') === 1);
+  const second = upsert();
+  await eventually(async () => {
+    const { text } = await edge.request('GET', '/metrics');
+    return text.includes('provec_gateway_waiting_requests{queue="write"} 1');
+  });
+  clock.advance(waitedMs);
+  change();
+  answer.resolve();
+  expect((await first).status).toBe(200);
+  return (await second).status;
+}
+
+test('a key revoked while its request waits for its turn does nothing', async () => {
+  const status = await whileWaiting(REMEMBERED_MS + 1, () => {
+    scopes = null;
+  });
+  expect([status, asked('collections.upsert')]).toEqual([401, 1]);
+});
+
+test('a key that lost its scope meanwhile does nothing', async () => {
+  const status = await whileWaiting(REMEMBERED_MS + 1, () => {
+    scopes = ['read'];
+  });
+  expect([status, asked('collections.upsert')]).toEqual([403, 1]);
+});
+
+test('one that waited no longer than keys are remembered is not asked about again', async () => {
+  const status = await whileWaiting(REMEMBERED_MS, () => undefined);
+  expect([status, asked()]).toEqual([200, 2]);
+});
+
+test('a key revoked while its request waits for a shard does nothing', async () => {
+  isAway = true;
+  const request = upsert();
+  await until(() => asked('collections.whenReady') === 1);
+  clock.advance(REMEMBERED_MS + 1);
+  scopes = null;
+  isAway = false;
+  ready.resolve();
+  expect((await request).status).toBe(401);
+  expect(asked('collections.upsert')).toBe(1);
+});

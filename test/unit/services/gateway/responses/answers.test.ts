@@ -1,0 +1,326 @@
+import { EventEmitter, once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
+import { ReadingPace } from '../../../../../services/gateway/responses/reading-pace.ts';
+import { RawConnection } from '../../../../support/raw-connection.ts';
+import { type Edge, KEY, startEdge, until } from '../harness.ts';
+
+const V1 = '/api/v1';
+const MIB = 1024 * 1024;
+const REFUSED = {
+  status: 503,
+  json: { code: 'UNAVAILABLE', error: expect.stringMatching(/^Too many large answers/), retryAfterSeconds: 1 },
+};
+const OTHER_KEY = 'pv_live_test-key-of-another-account';
+/** The largest answer there is: 313 MiB. */
+const LARGEST = { id: 'a', topK: 10_000, includeValues: true };
+
+const query = (edge: Edge, body: object) => edge.request('POST', `${V1}/collections/wide/query`, body);
+const fetch = (edge: Edge, count: number, key = KEY) => {
+  const ids = Array.from({ length: count }, (_, at) => `r${at}`);
+  return edge.request('POST', `${V1}/collections/wide/fetch`, { ids }, { authorization: `Bearer ${key}` });
+};
+const heldBytes = async (edge: Edge) =>
+  Number(/^provec_http_answers_in_flight_bytes (\d+)$/m.exec((await edge.request('GET', '/metrics')).text)![1]);
+
+/** A gateway whose queries are answered when the test says so. */
+async function startHeldEdge() {
+  const answers: ((matches: object[]) => void)[] = [];
+  const edge = await startEdge({
+    actions: {
+      'keys.authenticate': ({ secret }) => ({
+        accountId: secret === KEY ? 'a1' : 'a2',
+        keyId: secret,
+        scopes: ['read'],
+      }),
+      'collections.query': () => new Promise((resolve) => answers.push((matches) => resolve({ matches }))),
+      'metering.giveBackQuery': () => null,
+    },
+  });
+  return { edge, answers };
+}
+
+test('an answer that would not fit beside those on their way is refused before it is fetched', async () => {
+  const { edge, answers } = await startHeldEdge();
+  try {
+    const first = query(edge, LARGEST);
+    await until(() => answers.length === 1);
+    expect(await query(edge, LARGEST)).toMatchObject(REFUSED);
+    expect(await query(edge, { ...LARGEST, topK: 3_000 })).toMatchObject(REFUSED);
+    expect(edge.calls.get('collections.query')).toHaveLength(1);
+    expect(await fetch(edge, 1_000)).toMatchObject(REFUSED);
+    // Somebody else has not taken more than a share.
+    expect((await fetch(edge, 1_000, OTHER_KEY)).status).toBe(200);
+    answers[0]!([]);
+    expect((await first).status).toBe(200);
+    expect(await heldBytes(edge)).toBe(0);
+    const next = query(edge, LARGEST);
+    await until(() => answers.length === 2);
+    answers[1]!([]);
+    expect((await next).status).toBe(200);
+    // None of those that were refused had been counted.
+    expect(edge.calls.get('metering.giveBackQuery')).toBeUndefined();
+  } finally {
+    await edge.stop();
+  }
+});
+
+test('an answer is held until its action has ended, also for a client that goes away', async () => {
+  const { edge, answers } = await startHeldEdge();
+  try {
+    const body = JSON.stringify(LARGEST);
+    const gone = new RawConnection(edge.port);
+    gone.write(
+      `POST ${V1}/collections/wide/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nX-Request-Id: gone\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until(() => answers.length === 1);
+    gone.destroy();
+    await until(() => edge.log.some((line) => line.includes('"gone"')));
+    expect(await query(edge, LARGEST)).toMatchObject(REFUSED);
+    answers[0]!([]);
+    const next = query(edge, LARGEST);
+    await until(() => answers.length === 2);
+    answers[1]!([]);
+    expect((await next).status).toBe(200);
+  } finally {
+    await edge.stop();
+  }
+});
+
+test('metadata counts when it has come; a query that is refused for it is given back', async () => {
+  const { edge, answers } = await startHeldEdge();
+  try {
+    const first = query(edge, LARGEST);
+    await until(() => answers.length === 1);
+    const second = query(edge, { id: 'a', topK: 10_000 });
+    await until(() => answers.length === 2);
+    const metadata = `{"a":"${'x'.repeat(MIB)}"}`;
+    answers[1]!(Array.from({ length: 100 }, (_, at) => ({ id: `r${at}`, score: 1, metadata })));
+    expect(await second).toMatchObject(REFUSED);
+    expect(edge.calls.get('metering.giveBackQuery')).toEqual([
+      { accountId: 'a1', month: expect.stringMatching(/^\d{4}-\d{2}$/) },
+    ]);
+    answers[0]!([]);
+    expect((await first).status).toBe(200);
+    expect(await heldBytes(edge)).toBe(0);
+  } finally {
+    await edge.stop();
+  }
+});
+
+function smallBudget() {
+  const seen = { held: 0, refused: 0 };
+  const budget = new MemoryBudget({ maxBytes: 100, smallReserveBytes: 20, smallMaxBytes: 5 }, 'Too much.', {
+    held: (bytes) => {
+      seen.held = bytes;
+    },
+    refused: () => {
+      seen.refused++;
+    },
+  });
+  return { budget, seen };
+}
+
+test('one answer is always let in; small ones have room that large ones leave', () => {
+  const { budget, seen } = smallBudget();
+  const accounts = ['b', 'c', 'd', 'e', 'f'];
+  const huge = budget.take('a', 1_000);
+  expect(() => budget.take('b', 1)).toThrow('Too much.');
+  huge.resize(70);
+  const large = budget.take('b', 10);
+  expect(() => budget.take('c', 6)).toThrow('Too much.');
+  const small = accounts.slice(1).map((account) => budget.take(account, 5));
+  expect(() => budget.take('g', 1)).toThrow('Too much.');
+  expect(() => large.resize(11)).toThrow('Too much.');
+  for (const hold of [...small, huge, large, huge]) hold.release();
+  expect(seen).toEqual({ held: 0, refused: 4 });
+  expect(() => budget.take('a', 2_000).release()).not.toThrow();
+});
+
+test('an account that holds much leaves room for one that holds nothing', () => {
+  const { budget, seen } = smallBudget();
+  const greedy: { release(): void }[] = [];
+  for (;;) {
+    try {
+      greedy.push(budget.take('greedy', 6));
+    } catch {
+      break;
+    }
+  }
+  // Two thirds of what large ones may take in all.
+  expect(seen.held).toBe(48);
+  const others = ['b', 'c', 'd'].map((account) => budget.take(account, 10));
+  expect(() => budget.take('greedy', 6)).toThrow('Too much.');
+  for (const hold of greedy) hold.release();
+  expect(() => budget.take('greedy', 6)).not.toThrow();
+  for (const hold of others) hold.release();
+});
+
+test('what a client that went away leaves behind is let go of when its action fails', async () => {
+  const failures: ((error: Error) => void)[] = [];
+  const edge = await startEdge({
+    actions: { 'collections.query': () => new Promise((_, reject) => failures.push(reject)) },
+  });
+  try {
+    const body = JSON.stringify(LARGEST);
+    const gone = new RawConnection(edge.port);
+    gone.write(
+      `POST ${V1}/collections/wide/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nX-Request-Id: gone\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await until(() => failures.length === 1);
+    gone.destroy();
+    await until(() => edge.log.some((line) => line.includes('"gone"')));
+    expect(await heldBytes(edge)).toBeGreaterThan(300 * MIB);
+    failures[0]!(new Error('out of order'));
+    await until(() => edge.log.some((line) => line.includes('out of order')));
+    const metrics = await edge.request('GET', '/metrics');
+    expect(metrics.text).toMatch(/^provec_http_answers_in_flight_bytes 0$/m);
+    expect(metrics.text).toMatch(/^provec_http_request_bodies_in_flight_bytes 0$/m);
+    expect(metrics.text).toMatch(/^provec_gateway_seats_taken\{queue="query"\} 0$/m);
+  } finally {
+    await edge.stop();
+  }
+});
+
+const VALUES = new Float32Array(4_096).map((_, at) => 1 / (at + 3));
+const LONG_ANSWER = Array.from({ length: 600 }, (_, at) => ({ id: `r${at}`, score: 1, values: VALUES }));
+
+/**
+ * Asks for an answer of about 27 MB on a connection of its own, and leaves the reading to the
+ * caller.
+ */
+function askForLong(port: number) {
+  const socket = connect(port, '127.0.0.1');
+  const body = '{"id":"a","topK":600,"includeValues":true}';
+  socket.write(
+    `POST ${V1}/collections/docs/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+  return socket;
+}
+
+test('a client that reads, but slower than it must, is cut off and holds nothing any more', async () => {
+  const edge = await startEdge({
+    actions: { 'collections.query': () => ({ matches: LONG_ANSWER }) },
+    minimumPace: { bytesPerSecond: 100 * MIB, windowMs: 200 },
+  });
+  try {
+    const socket = askForLong(edge.port);
+    let received = '';
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      received = (received + chunk.toString('latin1')).slice(-100);
+      socket.pause();
+    });
+    const drip = setInterval(() => socket.resume(), 20);
+    await once(socket, 'close');
+    clearInterval(drip);
+    expect(received).not.toContain(']}');
+    await until(() => edge.log.some((line) => line.includes('"status":499')));
+    expect(await heldBytes(edge)).toBe(0);
+  } finally {
+    await edge.stop();
+  }
+});
+
+test('answers that are asked for in one go are sent whole, one after the other', async () => {
+  const edge = await startEdge({ actions: { 'collections.query': () => ({ matches: LONG_ANSWER }) } });
+  try {
+    const raw = new RawConnection(edge.port);
+    const body = '{"id":"a","topK":600,"includeValues":true}';
+    const ask = (connection: string) =>
+      `POST ${V1}/collections/docs/query HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\nConnection: ${connection}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    raw.write(ask('keep-alive') + ask('close'));
+    expect((await raw.end()).split('"id":"r599"').length).toBe(3);
+  } finally {
+    await edge.stop();
+  }
+});
+
+describe('the pace at which an answer must be read', () => {
+  const MINIMUM = { bytesPerSecond: 1_000, windowMs: 1_000 };
+
+  /** As much of a response as a pace looks at. */
+  class Response extends EventEmitter {
+    socket: object | null = {};
+    destroyed = false;
+    writableNeedDrain = true;
+    writableLength = 0;
+  }
+  function start(changes: Partial<Response> = {}) {
+    const res = Object.assign(new Response(), changes);
+    const pace = new ReadingPace(MINIMUM);
+    const state: { keeps?: boolean } = {};
+    const write = (bytes: number) => {
+      res.writableLength += bytes;
+      res.writableNeedDrain = true;
+      void pace.keeps(res as unknown as ServerResponse, bytes).then((keeps) => {
+        state.keeps = keeps;
+      });
+    };
+    const drain = () => {
+      res.writableLength = 0;
+      res.writableNeedDrain = false;
+      res.emit('drain');
+    };
+    return { res, state, write, drain };
+  }
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  test('nothing read for the whole window is too slow, and not before', async () => {
+    const { state, write } = start();
+    write(5_000);
+    await jest.advanceTimersByTimeAsync(999);
+    expect(state.keeps).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(state.keeps).toBe(false);
+  });
+
+  test.each([
+    [1_300, true],
+    [900, false],
+  ])('%i bytes in a second: %p', async (bytesPerSecond, keeps) => {
+    const { drain, state, write } = start();
+    for (let step = 0; step < 35 && state.keeps !== false; step++) {
+      write(bytesPerSecond / 10);
+      await jest.advanceTimersByTimeAsync(100);
+      drain();
+      await jest.advanceTimersByTimeAsync(0);
+    }
+    expect(state.keeps).toBe(keeps);
+  });
+
+  test('what is read of a piece that is not yet drained counts', async () => {
+    const { res, state, write } = start();
+    write(5_000);
+    res.writableLength = 2_000;
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(state.keeps).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(1_000);
+    expect(state.keeps).toBe(false);
+  });
+
+  test('behind an earlier answer on its connection the time does not count', async () => {
+    const { res, state, write } = start({ socket: null });
+    write(5_000);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(state.keeps).toBeUndefined();
+    res.socket = {};
+    res.emit('socket');
+    await jest.advanceTimersByTimeAsync(999);
+    expect(state.keeps).toBeUndefined();
+    await jest.advanceTimersByTimeAsync(1);
+    expect(state.keeps).toBe(false);
+  });
+
+  test('a client that is gone ends the wait', async () => {
+    const { res, state, write } = start();
+    write(5_000);
+    res.destroyed = true;
+    res.emit('close');
+    await jest.advanceTimersByTimeAsync(0);
+    expect(state.keeps).toBe(false);
+  });
+});

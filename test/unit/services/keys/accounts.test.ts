@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ErrorCode } from '../../../../lib/errors.ts';
+import type { PlanName } from '../../../../lib/plans.ts';
+import type { Scope } from '../../../../lib/store/keys.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import { makeFirstKey } from '../../../../services/keys/first-key.ts';
+import { secretHash } from '../../../../services/keys/secret.ts';
+import { HandClock, openTemporaryStore, refusal, startNode, type TestNode } from '../../../support/accounts.ts';
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let store: Store;
+let clock: HandClock;
+let node: TestNode;
+let removed: string[];
+
+const brokers: TestNode[] = [];
+async function start(plans = {}): Promise<TestNode> {
+  const started = await startNode(store, clock, plans, async (accountId) => {
+    removed.push(accountId);
+  });
+  brokers.push(started);
+  return started;
+}
+
+beforeEach(async () => {
+  opened = await openTemporaryStore();
+  store = opened.store;
+  clock = new HandClock();
+  removed = [];
+  node = await start({ free: { keys: 3 } });
+});
+
+afterEach(async () => {
+  for (const { broker } of brokers.splice(0)) await broker.stop();
+  await opened.destroy();
+});
+
+async function codeOf(promise: Promise<unknown>): Promise<ErrorCode> {
+  return (await refusal(promise)).code;
+}
+
+const newAccount = (plan: 'free' | 'enterprise' = 'enterprise') =>
+  node.call('keys.createAccount', { name: 'someone', plan });
+
+describe('accounts', () => {
+  test('a plan change holds at once', async () => {
+    const { account } = await newAccount('free');
+    for (const plan of ['pro', 'enterprise', 'free', 'business'] as const) {
+      expect(await node.call('keys.setPlan', { id: account.id, plan })).toMatchObject({ id: account.id, plan });
+      expect(await node.call('keys.plan', { accountId: account.id })).toBe(plan);
+      expect((await node.call('metering.limits', { accountId: account.id })).plan).toBe(plan);
+    }
+    expect((await node.call('keys.listAccounts', {})).map((each) => each.plan)).toEqual(['business']);
+  });
+
+  test('bad names and plans are refused by their paths', async () => {
+    const error = await refusal(node.call('keys.createAccount', { name: 'x'.repeat(65), plan: 'gold' as never }));
+    expect(error.code).toBe('INVALID_ARGUMENT');
+    expect(error.details!.map((detail) => detail.path)).toEqual(['name', 'plan']);
+    const { account } = await newAccount();
+    expect(await codeOf(node.call('keys.setPlan', { id: account.id, plan: 'constructor' as never }))).toBe(
+      'INVALID_ARGUMENT',
+    );
+  });
+
+  test('an unknown account is ACCOUNT_NOT_FOUND', async () => {
+    expect(await codeOf(node.call('keys.plan', { accountId: 'x' }))).toBe('ACCOUNT_NOT_FOUND');
+    expect(await codeOf(node.call('keys.setPlan', { id: 'x', plan: 'pro' }))).toBe('ACCOUNT_NOT_FOUND');
+    expect(await codeOf(node.call('keys.deleteAccount', { id: 'x' }))).toBe('ACCOUNT_NOT_FOUND');
+    expect(removed).toEqual([]);
+  });
+
+  test('a deleted account takes its collections, keys and usage with it, and no other', async () => {
+    const { account, key } = await newAccount();
+    const other = await newAccount();
+    await node.call('keys.authenticate', { secret: key.secret! });
+    await node.call('metering.takeQuery', { accountId: account.id });
+    expect(await node.call('keys.deleteAccount', { id: account.id })).toEqual({ deleted: true });
+    expect(new Set(removed)).toEqual(new Set([account.id]));
+    expect(await codeOf(node.call('keys.authenticate', { secret: key.secret! }))).toBe('UNAUTHENTICATED');
+    expect(await codeOf(node.call('keys.plan', { accountId: account.id }))).toBe('ACCOUNT_NOT_FOUND');
+    expect(await codeOf(node.call('keys.deleteAccount', { id: account.id }))).toBe('ACCOUNT_NOT_FOUND');
+    await node.broker.stop();
+    expect(await store.usage.read(account.id, '2026-11')).toEqual({ writes: 0, queries: 0, vectors: 0 });
+    expect(await store.keys.list(account.id)).toEqual([]);
+    expect(await store.keys.count(other.account.id)).toBe(1);
+  });
+
+  test('an account that goes on creating collections is not deleted, and its operator told', async () => {
+    const { account, key } = await newAccount();
+    const { countCollections } = store.catalog;
+    store.catalog.countCollections = async (id) => (id === account.id ? 1 : countCollections(id));
+    try {
+      const refused = await refusal(node.call('keys.deleteAccount', { id: account.id }));
+      expect(refused).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
+    } finally {
+      store.catalog.countCollections = countCollections;
+    }
+    await node.call('keys.authenticate', { secret: key.secret! });
+    expect(await node.call('keys.deleteAccount', { id: account.id })).toEqual({ deleted: true });
+  });
+
+  test('a key whose account is gone opens nothing', async () => {
+    const secret = `pv_live_${'k'.repeat(43)}`;
+    await store.keys.create(
+      {
+        id: 'stray',
+        accountId: 'gone',
+        name: 'stray',
+        hash: secretHash(secret),
+        prefix: 'pv_live_kkkk',
+        scopes: ['read'] satisfies Scope[],
+        createdAt: '2026-11-15T12:00:00.000Z',
+        expiresAt: null,
+        lastUsedAt: null,
+      },
+      null,
+    );
+    expect(await codeOf(node.call('keys.authenticate', { secret }))).toBe('UNAUTHENTICATED');
+  });
+});
+
+describe('the first start', () => {
+  const firstKey = (plan: PlanName, secret: string | null = null) => makeFirstKey({ store, clock }, plan, secret);
+
+  test('makes one account and one key, however many start at once, and never again', async () => {
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => firstKey('business')));
+    const [secret, ...more] = outcomes.filter((outcome) => outcome !== null);
+    expect(more).toEqual([]);
+    expect(secret).toMatch(/^pv_live_/);
+    const accounts = await node.call('keys.listAccounts', {});
+    expect(accounts).toMatchObject([{ name: 'default', plan: 'business' }]);
+    expect(await store.keys.count(accounts[0].id)).toBe(1);
+    await node.call('keys.authenticate', { secret: secret! });
+    expect(await firstKey('free')).toBeNull();
+    expect((await node.call('keys.listAccounts', {}))[0].plan).toBe('business');
+  });
+
+  test('takes the secret that the operator chose, of any form, and shows little of it', async () => {
+    const secret = 'correct-horse-16';
+    expect(await firstKey('enterprise', secret)).toBe(secret);
+    const { accountId, scopes } = await node.call('keys.authenticate', { secret });
+    expect(scopes).toEqual(['read', 'write', 'manage']);
+    expect((await node.call('keys.list', { accountId }))[0].key_prefix).toBe('corr');
+  });
+
+  test('that was cut off between account and key is finished by the next', async () => {
+    const createKey = store.keys.create;
+    store.keys.create = () => Promise.reject(new Error('cut off'));
+    await expect(firstKey('pro')).rejects.toThrow('cut off');
+    store.keys.create = createKey;
+    const secret = await firstKey('pro');
+    await node.call('keys.authenticate', { secret: secret! });
+    expect(await node.call('keys.listAccounts', {})).toHaveLength(1);
+  });
+
+  test('leaves a store alone that has other accounts', async () => {
+    await newAccount();
+    expect(await firstKey('pro')).toBeNull();
+    expect(await node.call('keys.listAccounts', {})).toHaveLength(1);
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test } from '@jest/globals';
+import { isPending, refusal } from '../../../support/accounts.ts';
+import { MeteredAccount, reserved } from '../../../support/metered-account.ts';
+
+const account = new MeteredAccount();
+const { reserve, settle, commit } = account;
+
+/** Code and Retry-After of a refusal for want of knowledge. */
+async function uncertain(promise: Promise<unknown>) {
+  const { code, retryAfterSeconds, message } = await refusal(promise);
+  expect(message).toMatch(/unknown whether other writes of this account were stored/);
+  return [code, retryAfterSeconds];
+}
+
+test('room that somebody holds is waited for until nothing was heard of its holder for five seconds, then refused at once until it runs out', async () => {
+  await reserved(reserve(15));
+  account.clock.advance(4_999);
+  const waiting = reserve(10);
+  expect(await isPending(waiting)).toBe(true);
+  account.clock.advance(1);
+  expect(await uncertain(waiting)).toEqual(['UNAVAILABLE', 115]);
+  account.clock.advance(100_000);
+  expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 15]);
+  // What fits beside it is let in.
+  await settle(await reserved(reserve(5)));
+  account.clock.advance(14_999);
+  expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 1]);
+  account.clock.advance(1);
+  await reserved(reserve(10));
+});
+
+test('an orphaned hold never makes a request wait that cannot fit', async () => {
+  await commit(95, 0);
+  await reserved(reserve(5, 0));
+  account.clock.advance(5_000);
+  expect(await uncertain(reserve(5, 0))).toEqual(['UNAVAILABLE', 115]);
+  expect((await refusal(reserve(6, 0))).code).toBe('PLAN_LIMIT_REACHED');
+});
+
+test('an orphaned hold is waited for again when its holder is heard of', async () => {
+  const slow = await reserved(reserve(15));
+  account.clock.advance(5_000);
+  expect(await uncertain(reserve(10))).toEqual(['UNAVAILABLE', 115]);
+  await account.node.call('metering.renew', { accountId: account.id, id: slow });
+  const waiting = reserve(10);
+  expect(await isPending(waiting)).toBe(true);
+  await settle(slow);
+  await reserved(waiting);
+});
+
+test('while the store answers nobody, no hold is orphaned', async () => {
+  await reserved(reserve(15));
+  account.clock.advance(1_000);
+  const { usage } = account.store;
+  const { readHolds } = usage;
+  let stalls = 0;
+  usage.readHolds = (id) => {
+    usage.readHolds = readHolds;
+    account.clock.advance(6_000);
+    stalls++;
+    return readHolds(id);
+  };
+  const waiting = reserve(10);
+  expect(await isPending(waiting)).toBe(true);
+  expect(stalls).toBe(1);
+  account.clock.advance(4_999);
+  expect(await isPending(waiting)).toBe(true);
+  account.clock.advance(1);
+  expect(await uncertain(waiting)).toEqual(['UNAVAILABLE', 108]);
+});
+
+test('the time named is that of the hold that makes enough room, of the last one where ids must be counted', async () => {
+  await reserved(reserve(5));
+  account.clock.advance(7_000);
+  await reserved(reserve(5));
+  account.clock.advance(6_000);
+  await reserved(reserve(8));
+  account.clock.advance(5_000);
+  expect(await uncertain(reserve(3))).toEqual(['UNAVAILABLE', 102]);
+  expect(await uncertain(reserve(8))).toEqual(['UNAVAILABLE', 109]);
+  expect(await uncertain(reserve(13))).toEqual(['UNAVAILABLE', 115]);
+  // With a vector too many it would be asked to count, alone.
+  expect(await uncertain(reserve(21))).toEqual(['UNAVAILABLE', 115]);
+});
+
+test('who would fit beside orphaned holds waits for the others', async () => {
+  await reserved(reserve(5));
+  account.clock.advance(5_000);
+  const alive = await reserved(reserve(10));
+  expect(await uncertain(reserve(16))).toEqual(['UNAVAILABLE', 115]);
+  const waiting = reserve(10);
+  expect(await isPending(waiting)).toBe(true);
+  await settle(alive);
+  await reserved(waiting);
+});
+
+test('nobody waits for a dead holder of a ticket, who keeps all others out', async () => {
+  await commit(15, 15);
+  expect((await reserve(10)).outcome).toBe('count');
+  account.clock.advance(5_000);
+  expect(await uncertain(reserve(1, 0))).toEqual(['UNAVAILABLE', 55]);
+  account.clock.advance(55_000);
+  await reserved(reserve(1, 0));
+});

@@ -1,0 +1,389 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ProvecError } from '../../../../lib/errors.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import { StoreError } from '../../../../lib/store/port.ts';
+import {
+  eventually,
+  HandClock,
+  openTemporaryStore,
+  refusal,
+  startNode,
+  type TestNode,
+} from '../../../support/accounts.ts';
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+let store: Store;
+let clock: HandClock;
+let nodes: TestNode[];
+let node: TestNode;
+let accountId: string;
+
+const PLANS = { free: { queries: 100 }, pro: { queries: 200 } };
+
+async function start(): Promise<TestNode> {
+  const started = await startNode(store, clock, PLANS);
+  nodes.push(started);
+  return started;
+}
+
+beforeAll(async () => {
+  opened = await openTemporaryStore();
+  store = opened.store;
+});
+afterAll(() => opened.destroy());
+
+beforeEach(async () => {
+  clock = new HandClock();
+  nodes = [];
+  node = await start();
+  accountId = (await node.call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+});
+
+afterEach(async () => {
+  for (const { broker } of nodes) await broker.stop();
+});
+
+const take = (from = node) => from.call('metering.takeQuery', { accountId });
+const giveBack = (month: string, to = node) => to.call('metering.giveBackQuery', { accountId, month });
+const setPlan = (plan: 'free' | 'pro' | 'enterprise') => node.call('keys.setPlan', { id: accountId, plan });
+const reported = async (by = node) => (await by.call('metering.usage', { accountId })).usage.query_count;
+const inStore = async (month = '2026-11') => (await store.usage.read(accountId, month)).queries;
+
+async function takeMany(count: number, from = node): Promise<{ passed: number; refused: ProvecError[] }> {
+  const outcomes = await Promise.allSettled(Array.from({ length: count }, () => take(from)));
+  const refused = outcomes.filter((outcome) => outcome.status === 'rejected').map((outcome) => outcome.reason);
+  for (const error of refused) if (!(error instanceof ProvecError)) throw error;
+  return { passed: count - refused.length, refused };
+}
+
+async function stop(stopped: TestNode): Promise<void> {
+  await stopped.broker.stop();
+  nodes = nodes.filter((each) => each !== stopped);
+}
+
+describe('with a limit', () => {
+  test('exactly as many pass as the plan allows, at once or one by one, and usage says how many were used', async () => {
+    expect(await take()).toEqual({ month: '2026-11' });
+    expect(await reported()).toBe(1);
+    expect(await inStore()).toBeLessThanOrEqual(64);
+    expect((await takeMany(64)).passed).toBe(64);
+    expect(await reported()).toBe(65);
+    const { passed, refused } = await takeMany(64);
+    expect(passed).toBe(35);
+    expect(await reported()).toBe(100);
+    expect(await inStore()).toBe(100);
+    for (const error of refused) expect(error.code).toBe('PLAN_LIMIT_REACHED');
+    expect(refused[0].message).toBe(
+      'The plan "free" allows 100 queries per month; 100 are used and this request needs 1 more. ' +
+        'The count starts again at 2026-12-01T00:00:00.000Z. Larger plans: https://example.com/pricing',
+    );
+    expect(refused[0].retryAfterSeconds).toBeUndefined();
+  });
+
+  test('a query that failed is given back and can be used again, also at the limit', async () => {
+    await takeMany(100);
+    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    await giveBack('2026-11');
+    expect(await reported()).toBe(99);
+    await take();
+    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    for (let i = 0; i < 100; i++) await giveBack('2026-11');
+    expect(await reported()).toBe(0);
+    expect((await takeMany(128)).passed).toBe(100);
+  });
+
+  test('none is refused while one that failed is on its way back', async () => {
+    await takeMany(100);
+    await stop(node);
+    node = await start();
+    const { readQueries } = store.usage;
+    const gate = Promise.withResolvers<void>();
+    let asked = false;
+    store.usage.readQueries = async (...args) => {
+      const taken = await readQueries.apply(store.usage, args);
+      asked = true;
+      await gate.promise;
+      return taken;
+    };
+    const query = take();
+    await eventually(() => asked);
+    const back = giveBack('2026-11');
+    store.usage.readQueries = readQueries;
+    gate.resolve();
+    await back;
+    expect(await query).toEqual({ month: '2026-11' });
+    expect(await reported()).toBe(100);
+  });
+
+  test('a stop gives unused queries back', async () => {
+    await takeMany(8);
+    const reserved = await inStore();
+    expect(reserved).toBeGreaterThan(8);
+    expect(reserved).toBeLessThanOrEqual(16);
+    await stop(node);
+    expect(await inStore()).toBe(8);
+    node = await start();
+    expect(await reported()).toBe(8);
+    expect((await takeMany(128)).passed).toBe(92);
+  });
+
+  test('blocks that nobody uses go back by themselves', async () => {
+    await takeMany(8);
+    expect(await inStore()).toBeGreaterThan(8);
+    clock.advance(2_000);
+    await eventually(async () => (await inStore()) === 8);
+    expect(await reported()).toBe(8);
+  });
+
+  test('the count starts again with the UTC month, and a block does not outlive its own', async () => {
+    clock.setWall('2026-12-31T23:59:59.999Z');
+    expect(await take()).toEqual({ month: '2026-12' });
+    await takeMany(7);
+    expect(await inStore('2026-12')).toBeGreaterThan(8);
+    clock.setWall('2027-01-01T00:00:00.000Z');
+    expect(await reported()).toBe(0);
+    expect((await takeMany(128)).passed).toBe(100);
+    expect(await inStore('2026-12')).toBe(8);
+    expect(await inStore('2027-01')).toBe(100);
+    // A query of last month that fails only now.
+    await giveBack('2026-12');
+    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect(await inStore('2026-12')).toBe(7);
+    expect(await inStore('2027-01')).toBe(100);
+  });
+
+  test('a plan change holds at once, in both directions', async () => {
+    await takeMany(100);
+    await setPlan('pro');
+    expect((await takeMany(50)).passed).toBe(50);
+    // The larger plan left a block behind.
+    expect(await inStore()).toBeGreaterThan(150);
+    await setPlan('free');
+    const error = await refusal(take());
+    expect(error.message).toContain('allows 100 queries per month; 150 are used');
+    await setPlan('enterprise');
+    expect((await takeMany(500)).passed).toBe(500);
+    expect(await reported()).toBe(650);
+    await setPlan('pro');
+    expect((await refusal(take())).code).toBe('PLAN_LIMIT_REACHED');
+    expect(await inStore()).toBe(650);
+  });
+
+  test('a query that comes with a larger plan is not refused by the limit of the smaller one', async () => {
+    await takeMany(100);
+    const { readQueries } = store.usage;
+    const read = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    store.usage.readQueries = async (...given) => {
+      const found = await readQueries.call(store.usage, ...given);
+      read.resolve();
+      await held.promise;
+      return found;
+    };
+    const old = refusal(take());
+    await read.promise;
+    store.usage.readQueries = readQueries;
+    await setPlan('pro');
+    const young = take();
+    young.catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    held.resolve();
+    expect((await old).message).toContain('allows 100 queries per month');
+    expect(await young).toEqual({ month: '2026-11' });
+  });
+
+  test('a store that fails is reported and nothing is lost or granted', async () => {
+    const { openBlock } = store.usage;
+    store.usage.openBlock = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    await expect(take()).rejects.toThrow('out of reach');
+    store.usage.openBlock = openBlock;
+    expect((await takeMany(128)).passed).toBe(100);
+  });
+});
+
+describe('without a limit', () => {
+  beforeEach(() => setPlan('enterprise'));
+
+  test('every query is in the next report, and the store is written ever less often', async () => {
+    const { openBlock } = store.usage;
+    let opened = 0;
+    store.usage.openBlock = (...args) => {
+      opened++;
+      return openBlock.apply(store.usage, args);
+    };
+    for (let i = 1; i <= 100; i++) {
+      await take();
+      expect(await reported()).toBe(i);
+    }
+    store.usage.openBlock = openBlock;
+    expect(opened).toBeLessThanOrEqual(10);
+  });
+
+  test('a query waits for nothing that another node holds', async () => {
+    await store.usage.openBlock(accountId, '2026-11', { id: crypto.randomUUID(), node: 'gone' }, 500, null);
+    expect((await takeMany(300)).passed).toBe(300);
+  });
+
+  test('a block goes back when it is idle, on a stop, and when the plan gets a limit', async () => {
+    await takeMany(20);
+    expect(await inStore()).toBeGreaterThan(20);
+    clock.advance(2_000);
+    await eventually(async () => (await inStore()) === 20);
+    await takeMany(20);
+    await stop(node);
+    expect(await inStore()).toBe(40);
+    node = await start();
+    await takeMany(20);
+    await setPlan('free');
+    expect((await takeMany(100)).passed).toBe(40);
+    expect(await reported()).toBe(100);
+  });
+
+  test('each query counts in the month it was taken in', async () => {
+    clock.setWall('2026-12-31T23:59:59.999Z');
+    const { month } = await take();
+    clock.setWall('2027-01-01T00:00:00.000Z');
+    await take();
+    await take();
+    expect(await reported()).toBe(2);
+    await giveBack(month);
+    await stop(node);
+    expect([await inStore('2026-12'), await inStore('2027-01')]).toEqual([0, 2]);
+  });
+
+  test('a store that fails fails the query, and nothing is counted twice or lost', async () => {
+    await takeMany(5);
+    const { openBlock } = store.usage;
+    store.usage.openBlock = async (...args) => {
+      await openBlock.apply(store.usage, args);
+      throw new StoreError('unknown', 'no answer came');
+    };
+    let passed = 5;
+    const passes = (): Promise<boolean> =>
+      take().then(
+        () => true,
+        () => false,
+      );
+    while (await passes()) passed++;
+    store.usage.openBlock = openBlock;
+    expect(await reported()).toBe(passed);
+    expect((await takeMany(7)).passed).toBe(7);
+    await stop(node);
+    expect(await inStore()).toBe(passed + 7);
+  });
+});
+
+describe('given back after its block has closed', () => {
+  beforeEach(async () => {
+    await takeMany(20);
+    await stop(node);
+    node = await start();
+  });
+
+  test.each([
+    ['was', true],
+    ['was not', false],
+  ])('where the outcome is unknown and the store %s written, each query comes off once', async (_, isWritten) => {
+    const { returnQueries } = store.usage;
+    let failures = 0;
+    store.usage.returnQueries = async (...args) => {
+      failures++;
+      if (isWritten && failures === 1) await returnQueries.apply(store.usage, args);
+      throw new StoreError('unknown', 'no answer came');
+    };
+    await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
+    await expect(reported()).rejects.toThrow('no answer came');
+    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
+    await expect(reported()).rejects.toThrow('out of reach');
+    store.usage.returnQueries = returnQueries;
+    expect(await reported()).toBe(18);
+    await giveBack('2026-11');
+    await eventually(async () => (await inStore()) === 17);
+    await stop(node);
+    expect(await inStore()).toBe(17);
+  });
+
+  test('what could not be written is kept', async () => {
+    const { returnQueries } = store.usage;
+    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
+    expect(await reported()).toBe(19);
+    store.usage.returnQueries = returnQueries;
+    await eventually(async () => (await inStore()) === 19);
+  });
+
+  test('marks of batches go when they are needed no more; one that was repeated keeps its own', async () => {
+    const { returnQueries, forgetBatch } = store.usage;
+    let marks = 0;
+    store.usage.returnQueries = async (...args) => {
+      await returnQueries.apply(store.usage, args);
+      marks++;
+    };
+    store.usage.forgetBatch = async (...args) => {
+      await forgetBatch.apply(store.usage, args);
+      marks--;
+    };
+    await giveBack('2026-11');
+    expect(marks).toBe(1);
+    clock.advance(3_000);
+    await eventually(() => marks === 0);
+    await giveBack('2026-11');
+    await stop(node);
+    expect([marks, await inStore()]).toEqual([0, 18]);
+    node = await start();
+    let failures = 0;
+    const returning = store.usage.returnQueries;
+    store.usage.returnQueries = async (...args) => {
+      await returning.apply(store.usage, args);
+      if (failures++ === 0) throw new StoreError('unknown', 'no answer came');
+    };
+    await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
+    await eventually(() => failures === 2);
+    await stop(node);
+    expect([marks, await inStore()]).toEqual([2, 17]);
+    Object.assign(store.usage, { returnQueries, forgetBatch });
+  });
+});
+
+test('the report lays usage beside the limits of the plan, null where there is none', async () => {
+  await take();
+  expect(await node.call('metering.usage', { accountId })).toEqual({
+    month: '2026-11',
+    plan: 'free',
+    usage: { write_count: 0, query_count: 1, vector_count: 0, collection_count: 0, key_count: 1 },
+    limits: { write_count: 1_000, query_count: 100, vector_count: 5_000, collection_count: 2, key_count: 2 },
+    query_count_uncertainty: 0,
+    resets_at: '2026-12-01T00:00:00.000Z',
+    pricing_url: 'https://example.com/pricing',
+  });
+  await setPlan('enterprise');
+  expect((await node.call('metering.usage', { accountId })).limits).toEqual({
+    write_count: null,
+    query_count: null,
+    vector_count: null,
+    collection_count: null,
+    key_count: null,
+  });
+  expect(await node.call('metering.limits', { accountId })).toEqual({
+    collections: null,
+    keys: null,
+    anchoring: true,
+    plan: 'enterprise',
+  });
+});
+
+test('metering.refuse names what is full', async () => {
+  const error = await refusal(node.call('metering.refuse', { accountId, limit: 'collections' }));
+  expect(error.code).toBe('PLAN_LIMIT_REACHED');
+  expect(error.message).toBe(
+    'The plan "free" allows 2 collections; 0 are used and this request needs 1 more. ' +
+      'Delete some to make room. Larger plans: https://example.com/pricing',
+  );
+});
+
+test('an unknown account is ACCOUNT_NOT_FOUND everywhere', async () => {
+  for (const action of ['metering.usage', 'metering.takeQuery', 'metering.limits'] as const) {
+    expect((await refusal(node.call(action, { accountId: 'nobody' }))).code).toBe('ACCOUNT_NOT_FOUND');
+  }
+});

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import type { ReplicaState } from '../../../../../lib/actions/shards.ts';
+import { Placement } from '../../../../../lib/placement/placement.ts';
+import { Followers } from '../../../../../services/shards/cluster/followers.ts';
+import type { ShardActor } from '../../../../../services/shards/shard/actor.ts';
+import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
+
+const KEY = 'c0000000-0000-4000-8000-000000000001.0';
+
+test('how far a follower is becomes known though its holder tells it of the next commit before it has answered', async () => {
+  const time = new VirtualTime();
+  const actor = { key: KEY, spec: { replicas: 1 }, head: { seq: 0 } };
+  const followers = new Followers({
+    node: 'a',
+    placement: () => new Placement(['a', 'b'].map((node) => ({ node, weight: 1 }))),
+    isThere: () => true,
+    open: () => [],
+    async tell(_node, _shard, seq): Promise<ReplicaState> {
+      await time.delay(60);
+      return { seq };
+    },
+    timers: time,
+  });
+  for (let commit = 1; commit <= 20; commit++) {
+    actor.head.seq = commit;
+    followers.committed(actor as unknown as ShardActor);
+    await time.run(time.nowMs + 30);
+  }
+  const [follower] = followers.of(KEY);
+  expect(follower).toMatchObject({ node: 'b' });
+  expect(follower!.seq).toBeGreaterThanOrEqual(16);
+  followers.stop();
+});

@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals';
+import type { LeaseRow } from '../../../../../../lib/store/owners.ts';
+import { DEAD_AFTER_MS } from '../../../../../../services/shards/cluster/ownership/lease-terms.ts';
+import { LeaseWatch } from '../../../../../../services/shards/cluster/ownership/lease-watch.ts';
+
+function watchAt() {
+  const clock = { nowMs: 1_000, monotonicMs: () => clock.nowMs };
+  const watch = new LeaseWatch(clock);
+  return { clock, watch };
+}
+
+function lease(incarnation: string, beat = 1): LeaseRow {
+  return {
+    node: `node of ${incarnation}`,
+    incarnation,
+    beat,
+    process: { pid: 1, startedAt: null, place: 'there' },
+    draining: false,
+  };
+}
+
+test('a beat that stands for long enough is dead, however few readings there were', () => {
+  const { clock, watch } = watchAt();
+  watch.observe([lease('a')], watch.begin(['a']));
+  clock.nowMs += DEAD_AFTER_MS - 1;
+  watch.observe([lease('a')], watch.begin(['a']));
+  expect(watch.isDead('a')).toBe(false);
+  clock.nowMs += 1;
+  expect(watch.isDead('a')).toBe(false);
+  watch.observe([lease('a')], watch.begin());
+  expect(watch.isDead('a')).toBe(true);
+  expect(watch.dead()).toMatchObject([{ row: lease('a') }]);
+  expect(watch.live()).toEqual([]);
+});
+
+test('time counts from when an answer came to when the next reading began', () => {
+  const { clock, watch } = watchAt();
+  const slow = watch.begin(['a']);
+  clock.nowMs += DEAD_AFTER_MS;
+  watch.observe([lease('a')], slow);
+  const second = watch.begin(['a']);
+  clock.nowMs += DEAD_AFTER_MS;
+  watch.observe([lease('a')], second);
+  expect(watch.isDead('a')).toBe(false);
+});
+
+test('a reading of some says nothing of the others', () => {
+  const { watch } = watchAt();
+  watch.observe([lease('a'), lease('b')], watch.begin());
+  watch.observe([lease('a')], watch.begin(['a']));
+  expect(watch.isDead('b')).toBe(false);
+  expect(watch.live()).toHaveLength(2);
+  watch.observe([], watch.begin(['b']));
+  expect(watch.isOver('b')).toBe(true);
+  watch.observe([], watch.begin());
+  expect(watch.isOver('a')).toBe(true);
+});
+
+test('a lease that began after a reading is not over for being absent there', () => {
+  const { watch } = watchAt();
+  const early = watch.begin();
+  watch.observe([lease('new')], watch.begin(['new']));
+  watch.hear('named');
+  watch.observe([], early);
+  expect(watch.isDead('new')).toBe(false);
+  expect(watch.isDead('named')).toBe(false);
+  watch.observe([], watch.begin());
+  expect(watch.isDead('new')).toBe(true);
+  expect(watch.isDead('named')).toBe(true);
+});
+
+test('an answer that a later reading overtook changes nothing', () => {
+  const { clock, watch } = watchAt();
+  watch.observe([lease('a', 1)], watch.begin());
+  const early = watch.begin();
+  clock.nowMs += 100;
+  watch.observe([lease('a', 2)], watch.begin());
+  watch.observe([lease('a', 1)], early);
+  expect(watch.live()).toEqual([lease('a', 2)]);
+  clock.nowMs += DEAD_AFTER_MS;
+  watch.observe([lease('a', 2)], watch.begin());
+  expect(watch.isDead('a')).toBe(true);
+});
+
+test('one that is over is not alive when a reading shows it again, and is to be ended again', () => {
+  const { watch } = watchAt();
+  watch.observe([lease('a')], watch.begin());
+  const late = watch.begin();
+  watch.end('a');
+  watch.observe([lease('a')], late);
+  expect(watch.live()).toEqual([]);
+  expect(watch.dead()).toMatchObject([{ row: lease('a'), gone: true }]);
+  watch.end('a');
+  expect(watch.dead()).toEqual([]);
+});

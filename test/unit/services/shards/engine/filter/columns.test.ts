@@ -1,0 +1,143 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
+import { cases } from '../../../../../support/effort.ts';
+import {
+  Model,
+  queryWith,
+  settle,
+  smallGraphShard,
+  specWith,
+  type TestRecord,
+  upsertOf,
+  write,
+} from '../../../../../support/shard-engine.ts';
+
+/** UTF-16 orders them otherwise than UTF-8. */
+const ODD = ['\ufffd', '\u{1f600}', '\u{1f600}a', '\ue000'];
+const scalar = fc.constantFrom<unknown>(0, -0, 1, 2.5, -3, 1e300, '', 'a', 'b', '1', 'ü', true, false, null, ...ODD);
+const list = fc.array(fc.oneof(scalar, fc.constant({ a: 1 }), fc.constant(['a'])), { maxLength: 4 });
+const leafObject = fc.dictionary(fc.constantFrom('a', 'b', '', '__proto__'), fc.oneof(scalar, list), { maxKeys: 3 });
+const value = fc.oneof({ weight: 4, arbitrary: scalar }, list, leafObject, fc.record({ a: leafObject }));
+const name = fc.constantFrom('a', 'b', 'a.b', 'a.a.b', '', '.', '__proto__', 'constructor', 'b.', 'a.__proto__');
+const metadata = fc.array(fc.tuple(name, value), { maxLength: 5 }).map((members) => Object.fromEntries(members));
+
+const condition = fc.oneof(
+  fc.record({ $eq: scalar }),
+  fc.record({ $ne: scalar }),
+  fc.record({ $in: fc.array(scalar, { maxLength: 4 }) }),
+  fc.record({ $nin: fc.array(scalar, { maxLength: 4 }) }),
+  fc.record({ $exists: fc.boolean() }),
+  ...['$gt', '$gte', '$lt', '$lte'].map((relation) =>
+    fc.constantFrom<unknown>(0, 1, 2.4, 'a', '', ...ODD).map((operand) => ({ [relation]: operand })),
+  ),
+);
+const field = fc
+  .tuple(
+    name,
+    fc.oneof(
+      { weight: 3, arbitrary: condition },
+      scalar,
+      condition.map(($not) => ({ $not })),
+    ),
+  )
+  .map((member) => Object.fromEntries([member]));
+const { filter } = fc.letrec<{ filter: Record<string, unknown> }>((tie) => ({
+  filter: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    { weight: 3, arbitrary: field },
+    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($and) => ({ $and })),
+    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($or) => ({ $or })),
+    tie('filter').map(($not) => ({ $not })),
+  ),
+}));
+
+const ALL = queryWith([1, 1], { topK: 10_000 });
+
+function idsOf(matches: { id: string }[]): string[] {
+  return matches.map(({ id }) => id).sort();
+}
+
+test.each<[string, EngineOptions]>([
+  ['columns', {}],
+  ['columns, a step at a time,', { stepNs: 1 }],
+  ['columns of some fields and the records themselves, a step at a time,', { stepNs: 1, columnsMinBytes: 0 }],
+])('%s select what the reference evaluator matches, while records come, change, move and go', (_, options) => {
+  const spec = specWith({ dimensions: 2 });
+  fc.assert(
+    fc.property(
+      fc.array(metadata, { minLength: 1, maxLength: 70, size: 'max' }),
+      fc.array(filter, { minLength: 1, maxLength: 8 }),
+      fc.array(fc.tuple(fc.nat(80), fc.option(metadata)), { maxLength: 30, size: 'max' }),
+      (initial, filters, changes) => {
+        const shard = smallGraphShard(spec, options);
+        const model = new Model(spec);
+        const put = (records: [string, TestRecord][]) => {
+          const upsert = upsertOf(records, 2);
+          write(shard, upsert);
+          model.apply(upsert);
+        };
+        const check = () => {
+          for (const given of filters) {
+            const query = { ...ALL, filter: given };
+            expect(idsOf(shard.query(query))).toEqual(idsOf(model.query(query)));
+          }
+        };
+        put(initial.map((metadata, i) => [`r${i}`, { values: [1, i], metadata }]));
+        check();
+        for (const [i, metadata] of changes) {
+          if (metadata !== null) put([[`r${i}`, { values: [i, 1], metadata }]]);
+          else {
+            write(shard, { kind: 'delete', ids: [`r${i}`] });
+            model.apply({ kind: 'delete', ids: [`r${i}`] });
+          }
+        }
+        settle(shard);
+        check();
+      },
+    ),
+    { numRuns: cases(100) },
+  );
+});
+
+test('columns follow records that compaction moves', () => {
+  const spec = specWith({ dimensions: 512 });
+  const shard = smallGraphShard(spec, { graphMinRecords: 1e9 });
+  const ids = Array.from({ length: 1500 }, (_, i) => `r${i}`);
+  const values = Array.from({ length: 512 }, (_, d) => d + 1);
+  for (let i = 0; i < ids.length; i += 500) {
+    const records = ids.slice(i, i + 500).map((id, k): [string, TestRecord] => {
+      return [id, { values, metadata: { n: i + k, tags: [`t${(i + k) % 7}`], s: `s${(i + k) % 5}` } }];
+    });
+    write(shard, upsertOf(records, 512));
+  }
+  const query = { ...queryWith(values, { topK: 10_000 }), filter: { tags: 't3', s: { $gte: 's2' }, n: { $gte: 700 } } };
+  const before = idsOf(shard.query(query));
+  const gone = new Set(ids.filter((_, i) => i % 3 !== 0));
+  for (let i = 0; i < ids.length; i += 1000) {
+    write(shard, { kind: 'delete', ids: ids.slice(i, i + 1000).filter((id) => gone.has(id)) });
+  }
+  const held = shard.bytes;
+  settle(shard);
+  expect(shard.bytes).toBeLessThan(held * 0.6);
+  expect(idsOf(shard.query(query))).toEqual(before.filter((id) => !gone.has(id)));
+});
+
+test('columns are built anew when replaced values pile up', () => {
+  const spec = specWith({ dimensions: 2 });
+  const shard = smallGraphShard(spec);
+  const put = (round: number) => {
+    const metadata = { s: `value ${round}`, tags: Array.from({ length: 50 }, (_, i) => `${round}/${i}`) };
+    write(shard, upsertOf([['r', { values: [1, 1], metadata }]], 2));
+  };
+  const find = (round: number) => shard.query({ ...ALL, filter: { s: `value ${round}`, tags: `${round}/7` } });
+  put(0);
+  expect(find(0)).toHaveLength(1);
+  const bytes = shard.bytes;
+  for (let round = 1; round <= 2_000; round++) {
+    put(round);
+    expect(find(round)).toHaveLength(1);
+    expect(find(round - 1)).toHaveLength(0);
+  }
+  expect(shard.bytes).toBeLessThan(bytes + 512 * 1024);
+});

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import type { Metric } from '../../../../../lib/store/catalog.ts';
+import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import { isThorough } from '../../../../support/effort.ts';
+import { randomFrom } from '../../../../support/random.ts';
+import { seed } from '../../../../support/seed.ts';
+import {
+  Model,
+  queryWith,
+  recallOf,
+  rootOf,
+  SMALL_GRAPH,
+  specWith,
+  type TestRecord,
+  upsertOf,
+} from '../../../../support/shard-engine.ts';
+import { checkpointIn } from '../../../../support/written-checkpoint.ts';
+
+const FIRST_SEED = seed;
+/** So many seeds, one after the other. */
+const RUNS = Number(process.env.PROVEC_TEST_RUNS ?? 1);
+console.info(`shard-random: PROVEC_TEST_SEED=${FIRST_SEED}, PROVEC_TEST_RUNS=${RUNS}`);
+
+const DIMENSIONS = 6;
+const FILTERS = [null, null, { tag: 't1' }, { n: { $lt: 40 } }, { tag: { $ne: 't2' }, n: { $gte: 5 } }, { list: 3 }];
+const STEPS = 240;
+const QUERIES_PER_CHECK = 4;
+/**
+ * The graph of a few hundred records misses one best match in tens of thousands; one that has lost
+ * records misses them again and again.
+ */
+const RECALL_MIN = 0.98;
+
+/**
+ * A shard's options with a clock that moves by 0.1 ms per reading, so that a seed decides how far
+ * background work gets.
+ */
+function steadyOptions(): EngineOptions {
+  let nowMs = 0;
+  const monotonicMs = (): number => {
+    nowMs += 0.1;
+    return nowMs;
+  };
+  return { ...SMALL_GRAPH, monotonicMs };
+}
+
+function run(metric: Metric, seed: number, folder: string): void {
+  const random = randomFrom(seed);
+  const below = (n: number) => Math.floor(random() * n);
+  const spec = specWith({ dimensions: DIMENSIONS, metric });
+  const model = new Model(spec);
+  let shard = new Shard(spec, steadyOptions());
+  const replica = new Shard(spec, steadyOptions());
+  const recalls: number[] = [];
+  let universe = 300;
+
+  const randomRecord = (): TestRecord => {
+    const long = random() < 0.02 ? 50 : 1;
+    const values = Array.from({ length: DIMENSIONS }, () => Math.fround(long * (random() - 0.5)));
+    return {
+      values,
+      metadata: { tag: `t${below(4)}`, n: below(100), list: [below(5), 'x'], pad: 'p'.repeat(below(600)) },
+    };
+  };
+  const randomWrite = (): ShardWrite => {
+    const ids = [...new Set(Array.from({ length: 1 + below(40) }, () => `id-${below(universe)}`))];
+    if (random() < 0.4) return { kind: 'delete', ids };
+    return upsertOf(
+      ids.map((id): [string, TestRecord] => {
+        const known = model.records.get(id);
+        if (known === undefined || random() < 0.6) return [id, randomRecord()];
+        return [id, random() < 0.5 ? known : { ...known, metadata: randomRecord().metadata }];
+      }),
+      DIMENSIONS,
+    );
+  };
+  const checkQuery = () => {
+    const query = queryWith(randomRecord().values, {
+      topK: [1, 10, 10_000][below(3)],
+      filter: FILTERS[below(FILTERS.length)],
+      includeMetadata: true,
+      includeValues: true,
+      scoreThreshold: random() < 0.2 ? 0.2 : null,
+    });
+    const expected = model.query(query);
+    const exact = shard.query({ ...query, exact: true });
+    expect(exact.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+    const found = shard.query(query);
+    if (query.scoreThreshold === null) expect(found).toHaveLength(expected.length);
+    expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
+    recalls.push(recallOf(found, exact));
+    const contents = found.map(({ values, metadata }) => ({ values: [...values!], metadata: JSON.parse(metadata!) }));
+    expect(contents).toEqual(found.map(({ id }) => model.records.get(id)));
+    const scores = new Map(exact.map(({ id, score }) => [id, score]));
+    const alike = found.filter(({ id, score }) => score === (scores.get(id) ?? score));
+    expect(alike).toHaveLength(found.length);
+  };
+  const check = () => {
+    expect(shard.records).toBe(model.records.size);
+    expect(rootOf(shard)).toBe(model.root());
+    for (let i = 0; i < QUERIES_PER_CHECK; i++) checkQuery();
+  };
+
+  for (let step = 0; step < STEPS; step++) {
+    if (step % 100 === 60) universe = 40;
+    if (step % 100 === 80) universe = 600;
+    const group = Array.from({ length: 1 + below(3) }, randomWrite);
+    const { commit } = shard.stage(group);
+    if (random() < 0.15) {
+      shard.query(queryWith(randomRecord().values));
+      shard.abort();
+      check();
+    } else if (commit !== null) {
+      shard.commit();
+      for (const write of group) model.apply(write);
+      expect(replica.replay({ seq: commit.head.seq, kind: 'write', head: commit.head, body: commit.body })).toBe(true);
+    }
+    shard.maintain(below(20) / 10);
+    if (step % 5 === 0) check();
+    if (step % 90 === 89) {
+      const checkpoint = mkdtempSync(join(folder, 'checkpoint-'));
+      shard.save(checkpoint);
+      shard = Shard.load(checkpointIn(checkpoint), spec, steadyOptions());
+      check();
+    }
+  }
+  expect(replica.head).toEqual(shard.head);
+  expect(recalls.reduce((sum, recall) => sum + recall) / recalls.length).toBeGreaterThanOrEqual(RECALL_MIN);
+}
+
+const METRICS = ['cosine', 'euclidean', 'dot'] as const;
+
+test.each(isThorough ? METRICS : [METRICS[FIRST_SEED % METRICS.length]!])(
+  'random writes, aborts, rebuilds, reloads and compactions: %s',
+  (metric) => {
+    const folder = mkdtempSync(join(tmpdir(), 'provec-shard-'));
+    try {
+      for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) run(metric, seed, folder);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  60_000 * RUNS,
+);

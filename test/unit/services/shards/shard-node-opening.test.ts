@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, expect, test } from '@jest/globals';
+import type { ShardSpec } from '../../../../lib/actions/shards.ts';
+import { isUnsound, type ShardHead } from '../../../../lib/shard/head.ts';
+import type { ContradictionStore } from '../../../../lib/store/contradictions.ts';
+import type { LogEntry } from '../../../../lib/store/log.ts';
+import { type Store, StoreError } from '../../../../lib/store/port.ts';
+import { ChangedRows } from '../../../support/changed-rows.ts';
+import { float32Bytes } from '../../../support/intruder.ts';
+import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
+import { changedBytes } from '../../../support/stored-record.ts';
+import { until } from '../../../support/until.ts';
+
+let fixture: ShardFixture;
+afterEach(() => fixture.end());
+
+const numbered = (count: number, prefix = 'r') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+const query = (exact = false) => ({
+  vector: Float32Array.of(1, 7, 1, 1 / 7),
+  topK: 5,
+  filter: null,
+  includeValues: false,
+  includeMetadata: true,
+  scoreThreshold: null,
+  exact,
+});
+
+test('a crash loses nothing that was acknowledged and gives the same root', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(numbered(500)));
+  const { head } = await fixture.node.delete(specOf(1), ['r3', 'r4']);
+  await fixture.crash();
+  expect(await fixture.node.head(specOf(1))).toEqual(head);
+  expect((await fixture.node.fetch(specOf(1), ['r2', 'r3', 'r4'])).items.map(({ id }) => id)).toEqual(['r2']);
+  expect(await fixture.node.head(specOf(1))).toEqual(head);
+  expect(fixture.halts).toEqual([]);
+});
+
+test('a large shard comes back from its checkpoint, with the log after it', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(numbered(3_000)));
+  await fixture.restart();
+  expect((await fixture.store.checkpoints.list(`${specOf(1).collectionId}.0`)).map(({ seq }) => seq)).toEqual([1]);
+  await fixture.node.upsert(specOf(1), batchOf(numbered(10, 'late')));
+  const before = await fixture.node.query(specOf(1), query());
+  const { head } = await fixture.node.delete(specOf(1), ['r0']);
+  await fixture.crash();
+  const { items } = await fixture.node.query(specOf(1), query());
+  expect(items).toEqual(before.items.filter(({ id }) => id !== 'r0'));
+  expect(await fixture.node.head(specOf(1))).toEqual(head);
+  expect((await fixture.node.fetch(specOf(1), ['r0', 'late9'])).items.map(({ id }) => id)).toEqual(['late9']);
+  expect(fixture.halts).toEqual([]);
+});
+
+test('shards that were open are opened again at the start', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.restart();
+  expect(fixture.node.stats().open).toBe(0);
+  fixture.node.start();
+  expect(fixture.node.stats().reopening).toBe(1);
+  while (fixture.node.stats().reopening > 0) await new Promise(setImmediate);
+  expect(fixture.node.stats().open).toBe(1);
+});
+
+test('idle shards close near the memory limit, and open again with their content', async () => {
+  fixture = await shardFixture({ PROVEC_MEMORY_LIMIT_MB: '64' });
+  const dimensions = 2_048;
+  const wide = (number: number) => specOf(number, { dimensions });
+  for (let number = 1; number <= 16; number++) {
+    const vectors = new Float32Array(500 * dimensions).fill(number);
+    await fixture.node.upsert(wide(number), {
+      ids: numbered(500),
+      dimensions,
+      vectors,
+      metadata: numbered(500).map(() => '{}'),
+    });
+  }
+  expect(fixture.node.stats().open).toBeLessThan(16);
+  expect(fixture.node.stats().bytes).toBeLessThan(64 * 2 ** 20);
+  const { items } = await fixture.node.fetch(wide(1), ['r499']);
+  expect(items[0]!.values.every((value) => value === 1)).toBe(true);
+});
+
+test('a record changed on disk is noticed when the shard opens, and recompute names it', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  await fixture.restart();
+  await changedBytes(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
+    record.vector[0] = 2;
+  });
+  await fixture.node.fetch(specOf(1), ['r7']);
+  expect(fixture.halts).toMatchObject([{ collectionId: specOf(1).collectionId }]);
+  const recomputed = await fixture.node.recomputation.begin(specOf(1));
+  expect(recomputed.differences.map(({ id }) => id)).toEqual(['r7']);
+  expect(Buffer.compare(recomputed.head.hash, recomputed.recorded.hash)).not.toBe(0);
+});
+
+test('a contradiction is written down before the shard takes a write, or the shard does not open', async () => {
+  let tries = 0;
+  const contradictions = (store: Store): ContradictionStore => ({
+    list: (id) => store.contradictions.list(id),
+    clear: (id) => store.contradictions.clear(id),
+    async record(shard, contradiction) {
+      tries++;
+      if (tries === 1) throw new StoreError('unavailable', 'out of reach');
+      await store.contradictions.record(shard, contradiction);
+    },
+  });
+  fixture = await shardFixture({}, (store) => ({ ...store, contradictions: contradictions(store) }));
+  await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  await fixture.restart();
+  await changedBytes(fixture.store, `${specOf(1).collectionId}.0`, 'r7', (record) => {
+    record.vector[0] = 2;
+  });
+  await expect(fixture.node.upsert(specOf(1), batchOf(['new']))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  expect((await fixture.node.head(specOf(1))).seq).toBe(1);
+  expect((await fixture.node.fetch(specOf(1), ['r7'])).items).toHaveLength(1);
+  const found = [{ reason: expect.any(String) }];
+  expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
+  await fixture.restart();
+  await fixture.node.fetch(specOf(1), ['r7']);
+  expect(tries).toBe(3);
+  expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject(found);
+});
+
+/** A shard of which the vector of `r7` was changed in the store while it was closed. */
+async function changedShard(spec: ShardSpec): Promise<ChangedRows> {
+  fixture = await shardFixture();
+  await fixture.node.upsert(spec, batchOf(numbered(50)));
+  await fixture.restart();
+  const changed = new ChangedRows(fixture.folder, spec.collectionId);
+  const vector = float32Bytes([2, 0, 0, 0]);
+  expect(changed.records(`UPDATE records SET vector = :vector WHERE id = CAST('r7' AS BLOB)`, { vector })).toBe(1);
+  return changed;
+}
+
+test('what stood against a shard when it opened is remembered, though the store is made to forget it, until an operator decides', async () => {
+  const spec = specOf(1);
+  await changedShard(spec);
+  await fixture.node.fetch(spec, ['r7']);
+  await fixture.store.contradictions.clear(spec.collectionId);
+  const { head } = await fixture.node.upsert(spec, batchOf(['later']));
+  expect(isUnsound((await fixture.node.headAt(spec, head.seq))!)).toBe(true);
+  expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not give the root/);
+  await fixture.node.accept(spec);
+  const affirmed = await fixture.node.head(spec);
+  expect(await fixture.node.headAt(spec, affirmed.seq)).toEqual(affirmed);
+  expect((await fixture.node.recomputation.begin(spec)).contradiction).toBeNull();
+});
+
+test('a write over changed bytes launders nothing: whatever is taken out of the store, each opening finds it, until an operator decides', async () => {
+  const spec = specOf(1);
+  const changed = await changedShard(spec);
+  for (const [life, end] of (['restart', 'crash', 'restart'] as const).entries()) {
+    fixture.halts.length = 0;
+    await fixture.node.upsert(spec, batchOf([`after ${life}`]));
+    expect(fixture.halts).toHaveLength(1);
+    expect(await fixture.node.head(spec)).toMatchObject({ contradicted: true });
+    await fixture[end]();
+    expect(changed.log('DELETE FROM contradictions')).toBe(1);
+  }
+  await fixture.node.accept(spec);
+  await fixture.store.contradictions.clear(spec.collectionId);
+  await fixture.node.upsert(spec, batchOf(['decided']));
+  fixture.halts.length = 0;
+  await fixture.restart();
+  expect(await fixture.node.head(spec)).not.toHaveProperty('contradicted');
+  expect((await fixture.node.fetch(spec, ['r7'])).items).toHaveLength(1);
+  expect(fixture.halts).toEqual([]);
+});
+
+test('recompute of an open shard says what was changed behind its back', async () => {
+  fixture = await shardFixture();
+  const key = `${specOf(1).collectionId}.0`;
+  const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(50)));
+  while ((await fixture.store.records.appliedSeq(key)) < head.seq) await new Promise(setImmediate);
+  expect((await fixture.node.recomputation.begin(specOf(1))).head).toEqual(head);
+  await changedBytes(fixture.store, key, 'r7', (record) => {
+    record.vector[0] = 2;
+  });
+  await changedBytes(fixture.store, key, 'r8', (record) => {
+    record.metadata = Buffer.from('{"id":"r8","seed":2}');
+  });
+  await changedBytes(fixture.store, key, 'r9', () => null);
+  const { differences } = await fixture.node.recomputation.begin(specOf(1));
+  expect(differences.sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+    { id: 'r7', what: 'values' },
+    { id: 'r8', what: 'metadata' },
+    { id: 'r9', what: 'missing' },
+  ]);
+});
+
+test('recompute goes on while writes do, and extend reaches a later cut exactly', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(numbered(200)));
+  const { session, head } = await fixture.node.recomputation.begin(specOf(1));
+  const second = await fixture.node.upsert(specOf(1), batchOf(['r5', 'new'], 3));
+  const third = await fixture.node.delete(specOf(1), ['r6']);
+  expect(head.seq).toBe(1);
+  expect((await fixture.node.recomputation.extend(session, second.head.seq)).head).toEqual(second.head);
+  expect((await fixture.node.recomputation.extend(session, third.head.seq)).head).toEqual(third.head);
+});
+
+test('a dropped collection is gone for good', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  await fixture.store.catalog.dropCollection(specOf(1).collectionId);
+  await fixture.node.drop(specOf(1).collectionId);
+  await expect(fixture.node.upsert(specOf(1), batchOf(['a']))).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+  expect(await fixture.store.log.head(`${specOf(1).collectionId}.0`)).toBeNull();
+  expect((await fixture.store.usage.read(specOf(1).accountId, new Date().toISOString().slice(0, 7))).vectors).toBe(0);
+});
+
+/** An entry as nobody wrote it, after `head`. */
+const garbled = ({ seq, version, count, hash, type }: ShardHead): LogEntry => ({
+  shard: `${specOf(1).collectionId}.0`,
+  seq: seq + 1,
+  epoch: 0,
+  entryId: randomUUID(),
+  kind: 'write',
+  head: { seq: seq + 1, version: version + 1, count: count + 1, hash: hash.map((byte) => byte ^ 1), type },
+  tally: null,
+  body: Buffer.from('garbled'),
+});
+
+test('a log entry that does not decode is passed over once an operator accepts what the shard holds without it', async () => {
+  fixture = await shardFixture();
+  const key = `${specOf(1).collectionId}.0`;
+  const { head } = await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  await fixture.restart();
+  await fixture.store.log.append(garbled(head));
+  await fixture.node.fetch(specOf(1), ['r1']);
+  const later = await fixture.node.upsert(specOf(1), batchOf(['later']));
+  expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toHaveLength(1);
+  await fixture.restart();
+  expect(await fixture.store.records.appliedSeq(key)).toBe(1);
+
+  await fixture.node.accept(specOf(1));
+  await fixture.store.contradictions.clear(specOf(1).collectionId);
+  expect(await fixture.store.records.appliedSeq(key)).toBe(later.head.seq + 1);
+  await fixture.restart();
+  expect((await fixture.node.fetch(specOf(1), ['r1', 'later'])).items.map(({ id }) => id)).toEqual(['r1', 'later']);
+  const { recorded, head: recomputed, differences } = await fixture.node.recomputation.begin(specOf(1));
+  expect(recomputed).toEqual(recorded);
+  expect(differences).toEqual([]);
+  expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toEqual([]);
+});
+
+test('a log of which entries are missing is read as far as it goes, is a contradiction, and takes no writes', async () => {
+  fixture = await shardFixture();
+  const key = `${specOf(1).collectionId}.0`;
+  await fixture.node.upsert(specOf(1), batchOf(numbered(20)));
+  await fixture.restart();
+  for (let seq = 2; seq <= 4; seq++) {
+    const head = (await fixture.store.log.head(key))!;
+    await fixture.store.log.append({ ...garbled(head), kind: 'void', body: new Uint8Array(0) });
+  }
+  await fixture.store.log.trim(key, 3);
+  expect((await fixture.node.fetch(specOf(1), ['r1'])).items).toHaveLength(1);
+  const { head, recorded } = await fixture.node.recomputation.begin(specOf(1));
+  expect([head.seq, recorded.seq]).toEqual([1, 4]);
+  await expect(fixture.node.upsert(specOf(1), batchOf(['new']))).rejects.toMatchObject({
+    code: 'INTERNAL',
+    message: expect.stringContaining('backup'),
+  });
+  expect(await fixture.store.contradictions.list(specOf(1).collectionId)).toMatchObject([
+    { reason: 'The log ends at 1, but its head says 4.' },
+  ]);
+});
+
+test('an opening that takes longer than its caller waits goes on by itself', async () => {
+  let open: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  let isHeld = false;
+  const heldBack = (store: Store): Store => ({
+    ...store,
+    catalog: {
+      ...store.catalog,
+      async getCollection(id) {
+        if (isHeld) await held;
+        return store.catalog.getCollection(id);
+      },
+    },
+  });
+  fixture = await shardFixture({}, heldBack);
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.crash();
+  isHeld = true;
+  const impatient = [
+    fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 }),
+    fixture.node.query(specOf(1), query(), { openMaxMs: 20 }),
+    fixture.node.upsert(specOf(1), batchOf(['b']), 60_000, 20),
+    fixture.node.delete(specOf(1), ['a'], 60_000, 20),
+  ];
+  for (const { reason } of (await Promise.allSettled(impatient)) as PromiseRejectedResult[])
+    expect(reason).toMatchObject({
+      code: 'SHARD_UNAVAILABLE',
+      message: 'Shard 0 of the collection is being opened; try again.',
+      shards: [0],
+    });
+  const ready = fixture.node.ready(specOf(1));
+  open();
+  await ready;
+  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 0 });
+  expect(items.map(({ id }) => id)).toEqual(['a']);
+});
+
+test('a shard that is being closed is waited for as long as its opening may take', async () => {
+  let end: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let isHeld = false;
+  let appending = 0;
+  const heldBack = (store: Store): Store => {
+    const log = Object.create(store.log) as Store['log'];
+    log.append = async (entry) => {
+      appending++;
+      if (isHeld) await held;
+      return store.log.append(entry);
+    };
+    return { ...store, log };
+  };
+  fixture = await shardFixture({}, heldBack);
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  isHeld = true;
+  appending = 0;
+  const write = fixture.node.upsert(specOf(1), batchOf(['b']));
+  await until('the write is under way', () => appending === 1);
+  const forgotten = fixture.node.forget(specOf(1).collectionId);
+  await expect(fixture.node.fetch(specOf(1), ['a'], { openMaxMs: 20 })).rejects.toMatchObject({
+    code: 'SHARD_UNAVAILABLE',
+    message: 'Shard 0 of the collection is being closed; try again.',
+  });
+  end();
+  await Promise.all([write, forgotten]);
+  const { items } = await fixture.node.fetch(specOf(1), ['a', 'b'], { openMaxMs: 60_000 });
+  expect(items.map(({ id }) => id)).toEqual(['a', 'b']);
+});

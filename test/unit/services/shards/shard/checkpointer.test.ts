@@ -1,0 +1,336 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import pino from 'pino';
+import type { ShardSpec } from '../../../../../lib/actions/shards.ts';
+import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
+import { shardKey } from '../../../../../lib/shard/key.ts';
+import type { Store } from '../../../../../lib/store/port.ts';
+import { type ActorEvents, ShardActor } from '../../../../../services/shards/shard/actor.ts';
+import { Checkpointer } from '../../../../../services/shards/shard/checkpointer.ts';
+import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
+import { openShard } from '../../../../../services/shards/shard/open.ts';
+import { ShardWorker } from '../../../../../services/shards/worker/pool.ts';
+import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
+import { until } from '../../../../support/until.ts';
+
+const MIB = 2 ** 20;
+const RESERVE_BYTES = 100 * MIB;
+const SPEC = specOf(1);
+const KEY = shardKey(SPEC.collectionId, 0);
+/** Enough for a checkpoint. */
+const MANY = Array.from({ length: 2_500 }, (_, at) => `r${at}`);
+const SHORT_TAIL_BYTES = 65 * MIB;
+const URGENT_TAIL_BYTES = 300 * MIB;
+const NEVER_MS = Number.POSITIVE_INFINITY;
+
+const log = pino({ level: 'silent' });
+const clock = { wallMs: () => 0, monotonicMs: () => nowMs };
+let nowMs: number;
+let fixture: ShardFixture;
+let worker: ShardWorker;
+let checkpointer: Checkpointer;
+let actor: ShardActor;
+/** Folders that were staged, in order. */
+let staged: string[];
+/** What happens to a folder between staging it and writing to it. */
+let onStage: (folder: string) => Promise<void>;
+let freeBytes: number;
+
+beforeEach(async () => {
+  nowMs = 1_000;
+  staged = [];
+  onStage = async () => undefined;
+  freeBytes = 1_000 * MIB;
+  fixture = await shardFixture();
+  worker = new ShardWorker(
+    () => undefined,
+    () => undefined,
+  );
+  const { checkpoints } = fixture.store;
+  const store: Store = {
+    ...fixture.store,
+    freeBytes: async () => freeBytes,
+    checkpoints: {
+      async stage(key) {
+        const folder = await checkpoints.stage(key);
+        staged.push(folder);
+        await onStage(folder);
+        return folder;
+      },
+      discard: (folder) => checkpoints.discard(folder),
+      put: (...given) => checkpoints.put(...given),
+      prune: (...given) => checkpoints.prune(...given),
+      list: (key) => checkpoints.list(key),
+      fetch: (...given) => checkpoints.fetch(...given),
+      release: (folder) => checkpoints.release(folder),
+    },
+  };
+  checkpointer = new Checkpointer(store, new Materialiser(store, log), clock, RESERVE_BYTES);
+  actor = await openedActor(SPEC, store);
+});
+
+async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promise<ShardActor> {
+  const { head } = await openShard(spec, EMPTY_HEAD, worker, store, clock, log);
+  const events: ActorEvents = {
+    queued: () => undefined,
+    committed: ({ key }, bytes) => checkpointer.committed(key, bytes),
+    resized: (resized, size) => {
+      resized.size = size;
+    },
+    broken: (_, reason) => {
+      throw new Error(reason);
+    },
+  };
+  return new ShardActor({ spec, worker, head, epoch: 0, holds: () => true, log: store.log, clock, events });
+}
+afterEach(async () => {
+  await worker.end();
+  await fixture.end();
+});
+
+const upsert = (ids: string[], seed = 1) => actor.write({ kind: 'upsert', batch: batchOf(ids, seed) }, NEVER_MS);
+const remove = (ids: string[]) => actor.write({ kind: 'delete', ids }, NEVER_MS);
+const seqs = async () => (await fixture.store.checkpoints.list(KEY)).map(({ seq }) => seq);
+const firstSeq = () => fixture.store.log.firstSeq(KEY);
+const spoil = async (folder: string) => writeFileSync(join(folder, 'records.bin'), '');
+
+/** Changes one byte of the checkpoint at `seq`. */
+async function damage(seq: number): Promise<void> {
+  const file = join((await fixture.store.checkpoints.fetch(KEY, seq))!.folder, 'records.bin');
+  const bytes = readFileSync(file);
+  bytes[bytes.length - 100] ^= 1;
+  writeFileSync(file, bytes);
+}
+
+/** Opens the shard anew in a worker of its own. */
+async function reopened() {
+  const other = new ShardWorker(
+    () => undefined,
+    () => undefined,
+  );
+  try {
+    return await openShard(SPEC, (await fixture.store.log.head(KEY))!, other, fixture.store, clock, log);
+  } finally {
+    await other.end();
+  }
+}
+
+test('a checkpoint that fails leaves nothing, and is tried again after a pause that grows', async () => {
+  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  await upsert(MANY);
+  onStage = spoil;
+  for (const pauseMs of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300].map((seconds) => seconds * 1_000)) {
+    expect(checkpointer.isDue(actor)).toBe(true);
+    await expect(checkpointer.run(actor)).rejects.toThrow();
+    nowMs += pauseMs - 1;
+    expect(checkpointer.isDue(actor)).toBe(false);
+    nowMs += 1;
+  }
+  expect(staged).toHaveLength(11);
+  expect(staged.some((folder) => existsSync(folder))).toBe(false);
+  onStage = async () => undefined;
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([1]);
+  expect(checkpointer.isDue(actor)).toBe(false);
+  checkpointer.committed(KEY, URGENT_TAIL_BYTES + 1);
+  expect(checkpointer.isDue(actor)).toBe(true);
+});
+
+test('whoever closes the shard tries in the pause, too', async () => {
+  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  await upsert(MANY);
+  onStage = spoil;
+  await expect(checkpointer.run(actor)).rejects.toThrow();
+  onStage = async () => undefined;
+  expect(checkpointer.isDue(actor)).toBe(false);
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([1]);
+});
+
+test('the pause outlives the opening, so that a checkpoint that ends its worker is not tried at once', async () => {
+  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  await upsert(MANY);
+  onStage = spoil;
+  await expect(checkpointer.run(actor)).rejects.toThrow();
+  await checkpointer.closed(KEY);
+  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  expect(checkpointer.isDue(actor)).toBe(false);
+  nowMs += 1_000;
+  expect(checkpointer.isDue(actor)).toBe(true);
+});
+
+test('nothing is staged where it would eat into the reserve of the disk', async () => {
+  checkpointer.opened(KEY, 0, URGENT_TAIL_BYTES);
+  await upsert(MANY);
+  // Its index is still being built, so it only grows.
+  freeBytes = RESERVE_BYTES + (await worker.request('size', { key: KEY })).bytes - 1;
+  await expect(checkpointer.run(actor)).rejects.toMatchObject({ kind: 'capacity' });
+  expect(staged).toEqual([]);
+  expect(checkpointer.isDue(actor)).toBe(false);
+  freeBytes += 10 * MIB;
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([1]);
+});
+
+test('a shard whose newest checkpoint is damaged opens from the one before it and the log since', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  expect(await firstSeq()).toBeNull();
+  await upsert(['second'], 2);
+  await checkpointer.run(actor);
+  await upsert(['third', 'r7'], 3);
+  const { head } = await remove(['r8']);
+  expect(await seqs()).toEqual([2, 1]);
+  expect(await firstSeq()).toBe(2);
+  await damage(2);
+  expect(await reopened()).toMatchObject({ head, checkpointSeq: 1, contradiction: null });
+  expect(await seqs()).toEqual([1]);
+  await damage(1);
+  expect(await reopened()).toMatchObject({ head, checkpointSeq: 0, contradiction: null });
+});
+
+test('the log before the older of two checkpoints goes', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  for (const [round, trimmedTo] of [null, 2, 3, 4].entries()) {
+    await checkpointer.run(actor);
+    expect(await firstSeq()).toBe(trimmedTo);
+    await upsert(['again'], round);
+  }
+  expect(await seqs()).toEqual([4, 3]);
+});
+
+test('a shard that shrank needs no checkpoint, and its log is trimmed to what is materialised', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  await remove(MANY.slice(1));
+  await upsert(['last'], 2);
+  await checkpointer.run(actor);
+  expect(await firstSeq()).toBeNull();
+  expect(await seqs()).toEqual([]);
+  expect(await reopened()).toMatchObject({ head: actor.head, checkpointSeq: 0, contradiction: null });
+});
+
+test('a shard that was emptied leaves no checkpoint, but not while its log is pinned', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  await upsert(['again'], 2);
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([2, 1]);
+  await remove([...MANY, 'again']);
+  const unpin = checkpointer.pin(KEY);
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([2, 1]);
+  unpin();
+  await checkpointer.run(actor);
+  expect(await seqs()).toEqual([]);
+  expect(await reopened()).toMatchObject({ head: actor.head, contradiction: null });
+});
+
+test('what a checkpoint under way may yet write counts when the next asks for room', async () => {
+  const other = specOf(2);
+  const second = await openedActor(other);
+  checkpointer.opened(KEY, 0, 0);
+  checkpointer.opened(second.key, 0, 0);
+  await upsert(MANY);
+  await second.write({ kind: 'upsert', batch: batchOf(MANY) }, NEVER_MS);
+  while ((await worker.request('size', { key: KEY })).unindexed > 0) await new Promise(setImmediate);
+  while ((await worker.request('size', { key: second.key })).unindexed > 0) await new Promise(setImmediate);
+  const sizes = await Promise.all([KEY, second.key].map((key) => worker.request('size', { key })));
+  // Room for either of them, not for both.
+  freeBytes = RESERVE_BYTES + sizes[0].bytes + sizes[1].bytes - 1;
+  let release: () => void = () => undefined;
+  onStage = () =>
+    new Promise((resolve) => {
+      release = resolve;
+    });
+  const first = checkpointer.run(actor);
+  await until('the first checkpoint is under way', () => staged.length === 1);
+  await expect(checkpointer.run(second)).rejects.toMatchObject({ kind: 'capacity' });
+  expect(staged).toHaveLength(1);
+  release();
+  await first;
+  onStage = async () => undefined;
+  await checkpointer.run(second);
+  expect(staged).toHaveLength(2);
+});
+
+test.each([
+  { tail: 'short', bytes: SHORT_TAIL_BYTES, left: 2 },
+  { tail: 'long', bytes: URGENT_TAIL_BYTES, left: null },
+])('where no checkpoint can be had, a $tail log is trimmed to $left', async ({ bytes, left }) => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  await checkpointer.run(actor);
+  await upsert(['second'], 2);
+  checkpointer.committed(KEY, bytes);
+  onStage = spoil;
+  await expect(checkpointer.run(actor)).rejects.toThrow();
+  expect(await firstSeq()).toBe(left);
+  expect(await reopened()).toMatchObject({ head: actor.head, contradiction: null });
+});
+
+test('what an earlier process materialised and did not trim is trimmed at the opening', async () => {
+  await upsert(['first']);
+  await upsert(['second']);
+  await new Materialiser(fixture.store, log).catchUp(KEY);
+  await upsert(['third']);
+  expect(await firstSeq()).toBe(1);
+  checkpointer.opened(KEY, 0, 0);
+  await until('only what is not materialised is left', async () => (await firstSeq()) === 3);
+});
+
+test('nothing is trimmed while the log is pinned', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  const unpin = checkpointer.pin(KEY);
+  await checkpointer.run(actor);
+  expect(await firstSeq()).toBe(1);
+  unpin();
+  await checkpointer.run(actor);
+  expect(await firstSeq()).toBeNull();
+});
+
+test('a shard that closes while it is being checkpointed leaves no checkpoint and nothing staged', async () => {
+  checkpointer.opened(KEY, 0, 0);
+  await upsert(MANY);
+  let release: () => void = () => undefined;
+  onStage = () =>
+    new Promise((resolve) => {
+      release = resolve;
+    });
+  const run = checkpointer.run(actor);
+  await until('the checkpoint is under way', () => staged.length === 1);
+  const closed = checkpointer.closed(KEY);
+  let isForgotten = false;
+  const forgotten = checkpointer.forget(SPEC.collectionId).then(() => {
+    isForgotten = true;
+  });
+  await new Promise(setImmediate);
+  expect(isForgotten).toBe(false);
+  release();
+  await Promise.all([run, closed, forgotten]);
+  expect(existsSync(staged[0])).toBe(false);
+  expect(await seqs()).toEqual([]);
+  expect(await firstSeq()).toBe(1);
+});
+
+test('a log that is replayed at every start is trimmed in the end, however short each life is', async () => {
+  const text = 'x'.repeat(32 * 1024);
+  const ids = Array.from({ length: 48 }, (_, at) => `r${at}`);
+  const write = (life: number) => {
+    const batch = batchOf(ids, life);
+    return fixture.node.upsert(specOf(2), { ...batch, metadata: ids.map(() => JSON.stringify({ text })) });
+  };
+  const other = shardKey(specOf(2).collectionId, 0);
+  for (let life = 0; life < 4; life++) {
+    await write(life);
+    await fixture.crash();
+  }
+  await fixture.node.fetch(specOf(2), ['r0']);
+  await until('the log is trimmed', async () => (await fixture.store.log.firstSeq(other)) !== 1);
+});

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { ShardWorker, WorkerPool } from '../../../../../services/shards/worker/pool.ts';
+import { until } from '../../../../support/until.ts';
+
+let pool: WorkerPool;
+const faults: Error[] = [];
+const ignored = [() => undefined, (error: Error) => faults.push(error), () => undefined] as const;
+
+afterEach(() => pool.end());
+
+test('threads that end are replaced, and those that live are chosen meanwhile', async () => {
+  pool = new WorkerPool(2, ...ignored);
+  const [first, second] = [...pool.workers];
+  // The lighter one ends, twice at its start: its next waits.
+  second!.load = 1;
+  for (let time = 0; time < 2; time++) {
+    const before = pool.workers[0]!;
+    await before.end();
+    if (time === 0) await until('it is replaced', () => pool.workers[0] !== before);
+  }
+  expect(pool.workers[0]!.isGone).toBe(true);
+  expect(pool.lightest()).toBe(second);
+  await until('it is replaced again', () => !pool.workers[0]!.isGone);
+  expect(pool.lightest()).toBe(pool.workers[0]);
+  expect(pool.workers[0]).not.toBe(first);
+  expect(pool.workers[1]).toBe(second);
+  expect(faults).toEqual([]);
+});
+
+test('a request that cannot be sent fails by itself, and leaves nothing that a later end of the thread would meet', async () => {
+  pool = new WorkerPool(1, ...ignored);
+  const [worker] = pool.workers;
+  await expect(worker!.request('close', { key: (() => 0) as never })).rejects.toThrow('could not be cloned');
+  await worker!.end();
+  await expect(worker!.request('close', { key: 'c.0' })).rejects.toThrow('has ended');
+  expect(faults).toEqual([]);
+});
+
+/**
+ * Terminated as usearch loads, a thread ends the process once in some hundred times ("terminate
+ * called after throwing an instance of 'Napi::Error'"): too rarely for a test to wait for.
+ */
+test('a thread that is ended while it starts ends by itself, never terminated from outside', async () => {
+  const terminate = jest.spyOn(Worker.prototype, 'terminate');
+  const startedMs = performance.now();
+  pool = new WorkerPool(1, ...ignored);
+  await pool.workers[0]!.request('close', { key: 'c.0' });
+  const startMs = performance.now() - startedMs;
+  for (const share of [0, 0.5, 0.9]) {
+    const worker = new ShardWorker(...ignored);
+    await delay(startMs * share);
+    await worker.end();
+    expect(worker.isGone).toBe(true);
+  }
+  await pool.end();
+  expect(terminate).not.toHaveBeenCalled();
+  expect(faults).toEqual([]);
+});

@@ -1,0 +1,163 @@
+import { expect, test } from '@jest/globals';
+import type { Page, QueryOptions, ShardMatch } from '../../../../../lib/actions/shards.ts';
+import { Shard } from '../../../../../services/shards/engine/shard.ts';
+import { runThrough } from '../../../../../services/shards/engine/steps.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
+import { Reading } from '../../../../../services/shards/worker/reading.ts';
+import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
+import { queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
+
+const DIMENSIONS = 4;
+const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `r${from + at}`);
+
+/** Records whose values and metadata say which generation wrote them. */
+function upsertOf(names: string[], generation: number): ShardWrite {
+  const vectors = Float32Array.from(names.flatMap((name) => [1, Number(name.slice(1)), generation, 0]));
+  const metadata = names.map((name) => `{"is":"${name} of ${generation}"}`);
+  return { kind: 'upsert', batch: { ids: names, dimensions: DIMENSIONS, vectors, metadata } };
+}
+const remove = (names: string[]): ShardWrite => ({ kind: 'delete', ids: names });
+const ALL = queryWith([1, 0, 0, 0], { topK: 10_000, includeValues: true, includeMetadata: true });
+
+/** All pages of a reading from here on. */
+function readOut(reading: Reading): unknown[] {
+  const items: unknown[] = [];
+  while (!reading.isAtEnd) items.push(...runThrough(reading.page(10_000)));
+  return items;
+}
+
+test('a reading stays as it was whatever is written, and what it kept goes when it ends', () => {
+  const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
+  /** The same without readings. */
+  const twin = new Shard(specWith({ dimensions: DIMENSIONS }));
+  const put = (...writes: ShardWrite[]) => {
+    for (const each of [shard, twin]) {
+      write(each, ...writes);
+      settle(each);
+    }
+  };
+  put(upsertOf(ids(3_000), 1));
+  const before = shard.query(ALL);
+  const ranking = runThrough(shard.rankSteps(ALL));
+  const readings = [Reading.ofMatches(shard, ranking, ALL), Reading.ofMatches(shard, ranking, ALL)];
+  const records = Reading.ofRecords(shard, shard.slotsOf(ids(500)));
+  const fetched = shard.fetch(ids(500));
+  // Overwritten, deleted, and others put where there is room; all with the engine's own moving
+  // about in between.
+  put(upsertOf(ids(1_500), 2));
+  put(remove(ids(2_900, 50)));
+  put(upsertOf(ids(1_000, 5_000), 3));
+  expect(readOut(readings[0]!)).toEqual(before);
+  readings[0]!.end();
+  readings[0]!.end();
+  put(upsertOf(ids(700, 8_000), 4), remove(ids(1_000, 5_000)));
+  expect(readOut(readings[1]!)).toEqual(before);
+  expect(readOut(records)).toEqual(fetched);
+  expect(shard.bytes).toBeGreaterThan(1.2 * twin.bytes);
+  readings[1]!.end();
+  records.end();
+  settle(shard);
+  expect(shard.bytes).toBeLessThan(1.1 * twin.bytes);
+  expect(rootOf(shard)).toBe(rootOf(twin));
+  expect(shard.query(ALL)).toEqual(twin.query(ALL));
+});
+
+test('records that are read stay readable while nearly all others go and memory is moved together', () => {
+  const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
+  const large = (names: string[], generation: number): ShardWrite => {
+    const write = upsertOf(names, generation);
+    if (write.kind === 'upsert') write.batch.metadata = names.map((name) => `{"is":"${name} ${'x'.repeat(2_000)}"}`);
+    return write;
+  };
+  for (let from = 0; from < 3_000; from += 1_000) write(shard, large(ids(1_000, from), 1));
+  settle(shard);
+  const read = ids(3_000).filter((_, at) => at % 50 === 0);
+  const before = shard.fetch(read);
+  const reading = Reading.ofRecords(shard, shard.slotsOf(read));
+  const [deleted, overwritten] = [read.filter((_, at) => at % 3 === 0), read.filter((_, at) => at % 3 === 1)];
+  write(shard, remove([...deleted, ...ids(3_000).filter((_, at) => at % 50 !== 0)]), upsertOf(overwritten, 2));
+  settle(shard);
+  write(shard, large(ids(100, 9_000), 3));
+  settle(shard);
+  expect(readOut(reading)).toEqual(before);
+  const whileRead = shard.bytes;
+  reading.end();
+  settle(shard);
+  expect(shard.bytes).toBeLessThan(whileRead);
+  expect(shard.fetch(deleted)).toEqual([]);
+  expect(shard.fetch(overwritten).map(({ values }) => values[2])).toEqual(overwritten.map(() => 2));
+});
+
+/** A worker's host without a thread, whose clock is the test's. */
+function startHost() {
+  let nowMs = 0;
+  const replies: WorkerReply[] = [];
+  const later: (() => void)[] = [];
+  const host = new ShardHost(
+    (message) => {
+      if (message.id !== null) replies.push(message);
+    },
+    (run) => later.push(run),
+    // A clock that stands still would have the system's timers come again for ever.
+    { nowMs: () => nowMs, timers: { after: () => () => undefined } },
+  );
+  const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
+    host.receive({ id: 1, op, params });
+    // Staging takes turns.
+    while (replies.length === 0 && later.length > 0) later.shift()!();
+    const reply = replies.pop();
+    if (reply === undefined || !('result' in reply)) throw new Error(`No answer to ${op}.`);
+    return reply.result as WorkerOps[O]['result'];
+  };
+  ask('create', { key: 'c.0', spec: specWith({ dimensions: DIMENSIONS }) });
+  ask('stage', { key: 'c.0', writes: [upsertOf(ids(200), 1)] });
+  ask('commit', { key: 'c.0' });
+  return {
+    ask,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+    query: (query: QueryOptions = ALL) => ask('query', { key: 'c.0', query, pageMaxBytes: 1_000 }),
+    next: (page: Page<unknown>) => ask('next', { key: 'c.0', rest: page.rest!, pageMaxBytes: 20_000 }),
+  };
+}
+
+test('pages are handed out in order, also while a group is staged, until nothing is left', () => {
+  const { ask, query, next } = startHost();
+  const whole = ask('query', { key: 'c.0', query: ALL, pageMaxBytes: Number.POSITIVE_INFINITY });
+  expect(whole.rest).toBeNull();
+  expect(whole.items).toHaveLength(200);
+  let page: Page<unknown> | null = query();
+  const items = [...page.items];
+  ask('stage', { key: 'c.0', writes: [upsertOf(ids(200), 2)] });
+  for (let pages = 0; page?.rest && pages < 100; pages++) {
+    page = next(page);
+    items.push(...page!.items);
+    if (pages === 0) ask('commit', { key: 'c.0' });
+  }
+  expect(items).toEqual(whole.items);
+  expect((query().items[0] as ShardMatch).metadata).toContain('of 2');
+});
+
+test('a reading for which nobody comes back is forgotten, one that is left at once', () => {
+  const { ask, pass, query, next } = startHost();
+  const [slow, quick, left] = [query(), query(), query()];
+  pass(20_000);
+  const further = next(quick)!;
+  expect(further.items.length).toBeGreaterThan(0);
+  ask('leave', { key: 'c.0', rest: left.rest! });
+  expect(next(left)).toBeNull();
+  pass(20_000);
+  expect(next(slow)).toBeNull();
+  expect(next(further)!.items.length).toBeGreaterThan(0);
+  expect(ask('next', { key: 'other', rest: further.rest!, pageMaxBytes: 1 })).toBeNull();
+});
+
+test('of too many readings of a shard the oldest is forgotten', () => {
+  const { query, next } = startHost();
+  const pages = Array.from({ length: 65 }, () => query());
+  expect(next(pages[0]!)).toBeNull();
+  expect(next(pages[1]!)!.items.length).toBeGreaterThan(0);
+  expect(next(pages[64]!)!.items.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,150 @@
+import type { QueryOptions, ShardMatch, ShardSpec } from '../../../../../lib/actions/shards.ts';
+import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type {
+  IndexNotice,
+  SizeNotice,
+  WorkerFault,
+  WorkerOp,
+  WorkerOps,
+  WorkerReply,
+} from '../../../../../services/shards/worker/protocol.ts';
+import { type HostOptions, ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
+import { specWith } from '../../../../support/shard-engine.ts';
+
+/**
+ * What every look at the clock takes of the harness's time: with `stepNs: 1`, what a step takes.
+ */
+export const LOOK_MS = 0.25;
+/** No test wants so many. */
+const TURNS_MAX = 20_000;
+
+/**
+ * A host without a thread, whose turns the test gives and whose clock moves only by being looked
+ * at.
+ */
+export class HostHarness {
+  nowMs = 0;
+  turns = 0;
+  longestTurnMs = 0;
+  /** Ids in the order of their answers. */
+  readonly answered: number[] = [];
+  readonly notices: (SizeNotice | IndexNotice)[] = [];
+  readonly timers: { dueMs: number; run: () => void }[] = [];
+  readonly #replies = new Map<number, WorkerReply>();
+  readonly #host: ShardHost;
+  #later: (() => void)[] = [];
+  #nextId = 1;
+
+  constructor({ engine, ...options }: HostOptions = {}) {
+    this.#host = new ShardHost(
+      (message) => {
+        if (message.id === null) this.notices.push(message);
+        else {
+          this.answered.push(message.id);
+          this.#replies.set(message.id, message);
+        }
+      },
+      (run) => this.#later.push(run),
+      {
+        nowMs: () => this.look(),
+        timers: {
+          after: (ms, run) => {
+            this.timers.push({ dueMs: this.nowMs + ms, run });
+            return () => undefined;
+          },
+        },
+        engine: { stepNs: 1, monotonicMs: () => this.look(), ...engine },
+        ...options,
+      },
+    );
+  }
+
+  look(): number {
+    this.nowMs += LOOK_MS;
+    return this.nowMs;
+  }
+
+  /** Makes an open shard. */
+  open(collectionId: string, changes: Partial<ShardSpec> = {}): ShardKey {
+    const spec = specWith({ collectionId, dimensions: 2, ...changes });
+    const key = shardKey(collectionId, 0);
+    this.result(this.send('create', { key, spec }));
+    return key;
+  }
+
+  /** Returns the request's id. */
+  send<O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): number {
+    const id = this.#nextId++;
+    this.#host.receive({ id, op, params });
+    return id;
+  }
+
+  query(key: ShardKey, query: QueryOptions, pageMaxBytes = Number.MAX_VALUE): number {
+    return this.send('query', { key, query, pageMaxBytes });
+  }
+
+  /** Stages and commits; returns the id of the commit. */
+  write(key: ShardKey, ...writes: ShardWrite[]): number {
+    const stage = this.send('stage', { key, writes });
+    this.turnsUntil(stage);
+    this.result(stage);
+    return this.send('commit', { key });
+  }
+
+  isAnswered(id: number): boolean {
+    return this.#replies.has(id);
+  }
+
+  result<T>(id: number): T {
+    const reply = this.#replies.get(id);
+    if (reply === undefined) throw new Error(`Request ${id} is not answered.`);
+    if ('fault' in reply) throw new Error(`Request ${id} was refused: ${reply.fault.message}`);
+    return reply.result as T;
+  }
+
+  matches(id: number): ShardMatch[] {
+    return this.result<WorkerOps['query']['result']>(id).items;
+  }
+
+  fault(id: number): WorkerFault {
+    const reply = this.#replies.get(id);
+    if (reply === undefined || !('fault' in reply)) throw new Error(`Request ${id} was not refused.`);
+    return reply.fault;
+  }
+
+  /** Gives the host its turn; false when it wants none. */
+  turn(): boolean {
+    const [run, ...others] = this.#later;
+    if (run === undefined) return false;
+    this.#later = others;
+    const startedMs = this.nowMs;
+    run();
+    this.turns++;
+    this.longestTurnMs = Math.max(this.longestTurnMs, this.nowMs - startedMs);
+    return true;
+  }
+
+  /** Gives turns until the request is answered; returns how many. */
+  turnsUntil(id: number): number {
+    let given = 0;
+    for (; !this.isAnswered(id); given++) {
+      if (!this.turn()) throw new Error(`Nobody works on request ${id}.`);
+      if (given > TURNS_MAX) throw new Error(`Request ${id} finds no end.`);
+    }
+    return given;
+  }
+
+  /** Gives turns until none is wanted. */
+  settle(): void {
+    for (let given = 0; this.turn(); given++) if (given > TURNS_MAX) throw new Error('The host finds no end.');
+  }
+
+  /** Lets the first timer fire. */
+  fire(): void {
+    const timer = this.timers.shift();
+    if (timer === undefined) throw new Error('No timer is set.');
+    this.nowMs = Math.max(this.nowMs, timer.dueMs);
+    timer.run();
+  }
+}

@@ -1,0 +1,313 @@
+/**
+ * What queries that take long leave to others. How fast anything is plays no part: a step takes a
+ * quarter of a millisecond by fiat.
+ */
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { QueryOptions } from '../../../../../lib/actions/shards.ts';
+import type { ShardKey } from '../../../../../lib/shard/key.ts';
+import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
+import type { ShardSize, SizeNotice } from '../../../../../services/shards/worker/protocol.ts';
+import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
+import { HostHarness, LOOK_MS } from './shard-host-harness.ts';
+
+const SLICE_MS = 10;
+const RECORDS = 640;
+
+const CHEAP = queryWith([1, 1]);
+/** Of many conditions, each of which no record contradicts. */
+const BOMB = bomb(0, { topK: 5 });
+
+/** One of many that differ. */
+function bomb(i: number, changes: Partial<QueryOptions> = { topK: 1_000 }): QueryOptions {
+  const conditions = Array.from({ length: 250 }, (_, k) => ({ tags: { $ne: `q${k}` } }));
+  return queryWith([1, 1], { filter: { n: { $gte: -i }, $and: conditions }, ...changes });
+}
+
+/** `count` records from number `first` on; the filter above lets all of them through. */
+function records(count: number, first = 0): ShardWrite {
+  const all = Array.from({ length: count }, (_, i): [string, TestRecord] => {
+    const metadata = { n: first + i, tags: [`a${i % 7}`, `b${i}`] };
+    return [`r${first + i}`, { values: [1, (first + i) / RECORDS], metadata }];
+  });
+  return upsertOf(all, 2);
+}
+
+let host: HostHarness;
+let large: ShardKey;
+let small: ShardKey;
+beforeEach(() => {
+  host = new HostHarness({ waitMaxMs: Number.POSITIVE_INFINITY });
+  large = host.open('large');
+  host.write(large, records(RECORDS));
+  small = host.open('small');
+  host.write(small, records(4));
+  host.settle();
+});
+
+/**
+ * Has the columns built; returns how many turns the bomb takes from then on when nobody else wants
+ * one.
+ */
+function turnsOfBomb(): number {
+  host.turnsUntil(host.query(large, bomb(0)));
+  return host.turnsUntil(host.query(large, bomb(0)));
+}
+
+describe('a query that takes long', () => {
+  test('leaves a query of another shard its answer at once', () => {
+    const long = host.query(large, BOMB);
+    host.turn();
+    const cheap = host.query(small, CHEAP);
+    expect(host.matches(cheap)).toHaveLength(4);
+    expect(host.isAnswered(long)).toBe(false);
+    expect(host.turnsUntil(long)).toBeGreaterThan(10);
+    expect(host.matches(long).map(({ id }) => id)).toEqual(['r639', 'r638', 'r637', 'r636', 'r635']);
+  });
+
+  test('never holds the thread for more than its slice', () => {
+    host.turnsUntil(host.query(large, BOMB));
+    expect(host.longestTurnMs).toBeGreaterThan(SLICE_MS / 2);
+    expect(host.longestTurnMs).toBeLessThanOrEqual(SLICE_MS + 4 * LOOK_MS);
+  });
+
+  test('takes turns with one of another shard', () => {
+    const other = host.open('other');
+    host.write(other, records(RECORDS / 4));
+    host.settle();
+    const long = host.query(large, BOMB);
+    host.turn();
+    const shorter = host.query(other, BOMB);
+    expect(host.isAnswered(shorter)).toBe(false);
+    host.turnsUntil(shorter);
+    expect(host.isAnswered(long)).toBe(false);
+    host.turnsUntil(long);
+  });
+
+  test('leaves a query of its own shard that ends within a slice its answer at once', () => {
+    const cheap = { ...CHEAP, filter: { n: -1 } };
+    host.turnsUntil(host.query(large, cheap));
+    const long = host.query(large, BOMB);
+    host.turn();
+    expect(host.matches(host.query(large, cheap))).toEqual([]);
+    expect(host.isAnswered(long)).toBe(false);
+  });
+
+  test.each([
+    ['many steps', 1],
+    ['one step', 1e12],
+  ])('tells how much the shard has grown by what it had built in %s', (_, stepNs) => {
+    host = new HostHarness({ engine: { stepNs } });
+    large = host.open('large');
+    host.write(large, records(RECORDS));
+    host.settle();
+    const before = sizeOf(large);
+    host.notices.length = 0;
+    const id = host.query(large, BOMB);
+    host.settle();
+    expect(host.matches(id)).toHaveLength(5);
+    const told = host.notices.filter((notice): notice is SizeNotice => 'size' in notice);
+    expect(told.map(({ size }) => size)).toEqual([sizeOf(large)]);
+    expect(sizeOf(large).bytes).toBeGreaterThan(before.bytes);
+  });
+});
+
+function sizeOf(key: ShardKey): ShardSize {
+  return host.result(host.send('size', { key }));
+}
+
+describe('writes', () => {
+  test('are answered although sliced queries keep coming, and those see them that come after', () => {
+    const alone = turnsOfBomb();
+    const seen: { id: number; sent: 'before' | 'after' }[] = [];
+    let commit: number | null = null;
+    let stage: number | null = null;
+    let turns = 0;
+    const pour = () => {
+      const answered = commit !== null && host.isAnswered(commit);
+      seen.push({ id: host.query(large, bomb(seen.length)), sent: answered ? 'after' : 'before' });
+      host.turn();
+    };
+    while (seen.length < 8) pour();
+    stage = host.send('stage', { key: large, writes: [records(1, RECORDS)] });
+    while (!host.isAnswered(stage)) pour();
+    commit = host.send('commit', { key: large });
+    // A query is reading, which the commit must not disturb.
+    expect(host.isAnswered(commit)).toBe(false);
+    for (; !host.isAnswered(commit); turns++) pour();
+    // Four may have been under way, and none is added; each slice of theirs is a turn, as is that
+    // of each query that comes.
+    expect(turns).toBeLessThan(6 * alone);
+    for (let i = 0; i < 4; i++) pour();
+    host.settle();
+    const counts = new Set<string>();
+    for (const { id, sent } of seen) {
+      const found = host.matches(id).length;
+      const order = host.answered.indexOf(id) < host.answered.indexOf(commit) ? 'answered before' : 'answered after';
+      counts.add(`sent ${sent}, ${order}: ${found}`);
+    }
+    expect([...counts].sort()).toEqual([
+      'sent after, answered after: 641',
+      'sent before, answered after: 641',
+      'sent before, answered before: 640',
+    ]);
+  });
+
+  test('wait for four queries at most, and while they wait no query is added to them', () => {
+    turnsOfBomb();
+    const bombs = Array.from({ length: 12 }, (_, i) => host.query(large, bomb(i)));
+    const commit = host.write(large, records(1, RECORDS));
+    host.turnsUntil(commit);
+    expect(bombs.filter((id) => host.isAnswered(id))).toHaveLength(4);
+    host.settle();
+    expect(bombs.map((id) => host.matches(id).length)).toEqual([640, 640, 640, 640, ...Array(8).fill(641)]);
+  });
+
+  test('go on between the steps of a query that only builds columns', () => {
+    const long = host.query(large, bomb(0));
+    // Of the slots that become free the one is built already and the other is not yet; both are
+    // taken by records without fields.
+    const bare = ['x', 'y'].map((id): [string, TestRecord] => [id, { values: [1, 1], metadata: {} }]);
+    const commits = [
+      host.write(large, records(2, RECORDS), { kind: 'delete', ids: ['r1', 'r638'] }),
+      host.write(large, upsertOf(bare, 2)),
+    ];
+    expect(commits.every((id) => host.isAnswered(id))).toBe(true);
+    expect(host.isAnswered(long)).toBe(false);
+    host.turnsUntil(long);
+    const ids = host.matches(long).map(({ id }) => id);
+    const left = Array.from({ length: RECORDS + 2 }, (_, i) => `r${i}`).filter((id) => id !== 'r1' && id !== 'r638');
+    expect(new Set(ids)).toEqual(new Set(left));
+    expect(ids).toHaveLength(RECORDS);
+  });
+
+  test('and the engine’s moving of records wait for those who read them', () => {
+    turnsOfBomb();
+    host.write(large, { kind: 'delete', ids: Array.from({ length: 440 }, (_, i) => `r${i}`) });
+    const held = sizeOf(large).bytes;
+    const asked = [null, { n: { $gte: 0 } }, { tags: { $ne: 'a' } }].map((filter) => {
+      return host.query(large, queryWith([1, 1], { topK: 1_000, filter, includeMetadata: true, exact: true }));
+    });
+    expect(asked.some((id) => host.isAnswered(id))).toBe(false);
+    host.settle();
+    expect(sizeOf(large).bytes).toBeLessThan(held);
+    for (const id of asked) {
+      const found = host.matches(id);
+      expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 200 }, (_, i) => `r${RECORDS - 1 - i}`));
+      expect(found.every(({ id, metadata }) => `r${JSON.parse(metadata!).n}` === id)).toBe(true);
+    }
+  });
+
+  test('and the engine’s own work go on although sliced queries keep coming', () => {
+    host = new HostHarness({ engine: { graphMinRecords: 64, scanCostFactor: 1e-9 } });
+    large = host.open('large');
+    host.write(large, records(RECORDS));
+    let asked = 0;
+    for (let turns = 0; sizeOf(large).unindexed > 0; turns++) {
+      expect(turns).toBeLessThan(20_000);
+      host.query(large, bomb(asked++));
+      host.turn();
+    }
+    expect(asked).toBeGreaterThan(10);
+  });
+
+  test('and the building of the index go on although queries and writes never leave the host a turn', () => {
+    host = new HostHarness({ engine: { graphMinRecords: 64, stepNs: 1e12 } });
+    large = host.open('large');
+    host.write(large, records(8_000));
+    const untilIndexed = (ask: (i: number) => number): number => {
+      const { unindexed } = sizeOf(large);
+      for (let asked = 1; asked < 10_000; asked++) {
+        expect(host.isAnswered(ask(asked))).toBe(true);
+        if (sizeOf(large).unindexed < unindexed - 1_000) return asked;
+      }
+      throw new Error('The index does not grow.');
+    };
+    expect(untilIndexed(() => host.query(large, CHEAP))).toBeGreaterThan(10);
+    untilIndexed((i) => host.write(large, records(1, 8_000 + i)));
+    // The last group is staged, not committed.
+    host.send('stage', { key: large, writes: [records(1, 100_000)] });
+    untilIndexed(() => host.query(large, CHEAP));
+  });
+});
+
+describe('refused', () => {
+  const refusal = (id: number) => {
+    const { code, message } = host.fault(id);
+    return { code, message };
+  };
+
+  test('is a query that reads beyond its budget, with what is wrong; others are not, and nothing waits for it any more', () => {
+    host = new HostHarness({ cpuMaxMs: 50 });
+    large = host.open('large');
+    host.write(large, records(RECORDS));
+    host.settle();
+    const long = host.query(large, BOMB);
+    host.turnsUntil(long);
+    const commit = host.write(large, records(1, RECORDS));
+    expect(refusal(long)).toEqual({
+      code: 'UNAVAILABLE',
+      message:
+        'The query took more than 50 ms of processor time in one shard: the filter is too expensive for this many records.',
+    });
+    expect(host.isAnswered(commit)).toBe(true);
+    const scan = host.query(large, { ...CHEAP, exact: true });
+    host.turnsUntil(scan);
+    expect(refusal(scan).message).toContain('the search is too expensive');
+    const cheap = host.query(large, { ...CHEAP, filter: { n: { $lt: 5 } } });
+    host.turnsUntil(cheap);
+    expect(host.matches(cheap)).toHaveLength(5);
+  });
+
+  test('is none for the columns that it had built, which others have too', () => {
+    const builtMs = RECORDS * LOOK_MS;
+    host = new HostHarness({ cpuMaxMs: builtMs / 2 });
+    large = host.open('large');
+    host.write(large, records(RECORDS));
+    const first = host.query(large, { ...CHEAP, filter: { n: { $lt: 5 } } });
+    host.settle();
+    expect(host.matches(first)).toHaveLength(5);
+    expect(host.nowMs).toBeGreaterThan(builtMs);
+  });
+
+  test('is a query for which nobody waits any more', () => {
+    host = new HostHarness({ waitMaxMs: 30 });
+    large = host.open('large');
+    host.write(large, records(RECORDS));
+    host.settle();
+    const long = host.query(large, BOMB);
+    host.settle();
+    expect(refusal(long)).toEqual({ code: 'UNAVAILABLE', message: 'The query was not answered in time.' });
+  });
+
+  test('are all queries and requests of a shard that is closed', () => {
+    turnsOfBomb();
+    const bombs = Array.from({ length: 6 }, (_, i) => host.query(large, bomb(i)));
+    const commit = host.write(large, records(1, RECORDS));
+    host.result(host.send('close', { key: large }));
+    for (const id of [...bombs, commit, host.query(large, CHEAP)]) expect(host.fault(id).code).toBe('UNAVAILABLE');
+    host.settle();
+  });
+});
+
+test('an answer that nobody reads on gives its records back by itself', () => {
+  const wide = (first: number) => records(RECORDS, first);
+  const [abandoned, ended] = ['abandoned', 'ended'].map((name) => {
+    host = new HostHarness();
+    const key = host.open(name);
+    for (let first = 0; first < 8 * RECORDS; first += RECORDS) host.write(key, wide(first));
+    host.settle();
+    const ids = Array.from({ length: 100 }, (_, at) => `r${at}`);
+    const page = host.result<{ rest: string | null }>(host.send('fetch', { key, ids, pageMaxBytes: 1_000 }));
+    if (name === 'ended') host.send('leave', { key, rest: page.rest! });
+    const gone = Array.from({ length: 8 * RECORDS - 100 }, (_, at) => `r${at + 100}`);
+    for (let at = 0; at < gone.length; at += 1_000)
+      host.write(key, { kind: 'delete', ids: gone.slice(at, at + 1_000) });
+    host.settle();
+    const heldBytes = host.result<ShardSize>(host.send('size', { key })).bytes;
+    while (host.timers.length > 0) host.fire();
+    host.settle();
+    return { heldBytes, leftBytes: host.result<ShardSize>(host.send('size', { key })).bytes };
+  });
+  expect(abandoned!.heldBytes).toBeGreaterThan(1.5 * ended!.heldBytes);
+  expect(abandoned!.leftBytes).toBeLessThan(1.2 * ended!.leftBytes);
+});

@@ -1,0 +1,290 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { OnChain } from '../../../../lib/actions/anchoring.ts';
+import { LEDGER_LAG_MAX_MS } from '../../../../lib/ledger/lag.ts';
+import { anchorInWords, collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, World } from './world.ts';
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+afterEach(async () => {
+  expect([...world.open]).toEqual([]);
+  await world.stop();
+});
+
+describe('match', () => {
+  test('anchors the recorded cut and compares with what is on the ledger then', async () => {
+    await world.start();
+    const { merkleRoot } = collectionRoot(cut(3, 2));
+    expect(await world.verify()).toEqual({
+      verified: true,
+      onChainRoot: merkleRoot,
+      computedRoot: merkleRoot,
+      match: true,
+      vectorCount: 5,
+      ledgerExplorerUrl: PLACE.explorerUrl,
+      state: 'match',
+      version: 5,
+      anchoredVersion: 5,
+      ledgerAddress: 'Address',
+      checkedAt: expect.stringMatching(/Z$/),
+    });
+    expect(world.submitted).toEqual([cut(3, 2)]);
+  });
+
+  test('follows a ledger that moved on during the scan', async () => {
+    world.onSubmit = () => {
+      world.row = row({ confirmed: confirmed(cut(4, 7)) });
+      world.onChain = found(cut(4, 7));
+      return 'confirmed';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', version: 11, anchoredVersion: 11, vectorCount: 11 });
+  });
+
+  test('waits for a node of the ledger that is behind, as long as it may be', async () => {
+    world.onSubmit = (wanted) => {
+      world.row = row({ confirmed: { ...confirmed(wanted), confirmedAt: new Date().toISOString() } });
+      world.onChain = found(cut(2, 2));
+      world.onPause = () => {
+        if (world.pausedMs > LEDGER_LAG_MAX_MS - 300) world.onChain = found(wanted);
+      };
+      return 'confirmed';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', anchoredVersion: 5 });
+  });
+
+  test('knows a root that the ledger took and this service has not yet seen confirmed', async () => {
+    world.onSubmit = () => {
+      const sent = { signature: 'S', wire: '', lastValidBlockHeight: '1' };
+      const inFlight = { step: 'update' as const, ...sent, cut: cut(3, 2), decisions: 1 };
+      world.row = row({ confirmed: confirmed(cut(3, 1)), inFlight });
+      world.onChain = found(cut(3, 2));
+      return 'pending';
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'match', verified: true, anchoredVersion: 5 });
+  });
+});
+
+describe('mismatch', () => {
+  test('a log entry that is not what was written is one, and its records are named', async () => {
+    world.row = row({ confirmed: confirmed(cut(3, 2)) });
+    world.onChain = found(cut(3, 2));
+    world.altered[1] = { seq: 2, ids: ['a', 'b'] };
+    await world.start();
+    const what = 'an earlier write in the log';
+    expect(await world.verify()).toMatchObject({
+      state: 'mismatch',
+      verified: false,
+      reason: "Entry 2 of a shard's log is not what was written there.",
+      differences: [
+        { id: 'a', what },
+        { id: 'b', what },
+      ],
+    });
+    expect(world.submitted).toEqual([]);
+  });
+
+  test('what a shard found when it opened is one, though the store tells of nothing', async () => {
+    world.row = row({ confirmed: confirmed(cut(3, 2)) });
+    world.onChain = found(cut(3, 2));
+    world.remembered = 'The stored records were changed.';
+    await world.start();
+    expect(await world.verify()).toMatchObject({
+      state: 'mismatch',
+      reason: 'Anchoring is halted until an operator decides: The stored records were changed.',
+    });
+    expect(world.submitted).toEqual([]);
+  });
+
+  test.each([
+    ['confirmed', () => undefined],
+    [
+      'unreachable',
+      () => {
+        world.onChain = elsewhere('unreachable');
+      },
+    ],
+    [
+      'not anchored at all',
+      () => {
+        world.anchoring = false;
+      },
+    ],
+  ])('tampered bytes are named while the ledger is %s, and never anchored', async (_, arrange) => {
+    world.tampered[1] = 99;
+    world.row = row({ confirmed: confirmed(cut(3, 2)) });
+    world.onChain = found(cut(3, 2));
+    arrange();
+    await world.start();
+    const result = await world.verify();
+    expect(result).toMatchObject({
+      state: 'mismatch',
+      verified: false,
+      match: false,
+      computedRoot: collectionRoot([head(3), head(2, 99)]).merkleRoot,
+      differences: [{ id: 'record of 1', what: 'values' }],
+      reason: expect.stringContaining('contradict'),
+    });
+    expect(world.submitted).toEqual([]);
+  });
+
+  test.each([
+    ['an account that is gone', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('absent') }],
+    ['an account of somebody else', { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: elsewhere('foreign') }],
+    [
+      'another root at our version',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)) }),
+        onChain: { ...found(cut(3, 2)), merkleRoot: 'ab'.repeat(32) } as OnChain,
+      },
+    ],
+    [
+      'another count at our version',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)) }),
+        onChain: { ...found(cut(3, 2)), vectorCount: 6 } as OnChain,
+      },
+    ],
+    [
+      'an older version than was confirmed',
+      { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(3, 1)) },
+    ],
+    [
+      'a version that nobody here anchored',
+      { row: row({ confirmed: confirmed(cut(3, 2)) }), onChain: found(cut(9, 9)) },
+    ],
+    [
+      'halted anchoring',
+      {
+        row: row({ confirmed: confirmed(cut(3, 2)), halted: { reason: 'The log was cut.', at: '' } }),
+        onChain: found(cut(3, 2)),
+      },
+    ],
+  ])('%s', async (_, ledger) => {
+    Object.assign(world, ledger);
+    world.onSubmit = () => 'pending';
+    await world.start();
+    const result = await world.verify();
+    expect(result).toMatchObject({ state: 'mismatch', verified: false, reason: expect.stringMatching(/\.$/) });
+    expect(world.submitted).toHaveLength(world.row!.halted ? 0 : 1);
+  });
+});
+
+describe('neither', () => {
+  test('pending while a newer root waits', async () => {
+    world.row = row({ confirmed: confirmed(cut(3, 1)) });
+    world.onChain = found(cut(3, 1));
+    world.onSubmit = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({
+      state: 'pending',
+      verified: false,
+      match: false,
+      onChainRoot: collectionRoot(cut(3, 1)).merkleRoot,
+      version: 5,
+      anchoredVersion: 4,
+    });
+  });
+
+  test('pending before the first anchor', async () => {
+    world.onSubmit = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'pending', onChainRoot: null, anchoredVersion: null });
+  });
+
+  test.each([
+    { what: 'of the time before a pause of anchoring', fields: { lapsed: [anchored(cut(2, 2))] } },
+    { what: 'that an operator decided against', fields: { trusted: anchorInWords(anchored(cut(2, 2))) } },
+  ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
+    world.onSubmit = () => 'pending';
+    world.row = row({ ...fields, wanted: cut(3, 2) });
+    world.onChain = found(cut(2, 2));
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'pending', verified: false, anchoredVersion: 4 });
+    world.onChain = found(cut(2, 1));
+    expect(await world.verify()).toMatchObject({ state: 'mismatch' });
+  });
+
+  test.each([
+    [1, 2],
+    [3, 1],
+  ])('a pause of anchoring does not excuse what is stored at %d and %d being no newer', async (...committed) => {
+    world.onSubmit = () => 'pending';
+    world.row = row({ lapsed: [anchored(cut(2, 2))], wanted: cut(3, 2) });
+    world.onChain = found(cut(2, 2));
+    world.committed = committed;
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'mismatch' });
+  });
+
+  test('unreachable when nothing contradicts and the ledger is down', async () => {
+    world.onChain = elsewhere('unreachable');
+    world.onSubmit = () => {
+      throw new Error('down');
+    };
+    await world.start();
+    expect(await world.verify()).toMatchObject({
+      state: 'unreachable',
+      verified: false,
+      match: false,
+      onChainRoot: null,
+      computedRoot: collectionRoot(cut(3, 2)).merkleRoot,
+    });
+  });
+
+  test.each([
+    ['on the Free plan', false, {}],
+    ['with the ledger off', true, { PROVEC_LEDGER: 'off' }],
+  ])('not anchored %s', async (_, anchoring, environment) => {
+    world.anchoring = anchoring;
+    await world.start(environment as Record<string, string>);
+    expect(await world.verify()).toEqual({
+      state: 'not_anchored',
+      verified: false,
+      match: false,
+      onChainRoot: null,
+      computedRoot: collectionRoot(cut(3, 2)).merkleRoot,
+      vectorCount: 5,
+      version: 5,
+      anchoredVersion: null,
+      ledgerAddress: null,
+      ledgerExplorerUrl: null,
+      checkedAt: expect.any(String),
+      reason: expect.any(String),
+    });
+    expect(world.submitted).toEqual([]);
+  });
+});
+
+describe('overlapping verifications', () => {
+  test('share a scan, and cover what was written before the later one began', async () => {
+    const scanned = Promise.withResolvers<void>();
+    world.duringScan = () => scanned.promise;
+    await world.start();
+    const first = world.verify();
+    while (world.scans === 0) await new Promise(setImmediate);
+    world.committed = [8, 2];
+    const second = world.verify();
+    await new Promise(setImmediate);
+    scanned.resolve();
+    expect(await second).toMatchObject({ state: 'match', version: 10 });
+    expect(await first).toMatchObject({ state: 'match', version: 10 });
+    expect(world.scans).toBe(1);
+    expect(await world.verify()).toMatchObject({ state: 'match' });
+    expect(world.scans).toBe(2);
+  });
+
+  test('a scan that fails leaves nothing open, and the next begins afresh', async () => {
+    world.duringScan = async (index) => {
+      if (world.scans === 1 && index === 1) throw new Error('lost');
+    };
+    await world.start();
+    await expect(world.verify()).rejects.toThrow('lost');
+    expect(world.open.size).toBe(0);
+    expect(await world.verify()).toMatchObject({ state: 'match' });
+  });
+});

@@ -1,0 +1,137 @@
+import { type Context, ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import type { AnchorReceipt, OnChain } from '../../../../lib/actions/anchoring.ts';
+import { call } from '../../../../lib/actions/call.ts';
+import type { Recomputed } from '../../../../lib/actions/shards.ts';
+import { readConfig } from '../../../../lib/config.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import { type AnchoredRoot, collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import type { Cut, ShardHead } from '../../../../lib/shard/head.ts';
+import { type AnchorRow, type Confirmed, emptyRow } from '../../../../lib/store/anchors.ts';
+import type { Contradiction } from '../../../../lib/store/contradictions.ts';
+import type { Store } from '../../../../lib/store/port.ts';
+import verificationService from '../../../../services/verification/verification.service.ts';
+import { newCollection } from '../../../contract/store-rows.ts';
+
+export const ROW = newCollection({ accountId: 'account', name: 'demo', dimensions: 2, shards: 2 });
+export const PLACE = { address: 'Address', explorerUrl: 'https://explorer.test/address/Address' };
+
+/**
+ * A head that stands for the state after `seq` commits; `content` other than the seq is a state
+ * that no log recorded.
+ */
+export function head(seq: number, content = seq): ShardHead {
+  if (seq === 0) return { seq, version: 0, type: 'empty', hash: new Uint8Array(32), count: 0 };
+  return { seq, version: seq, type: 'inner', hash: new Uint8Array(32).fill(content), count: seq };
+}
+export const cut = (...seqs: number[]): Cut => seqs.map((seq) => head(seq));
+
+export const anchored = (of: Cut): AnchoredRoot => ({ ...collectionRoot(of), decisions: 1 });
+export function confirmed(of: Cut): Confirmed {
+  return { cut: of, ...anchored(of), signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+}
+export function row(fields: Partial<AnchorRow> = {}): AnchorRow {
+  return { ...emptyRow(ROW.id, PLACE.address, 1), created: true, ...fields };
+}
+export const found = (of: Cut): OnChain => ({ status: 'found', ...anchored(of), ...PLACE });
+export const elsewhere = (status: 'absent' | 'foreign' | 'unreachable'): OnChain => ({
+  status,
+  reason: 'A reason.',
+  ...PLACE,
+});
+
+/** Shards and a ledger whose every answer the test sets. */
+export class World {
+  /**
+   * Seqs that the shards have committed, and what the stored bytes of a shard give when not the
+   * recorded state.
+   */
+  committed = [3, 2];
+  tampered: (number | null)[] = [null, null];
+  altered: Recomputed['altered'][] = [null, null];
+  anchoring = true;
+  contradictions: Contradiction[] = [];
+  /** What stood against a shard when it opened, as the shard itself says. */
+  remembered: string | null = null;
+  row: AnchorRow | null = null;
+  onChain: OnChain = elsewhere('absent');
+  onSubmit: (wanted: Cut) => AnchorReceipt['status'] = (wanted) => {
+    this.row = row({ confirmed: confirmed(wanted) });
+    this.onChain = found(wanted);
+    return 'confirmed';
+  };
+  readonly submitted: Cut[] = [];
+  readonly open = new Map<string, number>();
+  scans = 0;
+  duringScan: (index: number) => Promise<void> = async () => undefined;
+  /** How long it paused between two looks at the ledger, on a clock that goes on by that much. */
+  pausedMs = 0;
+  onPause = (): void => undefined;
+  #broker = new ServiceBroker({ logger: false });
+
+  async start(environment: Record<string, string> = {}): Promise<void> {
+    const runtime = {
+      config: readConfig(environment),
+      store: { contradictions: { list: async () => this.contradictions } } as unknown as Store,
+      clock: { ...SYSTEM_CLOCK, wallMs: () => SYSTEM_CLOCK.wallMs() + this.pausedMs },
+      log: pino({ level: 'silent' }),
+    };
+    const broker = this.#broker;
+    const pause = async (ms: number) => {
+      this.pausedMs += ms;
+      this.onPause();
+    };
+    broker.createService(verificationService(runtime, pause));
+    broker.createService({ name: 'collections', actions: { resolve: () => ROW } });
+    broker.createService({ name: 'metering', actions: { limits: () => ({ anchoring: this.anchoring }) } });
+    broker.createService({
+      name: 'anchoring',
+      actions: {
+        submit: ({ params }: Context<{ cut: Cut }>) => {
+          this.submitted.push(params.cut);
+          return { status: this.onSubmit(params.cut), signature: null, explorerUrl: null };
+        },
+        state: () => this.row,
+        onChain: () => this.onChain,
+      },
+    });
+    broker.createService({
+      name: 'shards',
+      actions: {
+        head: ({ params }: Context<{ shard: { index: number } }>) => head(this.committed[params.shard.index]),
+        recompute: async ({ params }: Context<{ shard: { index: number } }>) => {
+          const { index } = params.shard;
+          if (index === 0) this.scans += 1;
+          const seq = this.committed[index];
+          await this.duringScan(index);
+          const session = `${index} ${this.scans}`;
+          this.open.set(session, index);
+          return this.#recomputed(session, seq);
+        },
+        extend: ({ params }: Context<{ session: string; seq: number }>) => this.#recomputed(params.session, params.seq),
+        release: ({ params }: Context<{ session: string }>) => {
+          this.open.delete(params.session);
+          return null;
+        },
+      },
+    });
+    await broker.start();
+  }
+
+  #recomputed(session: string, seq: number): Recomputed {
+    const index = this.open.get(session)!;
+    const bad = this.tampered[index];
+    const differences = bad === null ? [] : [{ id: `record of ${index}`, what: 'values' }];
+    const altered = this.altered[index];
+    const contradiction = this.remembered;
+    return { session, head: head(seq, bad ?? seq), recorded: head(seq), differences, altered, contradiction };
+  }
+
+  verify() {
+    return call(this.#broker, 'verification.verify', { accountId: 'account', name: 'demo' });
+  }
+
+  stop(): Promise<void> {
+    return this.#broker.stop();
+  }
+}
