@@ -53,6 +53,17 @@ for (const name of tests.filter((test) => NOT_IN_GATE.some((path) => test.starts
   if (!suites.some((path) => name.startsWith(path))) breaches.push(`${name}: neither in the gate nor in a long suite`);
 }
 
+/** A page that names a test promises that it is there. */
+const NAMED_TEST =
+  /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
+const pages = execFileSync('git', ['ls-files', '--', '*.md'], { encoding: 'utf8' }).split('\n').filter(Boolean);
+for (const page of pages) {
+  for (const [, named] of readFileSync(page, 'utf8').matchAll(NAMED_TEST)) {
+    const start = `test/${named!.split('*')[0]}`;
+    if (!files.split('\n').some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named}`);
+  }
+}
+
 for (const breach of breaches) console.error(breach);
 if (breaches.length > 0) process.exit(1);
 console.log('house rules hold');
