@@ -18,10 +18,17 @@ module.exports = {
     },
     {
       name: 'domain-knows-no-broker',
-      comment: 'Only services, mixins and the composition know Moleculer.',
+      comment: 'Only services, their router, mixins and the composition know Moleculer.',
       severity: 'error',
-      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$' },
+      from: { path: '^(services|lib)/', pathNot: '\\.service\\.ts$|^services/gateway/router\\.ts$' },
       to: { path: 'node_modules/moleculer' },
+    },
+    {
+      name: 'one-web-framework',
+      comment: 'moleculer-web is known to the router of the gateway alone.',
+      severity: 'error',
+      from: { path: '^(services|lib|mixins)/', pathNot: '^services/gateway/router\\.ts$' },
+      to: { path: 'node_modules/moleculer-web/' },
     },
     {
       name: 'domain-knows-no-database',

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Seat } from './overload/fair-queue.ts';
+import { patternOf, type Route, type RouteInput } from './routes.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
 
-/** One request and its response on their way through the edge. */
+/** A request and its response on their way through the gateway, with what each step found out. */
 export class Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
@@ -24,11 +27,29 @@ export class Exchange {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
+  #routed: { route: Route; target: string; caller: Caller } | null = null;
+  /** Null for an operator's request, and until the key was looked up. */
   identity: Identity | null = null;
-  /** When that was asked, on the gateway's clock. */
+  /** When the key was last asked about, on the gateway's clock. */
   identifiedMs = 0;
-  /** The memory that the body takes, until the action has ended. */
-  body: MemoryHold | null = null;
+  /** Null where the route does not need its shape. */
+  collection: CollectionRow | null = null;
+  /** When it was looked up, on the gateway's clock. */
+  resolvedMs = 0;
+  query: ReadonlyMap<string, string> = new Map();
+  /** The body; nobody else's. */
+  bytes = new Uint8Array(0);
+  input: RouteInput | null = null;
+  /** Of the action. */
+  params: unknown = null;
+  /** What the action gave. */
+  result: unknown = null;
+  /** Memory that the body takes, until the action has ended. */
+  bodyMemory: MemoryHold | null = null;
+  /** Memory that the answer may take, from before it is fetched until it is sent. */
+  answerMemory: MemoryHold | null = null;
+  /** How much of it is taken before the answer is there. */
+  expectedBytes = 0;
   /** The place among the requests that are under way, until the action has ended. */
   seat: Seat | null = null;
   /** Waits for a place; null until it is known among which requests. */
@@ -37,10 +58,6 @@ export class Exchange {
    * When the request has waited long enough, on the gateway's clock; known once it has come whole.
    */
   deadlineMs = 0;
-  /** The memory that the answer may take, from before it is fetched until it is sent. */
-  hold: MemoryHold | null = null;
-  /** How much of it is taken before the answer is there. */
-  expectedBytes = 0;
 
   constructor(req: IncomingMessage, res: ServerResponse, startedMs: number, awaitsContinue: boolean) {
     this.req = req;
@@ -53,6 +70,35 @@ export class Exchange {
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
     this.search = mark < 0 ? '' : target.slice(mark + 1);
+  }
+
+  /** The router found its route; `target` is the decoded path parameter. */
+  routed(route: Route, target: string, caller: Caller): void {
+    this.#routed = { route, target, caller };
+    this.pattern = patternOf(route);
+  }
+
+  get route(): Route {
+    return this.#found.route;
+  }
+
+  set route(route: Route) {
+    this.#found.route = route;
+  }
+
+  /** Empty where the path has no parameter. */
+  get target(): string {
+    return this.#found.target;
+  }
+
+  /** Calls made with it belong to the request. */
+  get caller(): Caller {
+    return this.#found.caller;
+  }
+
+  get #found(): { route: Route; target: string; caller: Caller } {
+    if (this.#routed === null) throw new Error('the request has no route yet');
+    return this.#routed;
   }
 
   /** Whose request it is; empty for an operator's, and before that is known. */
@@ -75,13 +121,13 @@ export class Exchange {
   /** The action has ended, or will not be called: others may be under way. */
   actionEnded(): void {
     this.seat?.release();
-    this.body?.release();
+    this.bodyMemory?.release();
   }
 
   /** Lets go of all that is held for it. */
   ended(): void {
     this.actionEnded();
-    this.hold?.release();
+    this.answerMemory?.release();
   }
 
   /** The method as a label with few values. */

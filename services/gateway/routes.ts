@@ -56,8 +56,8 @@ export interface Route {
   heldBytes(result: unknown): number;
   /** Path of what a 201 created. */
   location(result: unknown): string | null;
-  /** Another route in this one's place, by its query. */
-  instead(query: ReadonlyMap<string, string>): Route | null;
+  /** The route that stands in its place when that query parameter is given. */
+  whenGiven: Readonly<Record<string, Route>>;
 }
 
 interface Definition<N extends ActionName, K extends RequestName | null> {
@@ -77,7 +77,7 @@ interface Definition<N extends ActionName, K extends RequestName | null> {
   expectedBytes?(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
   location?(result: Actions[N]['result']): string;
-  instead?(query: ReadonlyMap<string, string>): Route | null;
+  whenGiven?: Readonly<Record<string, Route>>;
 }
 
 /** Checks a route's parameters and answer against its action's types, and forgets them. */
@@ -92,10 +92,13 @@ function route<N extends ActionName, K extends RequestName | null = null>(defini
     expectedBytes: () => 0,
     heldBytes: () => 0,
     location: () => null,
-    instead: () => null,
+    whenGiven: {},
     ...definition,
   } as Route;
 }
+
+/** Of a route in logs, metrics and the OpenAPI document. */
+export const patternOf = (route: Pick<Route, 'path'>): string => BASE_PATH + route.path;
 
 const same = (result: object): Answer => result;
 const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
@@ -227,7 +230,7 @@ const COLLECTION_ROUTES = [
     timeoutMs: VERIFY_TIMEOUT_MS,
     params: named,
     answer: same,
-    instead: (query) => (query.has('id') ? PROOF : null),
+    whenGiven: { id: PROOF },
   }),
   PROOF,
   route({

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
-import { readBody } from '../../../../../services/gateway/bodies/body-reader.ts';
 import { Exchange } from '../../../../../services/gateway/exchange.ts';
+import { bodyOf } from '../../../../../services/gateway/steps/read-body.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
 import { until } from '../harness.ts';
 
@@ -28,7 +28,7 @@ const budget = new MemoryBudget(
 );
 const server = createServer((req: IncomingMessage, res: ServerResponse) => {
   const exchange = new Exchange(req, res, 0, false);
-  const body = readBody(exchange, BODY_MAX_BYTES, budget);
+  const body = bodyOf(exchange, BODY_MAX_BYTES, budget);
   exchanges.push(exchange);
   read.push(body);
   body.then(

@@ -3,6 +3,7 @@ import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-bud
 import { ProvecError } from '../../../lib/errors.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
+import type { StepParts } from './step.ts';
 
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
 /** Means nothing to JSON. */
@@ -46,12 +47,18 @@ function refuseMediaType({ headers }: IncomingMessage): void {
 const tooLarge = (maxBytes: number) =>
   new ProvecError('BODY_TOO_LARGE', `The body is larger than ${maxBytes} bytes; send it in several requests.`);
 
+/** Reads the body, before the request takes a permit: a slow sender holds up nobody else. */
+export async function readBody(exchange: Exchange, { config, overload }: StepParts): Promise<void> {
+  exchange.bytes = await bodyOf(exchange, config.limits.bodyMaxBytes, overload.bodies);
+  if (exchange.res.destroyed) throw new ClientGoneError();
+}
+
 /**
  * The body's bytes, in an ArrayBuffer that is nobody else's. What came of them is held as
- * `exchange.body`. Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known,
+ * `exchange.bodyMemory`. Throws UNSUPPORTED_MEDIA_TYPE, BODY_TOO_LARGE as soon as that is known,
  * UNAVAILABLE when too much is on its way, ClientGoneError.
  */
-export async function readBody(
+export async function bodyOf(
   exchange: Exchange,
   maxBytes: number,
   budget: MemoryBudget,
@@ -68,8 +75,8 @@ export async function readBody(
     res.writeContinue();
   }
   const body = new GrowingBody(declared > 0 ? declared : maxBytes);
-  exchange.body = budget.take(accountId, 0);
-  await eachChunk(req, exchange.body, (chunk) => {
+  exchange.bodyMemory = budget.take(accountId, 0);
+  await eachChunk(req, exchange.bodyMemory, (chunk) => {
     if (!body.add(chunk)) throw tooLarge(maxBytes);
   });
   return body.bytes;

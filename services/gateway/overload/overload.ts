@@ -1,0 +1,90 @@
+import type { Caller } from '../../../lib/actions/call.ts';
+import { answerBudget } from '../../../lib/admission/answer-size.ts';
+import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
+import { ProvecError } from '../../../lib/errors.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
+import type { Metrics } from '../../../mixins/metrics.ts';
+import { AwayLines } from './away-lines.ts';
+import { OverloadMetrics } from './overload-metrics.ts';
+import { type QueueChanges, Queues } from './queues.ts';
+
+/** Where they differ from those of `INTERNAL_LIMITS`. */
+export interface OverloadBounds {
+  queues?: QueueChanges;
+  bodies?: MemoryBounds;
+  arrivalsMax?: number;
+  drainWaitMaxMs?: number;
+}
+
+export interface OverloadParts {
+  metrics: Metrics;
+  clock: Clock;
+  /** Searches of shards that are under way at once. */
+  querySeats: number;
+  /** Threads for large bodies. */
+  parseSeats: number;
+  bounds: OverloadBounds;
+  caller: Caller;
+}
+
+const BODIES: MemoryBounds = {
+  maxBytes: INTERNAL_LIMITS.bodiesInFlightMaxBytes,
+  smallReserveBytes: INTERNAL_LIMITS.bodiesSmallReserveBytes,
+  smallMaxBytes: INTERNAL_LIMITS.bodySmallMaxBytes,
+};
+const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this one again.';
+
+/** All that bounds how much the gateway takes on at once; each refuses with UNAVAILABLE. */
+export class Overload {
+  /** Turns of requests, by kind. */
+  readonly queues: Queues;
+  /** Where requests wait for a shard that is away. */
+  readonly away: AwayLines;
+  /** Memory of bodies. */
+  readonly bodies: MemoryBudget;
+  /** Memory of answers. */
+  readonly answers: MemoryBudget;
+  readonly #arrivalsMax: number;
+  readonly #metrics: OverloadMetrics;
+  #arrivals = 0;
+
+  constructor({ metrics, clock, querySeats, parseSeats, bounds, caller }: OverloadParts) {
+    const seen = new OverloadMetrics(metrics.registry);
+    const nowMs = (): number => clock.monotonicMs();
+    const changes = bounds.queues ?? {};
+    this.#metrics = seen;
+    this.#arrivalsMax = bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests;
+    this.queues = new Queues({ querySeats, parseSeats, changes, timers: SYSTEM_TIMERS, nowMs, metrics: seen });
+    this.away = new AwayLines({ caller, timers: SYSTEM_TIMERS, nowMs, observer: seen.observerOf('away') });
+    const bodiesObserver = seen.memoryObserverOf('bodies', (bytes) => metrics.setBodyBytes(bytes));
+    this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
+    this.answers = answerBudget(seen.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)));
+  }
+
+  /**
+   * Runs `identify` for a request of which nobody knows yet whose it is. Throws UNAVAILABLE where
+   * there are too many such, unless it is not `refusable`.
+   */
+  async arrive(refusable: boolean, identify: () => Promise<void>): Promise<void> {
+    if (refusable && this.#arrivals >= this.#arrivalsMax) {
+      this.#metrics.refused('arrivals', 'all full');
+      throw new ProvecError('UNAVAILABLE', 'The service is overloaded; send the request again later.', {
+        retryAfterSeconds: 1,
+      });
+    }
+    this.#arrivals++;
+    try {
+      await identify();
+    } finally {
+      this.#arrivals--;
+    }
+  }
+
+  /** Refuses all that wait, and whoever still comes. */
+  close(): void {
+    this.queues.close();
+    this.away.close();
+  }
+}

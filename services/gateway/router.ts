@@ -1,0 +1,132 @@
+/**
+ * moleculer-web, as far as Provec uses it: it finds the route of a request and makes the context
+ * that the request's calls belong to. Nothing else knows it; what comes before and after is `Edge`
+ * and `Pipeline`.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
+import ApiGateway from 'moleculer-web';
+import type { Caller } from '../../lib/actions/call.ts';
+import { BASE_PATH, type Route } from './routes.ts';
+
+export interface RouterEvents {
+  /** `target`: the decoded path parameter; empty where the path has none. */
+  onRoute(req: IncomingMessage, route: Route, target: string, caller: Caller): void;
+  /** No route has that path and method. */
+  onNone(req: IncomingMessage): void;
+  onError(req: IncomingMessage, error: unknown): void;
+  requestId(req: IncomingMessage): string;
+}
+
+/** What moleculer-web adds to a request that it routes. */
+type RoutedRequest = IncomingMessage & { $params: { params: Record<string, string> }; $ctx: Caller };
+type RootCallOptions = { requestID?: string; tracking?: boolean };
+
+/** The parts of a service with the mixin that the router needs. */
+interface WebService {
+  httpHandler(req: IncomingMessage, res: ServerResponse): Promise<void>;
+  aliases: { method: string; match(path: string): object | false }[];
+}
+
+export class Router {
+  readonly #routes: readonly Route[];
+  readonly #events: RouterEvents;
+  #service: WebService | null = null;
+
+  constructor(routes: readonly Route[], events: RouterEvents) {
+    this.#routes = routes;
+    this.#events = events;
+  }
+
+  /** What the gateway's service is mixed from. */
+  get mixin(): Partial<ServiceSchema> {
+    const { onError, onNone, requestId } = this.#events;
+    const settings: ServiceSettingSchema & Record<string, unknown> = {
+      $secureSettings: ['routes', 'rootCallOptions'],
+      server: false,
+      optimizeOrder: false,
+      logRequest: null,
+      logRequestParams: null,
+      logResponse: null,
+      logRouteRegistration: null,
+      rootCallOptions: (options: RootCallOptions, req: IncomingMessage) => {
+        options.requestID = requestId(req);
+        // The gateway waits for requests itself when it stops.
+        options.tracking = false;
+      },
+      routes: [
+        {
+          path: BASE_PATH,
+          bodyParsers: false,
+          mergeParams: false,
+          mappingPolicy: 'restrict',
+          logging: false,
+          pathToRegexpOptions: { sensitive: true },
+          aliases: Object.fromEntries(this.#routes.map((route) => [aliasOf(route), this.#handlerOf(route)])),
+        },
+      ],
+    };
+    return {
+      // Its events only serve automatic aliases, which there are none of.
+      mixins: [{ ...ApiGateway, events: {} }],
+      settings,
+      actions: { listAliases: false, addRoute: false, removeRoute: false },
+      methods: {
+        // Strict, and only after authentication: see `steps/read-query-string.ts`.
+        parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
+        errorHandler: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
+        sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
+        send404: (req: IncomingMessage) => onNone(req),
+      },
+    };
+  }
+
+  /** To be called with the service once it is created. */
+  attach(service: unknown): void {
+    this.#service = service as WebService;
+  }
+
+  /** Ends in one of the events. The request's path must be decodable (`decodablePath`). */
+  handle(req: IncomingMessage, res: ServerResponse): void {
+    void this.#service!.httpHandler(req, res);
+  }
+
+  /** Methods of a path, with HEAD and OPTIONS, for `Allow`; null when no route has that path. */
+  methodsOf(path: string): string[] | null {
+    const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+    const aliases = this.#service!.aliases.filter((alias) => alias.match(decodablePath(trimmed)) !== false);
+    const methods = aliases.map(({ method }) => method);
+    return methods.length === 0 ? null : [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  }
+
+  #handlerOf(route: Route): (req: RoutedRequest) => void {
+    return (req) => {
+      const { name, id } = req.$params.params;
+      this.#events.onRoute(req, route, name ?? id ?? '', req.$ctx);
+    };
+  }
+}
+
+/** `POST collections/:name/query`: moleculer-web's word for a route. */
+function aliasOf({ method, path }: Route): string {
+  return `${method} ${path.slice(1).replaceAll(/\{(\w+)\}/g, ':$1')}`;
+}
+
+/** U+FFFD, percent-encoded: a segment that cannot be decoded is the name of nothing. */
+const UNDECODABLE = '%EF%BF%BD';
+
+/** A request path in which every segment can be percent-decoded. */
+export function decodablePath(path: string): string {
+  if (!path.includes('%')) return path;
+  return path
+    .split('/')
+    .map((segment) => {
+      try {
+        decodeURIComponent(segment);
+        return segment;
+      } catch {
+        return UNDECODABLE;
+      }
+    })
+    .join('/');
+}

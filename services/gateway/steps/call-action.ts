@@ -1,0 +1,64 @@
+import type { Consistency } from '../../../lib/actions/collections.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import type { Exchange } from '../exchange.ts';
+import { SHARD_WAIT_MS, type Waiter } from '../overload/away-lines.ts';
+import { identify } from './authenticate.ts';
+import { requireScope } from './require-scope.ts';
+import type { StepParts } from './step.ts';
+
+/**
+ * Calls the route's action; where a shard is away, again once that is back. What was asked of the
+ * key more than half a second ago is asked anew each time: it may have been revoked while the
+ * request waited. Throws as the action does, or as those steps do.
+ */
+export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
+  const { route } = exchange;
+  const attempt = async (options: object): Promise<unknown> => {
+    await recheck(exchange, parts);
+    // Where the route has no time-out, the action's own holds: one set here would cut a write short
+    // that answers in its own time.
+    const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
+    return exchange.caller.call(route.action, exchange.params, { ...timeout, ...options });
+  };
+  exchange.result = await (route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
+  exchange.actionEnded();
+}
+
+async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
+  const askedMsAgo = parts.clock.monotonicMs() - exchange.identifiedMs;
+  if (exchange.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
+  await identify(exchange, parts);
+  requireScope(exchange);
+}
+
+function whenBack(
+  exchange: Exchange,
+  { overload }: StepParts,
+  attempt: (options: object) => Promise<unknown>,
+): Promise<unknown> {
+  const terms = exchange.params as { allowPartial?: boolean; consistency?: Consistency };
+  // Others find out for themselves: copies may answer, or the rest is enough.
+  const isStrong = terms.allowPartial !== true && terms.consistency !== 'eventual';
+  const needsAll = exchange.route.queue === 'query' && isStrong;
+  return overload.away.run(waiterOf(exchange), needsAll, (leftMs) =>
+    attempt({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),
+  );
+}
+
+/** The request, as it waits for a shard: it holds nothing meanwhile. */
+function waiterOf(exchange: Exchange): Waiter {
+  return {
+    account: exchange.accountId,
+    collection: exchange.target,
+    deadlineMs: exchange.deadlineMs,
+    whenGone: (leave) => exchange.whenGone(leave),
+    leave() {
+      exchange.seat?.release();
+      exchange.answerMemory?.resize(0);
+    },
+    async enter() {
+      exchange.seat = await exchange.enter!();
+      exchange.answerMemory?.resize(exchange.expectedBytes);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { batchBytes } from '../../../lib/records/batch.ts';
+import type { Bodies } from '../bodies/decoders.ts';
+import type { Exchange } from '../exchange.ts';
+import type { StepParts } from './step.ts';
+import { visitorOf } from './wait-turn.ts';
+
+/**
+ * Parses and checks the body, and makes the action's parameters of it. Fields where there should be
+ * no body are refused, too: they say that something else was meant. Throws the 400 that names them.
+ */
+export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<void> {
+  const { accountId, bytes, query, route, target } = exchange;
+  const { limits } = parts.config;
+  const isSent = route.body !== null || bytes.byteLength > 0;
+  const body = isSent ? await decoded(exchange, parts) : null;
+  exchange.input = { accountId, target, query, body, limits };
+  exchange.params = route.params(exchange.input);
+}
+
+async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: StepParts): Promise<unknown> {
+  const kind = exchange.route.body ?? 'none';
+  const { limits } = config;
+  const { collection } = exchange;
+  const shape = collection && { dimensions: collection.dimensions, metric: collection.metric };
+  const receivedBytes = exchange.bytes.byteLength;
+  const startedMs = performance.now();
+  try {
+    const context = { limits, shape, nowMs: clock.wallMs() };
+    const body: unknown = await bodies.decode(kind, exchange.bytes, context, visitorOf(exchange));
+    // What is handed on is there until the action has ended. Small numbers are shorter as text, by
+    // half at most.
+    exchange.bodyMemory?.resize(
+      kind === 'upsert' ? Math.min(receivedBytes, batchBytes((body as Bodies['upsert']).records)) : receivedBytes,
+    );
+    return body;
+  } finally {
+    metrics.observeParse((performance.now() - startedMs) / 1000);
+  }
+}

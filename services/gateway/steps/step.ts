@@ -1,0 +1,22 @@
+import type { Config } from '../../../lib/config.ts';
+import type { Clock } from '../../../lib/runtime.ts';
+import type { Metrics } from '../../../mixins/metrics.ts';
+import type { BodyPool } from '../bodies/body-pool.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Overload } from '../overload/overload.ts';
+import type { RateLimit } from '../rate-limit.ts';
+import type { Responder } from '../responder.ts';
+
+/** What the steps work with. */
+export interface StepParts {
+  config: Config;
+  clock: Clock;
+  metrics: Metrics;
+  overload: Overload;
+  rateLimit: RateLimit;
+  bodies: BodyPool;
+  responder: Responder;
+}
+
+/** Throws the ProvecError for the client, or ClientGoneError. */
+export type Step = (exchange: Exchange, parts: StepParts) => void | Promise<void>;
