@@ -368,3 +368,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   return Object.freeze(config) as unknown as Config;
 }
+
+/** Whether the roots of collections under a plan go to the ledger. */
+export const anchors = ({ ledger, plans }: Pick<Config, 'ledger' | 'plans'>, plan: PlanName): boolean =>
+  ledger === 'on' && plans[plan].anchoring;

@@ -13,6 +13,10 @@ export interface PlanLimits {
 
 export const PLAN_NAMES = ['free', 'pro', 'business', 'enterprise'] as const;
 export type PlanName = (typeof PLAN_NAMES)[number];
+
+/** Whether it is one; what another node says may be anything. */
+export const isPlanName = (name: unknown): name is PlanName => (PLAN_NAMES as readonly unknown[]).includes(name);
+
 export type Plans = Readonly<Record<PlanName, Readonly<PlanLimits>>>;
 
 export const DEFAULT_PLANS: Plans = Object.freeze({

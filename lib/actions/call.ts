@@ -20,6 +20,8 @@ export type ActionName = keyof Actions;
 
 /** The part of a Moleculer broker or context that calls need; domain code depends on this alone. */
 export interface Caller {
+  /** What travels with every call that belongs to the same request. */
+  readonly meta?: object;
   call(action: string, params?: unknown, options?: Record<string, unknown>): Promise<unknown>;
 }
 

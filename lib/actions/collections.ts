@@ -122,9 +122,11 @@ export interface AnchorsPage {
   nextCursor: string | null;
 }
 
-interface Named {
+export interface Named {
   accountId: string;
   name: string;
+  /** What the name resolved to a moment ago, where the caller knows; else it is looked up. */
+  collection?: CollectionRow;
 }
 
 /**

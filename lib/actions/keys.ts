@@ -6,6 +6,7 @@ export interface Identity {
   accountId: string;
   keyId: string;
   scopes: Scope[];
+  plan: PlanName;
 }
 
 /** A key as clients see it; `secret` only in the answer to its creation. */

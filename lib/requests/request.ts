@@ -20,6 +20,7 @@ export class RequestKind<F extends Fields> {
   readonly names: readonly string[];
   readonly #fields: readonly [string, Field<unknown>][];
   readonly #exactlyOne: readonly [string, string] | null;
+  readonly #decoded = new WeakMap<object, DecodeContext['shape']>();
 
   /** Of the fields `exactlyOne` one is given and the other is not. */
   constructor(fields: F, exactlyOne: readonly [keyof F & string, keyof F & string] | null = null) {
@@ -34,10 +35,21 @@ export class RequestKind<F extends Fields> {
   }
 
   /**
+   * Notes that the fields in `params` are what `decode` gave for that shape: within this process
+   * they are not decoded again.
+   */
+  noteDecoded(params: object, shape: DecodeContext['shape']): void {
+    this.#decoded.set(params, shape);
+  }
+
+  /**
    * Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all
    * that are wrong, or what a field throws.
    */
   decode(body: object, context: DecodeContext = {}): Decoded<F> {
+    const { shape } = context;
+    if (this.#decoded.has(body) && (shape === undefined || shape === this.#decoded.get(body)))
+      return body as Decoded<F>;
     const given = body as JsonObject;
     const decoded: JsonObject = {};
     const refusals: ProvecError[] = [];

@@ -37,6 +37,8 @@ export class CollectionCatalog {
   #changes = 0;
   #users = new Map<string, number>();
   #idle = new Map<string, () => void>();
+  /** Ids of those that this process dropped: whoever still knows one by its row is too late. */
+  readonly #dropped = new LRUCache<string, true>({ max: CACHED_ROWS_MAX });
 
   readonly #isAlone: boolean;
 
@@ -87,11 +89,15 @@ export class CollectionCatalog {
   }
 
   /**
-   * Runs an operation on a collection, whose data stay until it has ended. Throws
-   * COLLECTION_NOT_FOUND.
+   * Runs an operation on a collection, whose data stay until it has ended. `collection`: as its
+   * caller resolved it. Throws COLLECTION_NOT_FOUND.
    */
-  async use<T>(accountId: string, name: string, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
-    const row = await this.#current(accountId, name);
+  async use<T>(
+    { accountId, name, collection }: { accountId: string; name: string; collection?: CollectionRow },
+    operation: (row: CollectionRow) => Promise<T>,
+  ): Promise<T> {
+    const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
+    const row = isKnown ? collection : await this.#current(accountId, name);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
     try {
       return await operation(row);
@@ -153,6 +159,7 @@ export class CollectionCatalog {
    */
   async drop(row: CollectionRow, evenProtected: boolean): Promise<boolean> {
     const dropped = await this.#catalog.dropCollection(row.id, evenProtected);
+    if (dropped) this.#dropped.set(row.id, true);
     this.#forget(row);
     return dropped;
   }

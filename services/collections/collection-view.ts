@@ -1,7 +1,7 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
-import type { Config } from '../../lib/config.ts';
-import { isAnchored } from '../../lib/ledger/is-anchored.ts';
+import { planOf } from '../../lib/actions/principal.ts';
+import { anchors, type Config } from '../../lib/config.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
@@ -59,7 +59,7 @@ export async function collectionDetail(
 ): Promise<CollectionDetail> {
   const cut = await committedCut(log, row);
   const { merkleRoot, version, vectorCount } = collectionRoot(cut);
-  const anchored = await isAnchored(caller, config, row.accountId);
+  const anchored = anchors(config, await planOf(caller, row.accountId));
   const anchor = anchored ? await anchorOf(caller, row.id, cut) : NO_ANCHOR;
   return { ...collectionView(row, vectorCount), merkleRoot, version, anchor };
 }

@@ -15,10 +15,10 @@ import type { Logger } from 'pino';
 import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { DeleteResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
+import { planOf } from '../../lib/actions/principal.ts';
 import type { ShardSpec, WriteAck } from '../../lib/actions/shards.ts';
-import type { Config } from '../../lib/config.ts';
+import { anchors, type Config } from '../../lib/config.ts';
 import { ProvecError } from '../../lib/errors.ts';
-import { isAnchored } from '../../lib/ledger/is-anchored.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
@@ -203,7 +203,7 @@ export class CollectionWriter {
   /** From here on the write stands: whatever happens, the answer is a receipt. */
   async #anchor(caller: Caller, row: CollectionRow, cut: Cut, time: WriteTime): Promise<AnchorReceipt> {
     try {
-      if (!(await isAnchored(caller, this.#config, row.accountId))) return NO_ANCHOR;
+      if (!anchors(this.#config, await planOf(caller, row.accountId))) return NO_ANCHOR;
       const waitMs = Math.min(this.#config.anchorWaitMs, Math.floor(time.leftToAnswerMs));
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
@@ -220,7 +220,7 @@ export class CollectionWriter {
   async #anchorWhatStands(caller: Caller, row: CollectionRow): Promise<void> {
     for (let failures = 0; ; failures++) {
       try {
-        if (!(await isAnchored(caller, this.#config, row.accountId))) return;
+        if (!anchors(this.#config, await planOf(caller, row.accountId))) return;
         const cut = await committedCut(this.#shardLog, row);
         if (cut.every(({ seq }) => seq === 0)) return;
         await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs: 0 });

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
-import type { CollectionsActions } from '../../lib/actions/collections.ts';
+import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
+import { planOf } from '../../lib/actions/principal.ts';
+import { anchors } from '../../lib/config.ts';
 import { ProvecError, unauthenticated } from '../../lib/errors.ts';
-import { isAnchored } from '../../lib/ledger/is-anchored.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { decodeId } from '../../lib/records/ids.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
@@ -33,6 +34,7 @@ const REMOVAL_WAIT_MS = 10_000;
 /** Calls on behalf of a request that go on when its time is over. */
 function outliving(ctx: Context<object, object>): Caller {
   return {
+    meta: ctx.meta,
     call: (action, params, options) => ctx.broker.call(action, params, { ...options, parentCtx: ctx }),
   };
 }
@@ -56,18 +58,17 @@ export default function collectionsService({ config, store, clock, log }: Runtim
 
   /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
   function write<T>(
-    ctx: Context<{ accountId: string; name: string }, object>,
+    ctx: Context<Named, object>,
     operation: (caller: Caller, row: CollectionRow, time: WriteTime) => Promise<T>,
   ): Promise<T> {
-    const { accountId, name } = ctx.params;
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(accountId, name, (row) => operation(outliving(ctx), row, time)));
+    return time.answer(use(ctx.params, (row) => operation(outliving(ctx), row, time)));
   }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
-  function use<T>(accountId: string, name: string, work: (row: CollectionRow) => Promise<T>): Promise<T> {
-    return catalog.use(accountId, name, work).catch((error: unknown) => {
-      throw withCollection(error, name);
+  function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
+    return catalog.use(named, work).catch((error: unknown) => {
+      throw withCollection(error, named.name);
     });
   }
 
@@ -77,7 +78,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
     actions: {
       async create(ctx: Params<'collections.create'>): Result<'collections.create'> {
         const { accountId, ...request } = ctx.params;
-        const { collections } = await call(ctx, 'metering.limits', { accountId });
+        const { collections } = config.plans[await planOf(ctx, accountId)];
         const creation = await catalog.create(accountId, request, collections);
         if (creation.outcome === 'no account') {
           await removal.clear(creation.row);
@@ -96,13 +97,12 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       get(ctx: Params<'collections.get'>): Result<'collections.get'> {
-        const { accountId, name } = ctx.params;
-        return catalog.use(accountId, name, (row) => collectionDetail(ctx, config, store.log, row));
+        return catalog.use(ctx.params, (row) => collectionDetail(ctx, config, store.log, row));
       },
 
       update(ctx: Params<'collections.update'>): Result<'collections.update'> {
-        const { accountId, name, deletionProtection } = ctx.params;
-        return catalog.use(accountId, name, async (row) =>
+        const { deletionProtection } = ctx.params;
+        return catalog.use(ctx.params, async (row) =>
           collectionDetail(ctx, config, store.log, await catalog.protect(row, deletionProtection)),
         );
       },
@@ -131,15 +131,13 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       }),
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
-        const { accountId, name, ...request } = ctx.params;
-        return use(accountId, name, (row) =>
-          queryCollection(ctx, this.broker, reader, row, request, limits, awayMaxMsOf(ctx)),
+        return use(ctx.params, (row) =>
+          queryCollection(ctx, this.broker, reader, row, ctx.params, limits, awayMaxMsOf(ctx)),
         );
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
-        const { accountId, name } = ctx.params;
-        return use(accountId, name, async (row) => {
+        return use(ctx.params, async (row) => {
           const { ids, consistency } = requests.fetch.decode(ctx.params);
           return fetchRecords(ctx, reader, row, ids, {
             eventual: consistency === 'eventual',
@@ -149,8 +147,8 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       whenReady(ctx: Params<'collections.whenReady'>): Result<'collections.whenReady'> {
-        const { accountId, name, shards } = ctx.params;
-        return use(accountId, name, async (row) => {
+        const { shards } = ctx.params;
+        return use(ctx.params, async (row) => {
           const wanted = shards.filter((index) => index < row.shards);
           await Promise.all(
             wanted.map((index) => awaited.ready(shardSpec(row, index), ctx.options.timeout || undefined)),
@@ -160,16 +158,15 @@ export default function collectionsService({ config, store, clock, log }: Runtim
       },
 
       proof(ctx: Params<'collections.proof'>): Result<'collections.proof'> {
-        const { accountId, name, id } = ctx.params;
-        return catalog.use(accountId, name, async (row) => {
+        const { accountId, id } = ctx.params;
+        return catalog.use(ctx.params, async (row) => {
           const checkedId = decodeId(id, 'id', limits);
-          return proveRecord(ctx, row, checkedId, await isAnchored(ctx, config, accountId));
+          return proveRecord(ctx, row, checkedId, anchors(config, await planOf(ctx, accountId)));
         });
       },
 
       anchors(ctx: Params<'collections.anchors'>): Result<'collections.anchors'> {
-        const { accountId, name, ...page } = ctx.params;
-        return catalog.use(accountId, name, (row) => anchorsPage(ctx, row.id, page, limits));
+        return catalog.use(ctx.params, (row) => anchorsPage(ctx, row.id, ctx.params, limits));
       },
 
       removeAll: timedAction(

@@ -20,16 +20,19 @@ export function readQuery(row: CollectionRow, request: CollectionQuery, limits: 
   const {
     vector,
     id,
+    topK,
     filter,
+    includeValues,
+    includeMetadata,
     scoreThreshold = null,
+    exact,
     consistency,
     allowPartial,
-    ...options
   } = requestsOf(limits).query.decode(request, { shape: row });
   // `{}` filters nothing.
   const filters = filter !== undefined && Object.keys(filter).length > 0;
   return {
-    options: { ...options, filter: filters ? filter : null, scoreThreshold },
+    options: { topK, filter: filters ? filter : null, includeValues, includeMetadata, scoreThreshold, exact },
     like: vector === undefined ? { id: id! } : { vector },
     isEventual: consistency === 'eventual',
     allowPartial,

@@ -1,11 +1,16 @@
 import type { Identity } from '../../lib/actions/keys.ts';
 import { unauthenticated } from '../../lib/errors.ts';
+import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { LastUse } from './last-use.ts';
 import { ReadCache } from './read-cache.ts';
 import { isPossibleSecret, secretHash } from './secret.ts';
+
+interface KeyOfAccount extends KeyRow {
+  plan: PlanName;
+}
 
 /**
  * Tells whose secret it is. Every failure is the same UNAUTHENTICATED: nothing says whether a key
@@ -19,7 +24,7 @@ export class Authenticator {
   readonly #store: Pick<Store, 'keys' | 'catalog'>;
   readonly #clock: Clock;
   readonly #lastUse: LastUse;
-  readonly #cache: ReadCache<KeyRow>;
+  readonly #cache: ReadCache<KeyOfAccount>;
 
   constructor(store: Pick<Store, 'keys' | 'catalog'>, clock: Clock, lastUse: LastUse) {
     this.#store = store;
@@ -34,18 +39,19 @@ export class Authenticator {
     const key = await this.#cache.get(hash, () => this.#read(hash));
     if (key === null || this.#isExpired(key)) throw unauthenticated();
     this.#lastUse.note(key);
-    return { accountId: key.accountId, keyId: key.id, scopes: [...key.scopes] };
+    return { accountId: key.accountId, keyId: key.id, scopes: [...key.scopes], plan: key.plan };
   }
 
   clear(): void {
     this.#cache.clear();
   }
 
-  async #read(hash: string): Promise<KeyRow | null> {
+  async #read(hash: string): Promise<KeyOfAccount | null> {
     const key = await this.#store.keys.findByHash(hash);
     if (key === null) return null;
     // A key made while its account was being deleted outlives it as a row, but opens nothing.
-    return (await this.#store.catalog.getAccount(key.accountId)) === null ? null : key;
+    const account = await this.#store.catalog.getAccount(key.accountId);
+    return account === null ? null : { ...key, plan: account.plan };
   }
 
   #isExpired(key: KeyRow): boolean {

@@ -1,6 +1,7 @@
 import type { Context, ServiceSchema } from 'moleculer';
 import { type Actions, call } from '../../lib/actions/call.ts';
 import type { KeysActions, KeysChanged } from '../../lib/actions/keys.ts';
+import { planOf } from '../../lib/actions/principal.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
@@ -50,7 +51,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
         async handler(ctx: Call<'keys.create'>) {
           const { accountId } = ctx.params;
           const { expires_at: expiresAt, ...key } = requests.createKey.decode(ctx.params, { nowMs: clock.wallMs() });
-          const { keys: maxKeys } = await call(ctx, 'metering.limits', { accountId });
+          const { keys: maxKeys } = config.plans[await planOf(ctx, accountId)];
           return (
             (await apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??
             call(ctx, 'metering.refuse', { accountId, limit: 'keys' })

@@ -3,6 +3,7 @@ import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
 import type { MeteringActions, RoomMade } from '../../lib/actions/metering.ts';
+import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
@@ -72,7 +73,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
   });
 
   const allowanceOf = async (ctx: Caller, accountId: string): Promise<Allowance> => {
-    const plan = await call(ctx, 'keys.plan', { accountId });
+    const plan = await planOf(ctx, accountId);
     return { plan, limits: config.plans[plan] };
   };
 

@@ -9,9 +9,9 @@
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
+import { planOf } from '../../lib/actions/principal.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import type { Config } from '../../lib/config.ts';
-import { isAnchored } from '../../lib/ledger/is-anchored.ts';
+import { anchors, type Config } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
@@ -74,7 +74,8 @@ export class Verifier {
     try {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));
-      const anchored = await isAnchored(this.#caller, this.#config, row.accountId);
+      // Asked after the scan, which may have taken minutes.
+      const anchored = anchors(this.#config, await planOf(this.#caller, row.accountId));
       return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
     } finally {
       await scan.release();

@@ -1,5 +1,7 @@
 import type { Consistency } from '../../../lib/actions/collections.ts';
+import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/away-lines.ts';
 import { identify } from './authenticate.ts';
@@ -13,15 +15,34 @@ import type { StepParts } from './step.ts';
  */
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
   const { route } = exchange;
-  const attempt = async (options: object): Promise<unknown> => {
+  const attempt = async (options: CallOptions): Promise<unknown> => {
     await recheck(exchange, parts);
     // Where the route has no time-out, the action's own holds: one set here would cut a write short
     // that answers in its own time.
     const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-    return exchange.caller.call(route.action, exchange.params, { ...timeout, ...options });
+    const meta = { ...principalOf(exchange), ...options.meta };
+    return exchange.caller.call(route.action, paramsOf(exchange, parts), { ...timeout, ...options, meta });
   };
   exchange.result = await (route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
   exchange.actionEnded();
+}
+
+interface CallOptions {
+  timeout?: number;
+  meta?: object;
+}
+
+/** With the collection, while what was asked of it still holds: then nobody decodes them again. */
+function paramsOf({ collection, params, resolvedMs, route }: Exchange, { clock, config }: StepParts): unknown {
+  if (collection === null || clock.monotonicMs() - resolvedMs > INTERNAL_LIMITS.keyCacheMaxAgeMs) return params;
+  const resolved = { ...(params as object), collection };
+  requestsOf(config.limits)[route.body!].noteDecoded(resolved, collection);
+  return resolved;
+}
+
+/** Whose request it is, for whatever the action calls in its turn. */
+function principalOf({ identity }: Exchange): { principal?: Principal } {
+  return identity === null ? {} : { principal: { accountId: identity.accountId, plan: identity.plan } };
 }
 
 async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
@@ -34,7 +55,7 @@ async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
 function whenBack(
   exchange: Exchange,
   { overload }: StepParts,
-  attempt: (options: object) => Promise<unknown>,
+  attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
   const terms = exchange.params as { allowPartial?: boolean; consistency?: Consistency };
   // Others find out for themselves: copies may answer, or the rest is enough.

@@ -75,6 +75,7 @@ describe('creating keys', () => {
       accountId: account.id,
       keyId: created.id,
       scopes: ['read', 'write', 'manage'],
+      plan: 'enterprise',
     });
     const listed = await node.call('keys.list', { accountId: account.id });
     expect(listed.map((each) => each.id).sort()).toEqual([created.id, key.id].sort());

@@ -83,7 +83,7 @@ export class World {
     };
     broker.createService(verificationService(runtime, pause));
     broker.createService({ name: 'collections', actions: { resolve: () => ROW } });
-    broker.createService({ name: 'metering', actions: { limits: () => ({ anchoring: this.anchoring }) } });
+    broker.createService({ name: 'keys', actions: { plan: () => (this.anchoring ? 'enterprise' : 'free') } });
     broker.createService({
       name: 'anchoring',
       actions: {

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startService, type TestService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+
+/** What one request asks of the services behind the gateway: each thing once. */
+
+/** The page of metrics asks for the first two, anchoring for the last before it signs. */
+const NOT_OF_A_REQUEST = new Set(['shards.stats', 'anchoring.stats', 'shards.headAt']);
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService();
+});
+
+afterAll(() => service?.stop());
+
+/** Calls of actions so far, by name. */
+async function calls(): Promise<Map<string, number>> {
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  const lines = text.matchAll(/^provec_action_duration_seconds_count\{action="([\w.]+)".*\} (\d+)$/gm);
+  const counts = new Map<string, number>();
+  for (const [, action, count] of lines)
+    if (!NOT_OF_A_REQUEST.has(action!)) counts.set(action!, (counts.get(action!) ?? 0) + Number(count));
+  return counts;
+}
+
+/** The actions that were called for the request, and whatever it left to be done. */
+async function callsOf(request: () => Promise<unknown>, last: string): Promise<string[]> {
+  const before = await calls();
+  await request();
+  await until(`${last} is called`, async () => ((await calls()).get(last) ?? 0) > (before.get(last) ?? 0));
+  return [...(await calls())]
+    .flatMap(([action, count]) => Array(count - (before.get(action) ?? 0)).fill(action))
+    .sort();
+}
+
+async function plan(name: string): Promise<void> {
+  const accounts = await service.provec.store.catalog.listAccounts();
+  await service.provec.broker.call('keys.setPlan', { id: accounts[0]!.id, plan: name });
+}
+
+const upsert = () =>
+  service.api('POST', '/collections/docs/upsert', { records: [{ id: 'a', values: [1, 0, 0], metadata: { a: 1 } }] });
+const query = () => service.api('POST', '/collections/docs/query', { vector: [1, 0, 0], filter: { a: { $gte: 1 } } });
+
+test('a collection is resolved, a key and its plan are asked about, once a request', async () => {
+  await service.api('POST', '/collections', { name: 'docs', dimensions: 3 });
+  await plan('free');
+  await upsert();
+
+  const asked = ['collections.resolve', 'keys.authenticate'];
+  expect(await callsOf(query, 'shards.query')).toEqual(
+    [...asked, 'collections.query', 'metering.takeQuery', 'shards.query'].sort(),
+  );
+  expect(await callsOf(upsert, 'metering.settle')).toEqual(
+    [...asked, 'collections.upsert', 'metering.reserveWrite', 'metering.settle', 'shards.upsert'].sort(),
+  );
+
+  await plan('enterprise');
+  await upsert();
+  expect(await callsOf(upsert, 'anchoring.submit')).toEqual(
+    [...asked, 'anchoring.submit', 'collections.upsert', 'metering.reserveWrite', 'shards.upsert'].sort(),
+  );
+});
