@@ -80,11 +80,12 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const logger = new QuietStartLogger(log);
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
-  const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  if (transporter !== null) middlewares?.push(new LostCalls({ log, nowMs, isRepeatable: isShardRead }).middleware);
+  const monotonicMs = (): number => SYSTEM_CLOCK.monotonicMs();
+  if (transporter !== null)
+    middlewares?.push(new LostCalls({ log, monotonicMs, isRepeatable: isShardRead }).middleware);
   // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine,
   // where nothing is cut.
-  if (transportOf(config) === 'redis') middlewares?.push(hearing(nowMs));
+  if (transportOf(config) === 'redis') middlewares?.push(hearing(monotonicMs));
   return {
     namespace: namespace ?? namespaceOf(config),
     nodeID: nodeName(config),

@@ -44,21 +44,21 @@ export const INTERNAL_LIMITS = Object.freeze({
   bodySmallMaxBytes: 1024 * 1024,
   /** Requests whose key has not been checked yet. */
   arrivalsMaxRequests: 4_096,
-  /** Requests that wait for a seat at the gateway, in each of its queues. */
+  /** Requests that wait for a permit at the gateway, in each of its queues. */
   waitingMaxRequests: 4_096,
   waitingPerAccountMaxRequests: 1_024,
   waitMaxMs: 10_000,
   /** Requests of one account that wait at a gateway for shards that are away. */
   awayPerAccountMaxRequests: 1_024,
   /**
-   * Writes hold their seat while they wait for the ledger; what they take of memory is bounded by
+   * Writes hold their permit while they wait for the ledger; what they take of memory is bounded by
    * their bodies.
    */
-  writeSeats: 1_024,
-  verifySeats: 32,
-  otherSeats: 96,
+  writePermits: 1_024,
+  verifyPermits: 32,
+  otherPermits: 96,
   /** For deletes and what operators do. */
-  unsharedSeatsPerAccount: 64,
+  unsharedPermitsPerAccount: 64,
   /**
    * Room for the largest answer that there is (topK 10,000 with values of 8,192 dimensions: 313
    * MiB) beside others.

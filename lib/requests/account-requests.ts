@@ -10,15 +10,15 @@ import { parseTime } from './time.ts';
 /** ISO 8601 UTC, or null for never. */
 const expiry: Field<string | null> = {
   schema: { type: ['string', 'null'], format: 'date-time', description: 'Null or absent: never.' },
-  decode(value, path, { nowMs }) {
-    if (nowMs === undefined) throw new Error('an expiry is held against the present time');
+  decode(value, path, { wallMs }) {
+    if (wallMs === undefined) throw new Error('an expiry is held against the present time');
     if (value === null) return null;
     const epochMs = typeof value === 'string' ? parseTime(value) : null;
     if (epochMs === null) {
       throw invalidArgument(path, 'an ISO 8601 time with its offset, such as 2030-01-31T00:00:00Z, or null', value);
     }
     const utc = new Date(epochMs).toISOString();
-    if (epochMs <= nowMs) throw invalid(path, 'a time in the future, or null', utc);
+    if (epochMs <= wallMs) throw invalid(path, 'a time in the future, or null', utc);
     return utc;
   },
 };

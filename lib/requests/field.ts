@@ -15,7 +15,7 @@ export interface DecodeContext {
   /** Of the collection, where the request has vectors. */
   shape?: { dimensions: number; metric: Metric } | null;
   /** Where it has times. */
-  nowMs?: number;
+  wallMs?: number;
 }
 
 export interface Field<T> {

@@ -70,9 +70,9 @@ export function revocationOf(id: string, rows: KeyRow[], believed: KeyRow[], now
  * Whether the account could manage itself no longer, now or later, without `row`: it is the only
  * unexpired key with scope manage, or the only one of those that never expires.
  */
-function isLastManageKey(row: KeyRow, keys: KeyRow[], nowMs: number): boolean {
+function isLastManageKey(row: KeyRow, keys: KeyRow[], wallMs: number): boolean {
   const manages = ({ scopes, expiresAt }: KeyRow): boolean =>
-    scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > nowMs);
+    scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > wallMs);
   if (!manages(row)) return false;
   const others = keys.filter((key) => key.id !== row.id && manages(key));
   return row.expiresAt === null ? others.every(({ expiresAt }) => expiresAt !== null) : others.length === 0;

@@ -11,7 +11,7 @@ import type { StoreKeys } from '../secret/keyring.ts';
 import { parseShardKey, type ShardKey } from '../shard/key.ts';
 import type { LogFindings } from './log-resealing.ts';
 import { isPossibleRow } from './possible-rows.ts';
-import { RowSeals, type SealStanding, type StoredRow, type StoredSeals } from './resealing.ts';
+import { RowSeals, type SealState, type StoredRow, type StoredSeals } from './resealing.ts';
 
 /** What may be sealed although it bears no accepted seal. */
 export interface Belief {
@@ -27,7 +27,7 @@ export const NO_BELIEF: Belief = { row: () => false, log: () => false };
  * afterwards.
  */
 export type Finding = { isRefused: boolean } & (
-  | { what: 'row'; stored: StoredRow; standing: SealStanding }
+  | { what: 'row'; stored: StoredRow; state: SealState }
   | { what: 'log'; shard: ShardKey; found: LogFindings }
 );
 
@@ -54,12 +54,12 @@ async function* each(seals: StoredSeals, keys: StoreKeys, belief: Belief, writes
   const rowSeals = new RowSeals(keys);
   for await (const rows of seals.rows()) {
     for (const stored of rows) {
-      const standing = rowSeals.standing(stored);
-      const isTaken = standing === 'earlier' || (standing === 'none' && isPossibleRow(stored) && belief.row(stored));
+      const state = rowSeals.state(stored);
+      const isTaken = state === 'earlier' || (state === 'none' && isPossibleRow(stored) && belief.row(stored));
       // One that another has changed since is no longer there to be sealed.
       const isDone = isTaken && (!writes || (await seals.replaceSeal(stored, rowSeals.seal(stored))));
-      const isGood = stored.isInPlace && (standing === 'current' || isDone);
-      yield { what: 'row', stored, standing, isRefused: !isGood };
+      const isGood = stored.isInPlace && (state === 'current' || isDone);
+      yield { what: 'row', stored, state, isRefused: !isGood };
     }
   }
 }

@@ -38,7 +38,7 @@ export type StoredRow = { isInPlace: boolean } & (
  * Whose seal a row bears: that of the current secret, of an earlier one that is still accepted, or
  * of none of them.
  */
-export type SealStanding = 'current' | 'earlier' | 'none';
+export type SealState = 'current' | 'earlier' | 'none';
 
 export interface ResealLogOptions {
   /** Whether entries and head are taken for what they say, whoever sealed them. */
@@ -83,7 +83,7 @@ export class RowSeals {
     this.#accepted = sealsOf(keys);
   }
 
-  standing(stored: StoredRow): SealStanding {
+  state(stored: StoredRow): SealState {
     const [kind, said, { seal }] = [stored.kind, saidOf(stored), stored.row];
     if (this.#current[kind].fitsHex(said, seal)) return 'current';
     return this.#accepted[kind].fitsHex(said, seal) ? 'earlier' : 'none';

@@ -9,17 +9,17 @@ const heardMs = new WeakMap<ServiceBroker, number>();
  * Notes when packets of other nodes come, over a transporter with heartbeats: each node sends one
  * every other second, so that one that hears nothing for long is cut off, or alone.
  */
-export function hearing(nowMs: () => number): Middleware {
+export function hearing(monotonicMs: () => number): Middleware {
   let own: ServiceBroker | null = null;
   return {
     name: 'Hearing',
     created: (broker: ServiceBroker) => {
       own = broker;
-      heardMs.set(broker, nowMs());
+      heardMs.set(broker, monotonicMs());
     },
     transitMessageHandler: (next: Handle): Handle => {
       return (cmd, packet) => {
-        if (own !== null && packet.payload?.sender !== own.nodeID) heardMs.set(own, nowMs());
+        if (own !== null && packet.payload?.sender !== own.nodeID) heardMs.set(own, monotonicMs());
         return next(cmd, packet);
       };
     },

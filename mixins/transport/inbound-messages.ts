@@ -12,7 +12,7 @@ interface Incomplete {
 
 export interface InboundOptions {
   limits: TransportLimits;
-  nowMs(): number;
+  monotonicMs(): number;
   /** Told of every message that is given up. */
   onDrop(reason: DropReason, sender: string): void;
 }
@@ -51,7 +51,7 @@ export class InboundMessages {
     }
     part.data.copy(incomplete.bytes, part.offset);
     incomplete.receivedBytes += part.data.length;
-    incomplete.lastPartMs = this.#options.nowMs();
+    incomplete.lastPartMs = this.#options.monotonicMs();
     const { receivedBytes, bytes } = incomplete;
     if (receivedBytes < bytes.length) return { status: 'taken', receivedBytes, message: null };
     this.#forget(part.id, incomplete);
@@ -59,7 +59,7 @@ export class InboundMessages {
   }
 
   dropAged(): void {
-    const oldestMs = this.#options.nowMs() - this.#options.limits.incompleteMaxAgeMs;
+    const oldestMs = this.#options.monotonicMs() - this.#options.limits.incompleteMaxAgeMs;
     for (const [id, incomplete] of this.#incomplete) {
       if (incomplete.lastPartMs < oldestMs) this.#drop(id, incomplete, 'aged');
     }
@@ -82,7 +82,7 @@ export class InboundMessages {
       sender: part.sender,
       bytes: Buffer.allocUnsafeSlow(part.messageBytes),
       receivedBytes: 0,
-      lastPartMs: this.#options.nowMs(),
+      lastPartMs: this.#options.monotonicMs(),
     };
     this.#incomplete.set(part.id, incomplete);
     this.#bytes += part.messageBytes;

@@ -86,7 +86,7 @@ type PendingCall = { action: { name: string }; nodeID: string; reject(error: Err
 
 export interface LostCallsOptions {
   log: Logger;
-  nowMs(): number;
+  monotonicMs(): number;
   /**
    * Whether an action changes nothing, and whoever learns that the outcome of a call is open makes
    * it again.
@@ -96,7 +96,7 @@ export interface LostCallsOptions {
 
 export class LostCalls {
   readonly #log: Logger;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #received: ReceivedCalls;
   /** Those that were asked for last come last. */
   readonly #sent = new Map<string, SentCall>();
@@ -107,7 +107,7 @@ export class LostCalls {
 
   constructor(options: LostCallsOptions) {
     this.#log = options.log;
-    this.#nowMs = options.nowMs;
+    this.#monotonicMs = options.monotonicMs;
     const isRepeatable = (action: string): boolean => action === CALL_STATUSES || options.isRepeatable(action);
     this.#received = new ReceivedCalls({ ...options, isRepeatable });
   }
@@ -152,10 +152,15 @@ export class LostCalls {
 
   async #watched(id: string, node: string, send: () => Promise<void>): Promise<void> {
     const known = this.#broker!.registry.nodes.get(node) as { instanceID: string | null } | undefined;
-    const sent: SentCall = { node, instanceId: known?.instanceID ?? undefined, begunMs: this.#nowMs(), sentMs: null };
+    const sent: SentCall = {
+      node,
+      instanceId: known?.instanceID ?? undefined,
+      begunMs: this.#monotonicMs(),
+      sentMs: null,
+    };
     this.#sent.set(id, sent);
     await send();
-    sent.sentMs = this.#nowMs();
+    sent.sentMs = this.#monotonicMs();
   }
 
   async #run({ payload: { id, action } }: Packet, handle: () => Promise<unknown>): Promise<unknown> {
@@ -183,7 +188,7 @@ export class LostCalls {
   /** Asks for what has waited long enough. */
   #look(): void {
     const { pendingRequests } = this.#transit;
-    const dueMs = this.#nowMs() - ASK_AFTER_MS;
+    const dueMs = this.#monotonicMs() - ASK_AFTER_MS;
     const due = new Map<string, string[]>();
     for (const [id, { node, sentMs }] of this.#sent) {
       if (!pendingRequests.has(id)) this.#sent.delete(id);
@@ -197,7 +202,7 @@ export class LostCalls {
   }
 
   async #ask(node: string, ids: string[]): Promise<void> {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     const calls = ids.flatMap((id): AwaitedCall[] => {
       const [pending, sent] = [this.#pending(id), this.#sent.get(id)];
       return pending && sent ? [{ id, action: pending.action.name, ageMs: nowMs - sent.begunMs }] : [];

@@ -51,7 +51,7 @@ export class MessageChannel {
     this.#log = log;
     this.#metrics = metrics;
     const onDrop = (reason: DropReason, sender: string) => this.#dropped(reason, sender);
-    this.#inbound = new InboundMessages({ limits, nowMs: () => performance.now(), onDrop });
+    this.#inbound = new InboundMessages({ limits, monotonicMs: () => performance.now(), onDrop });
     this.#outbound = new OutboundMessages({ nodeID, limits, onPart: () => metrics.part('sent') });
     this.#sweeper = setInterval(() => this.#inbound.dropAged(), limits.incompleteMaxAgeMs).unref();
   }

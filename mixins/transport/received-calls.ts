@@ -27,7 +27,7 @@ const AGE_MARGIN = 1.2;
 const AGE_MARGIN_MS = 1_000;
 
 export interface ReceivedCallsOptions {
-  nowMs(): number;
+  monotonicMs(): number;
   /** Whether a call of an action may be made twice: its answer is not kept. */
   isRepeatable(action: string): boolean;
   limits?: Readonly<Record<keyof typeof RECEIVED_CALLS_LIMITS, number>>;
@@ -42,7 +42,7 @@ export interface ReceivedCallsOptions {
  * in number, bytes and age.
  */
 export class ReceivedCalls {
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #isRepeatable: (action: string) => boolean;
   readonly #limits: NonNullable<ReceivedCallsOptions['limits']>;
   /** Actions of calls that run. */
@@ -54,8 +54,8 @@ export class ReceivedCalls {
   /** Every call that was answered after it is still known. */
   #completeSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ nowMs, isRepeatable, limits = RECEIVED_CALLS_LIMITS }: ReceivedCallsOptions) {
-    this.#nowMs = nowMs;
+  constructor({ monotonicMs, isRepeatable, limits = RECEIVED_CALLS_LIMITS }: ReceivedCallsOptions) {
+    this.#monotonicMs = monotonicMs;
     this.#isRepeatable = isRepeatable;
     this.#limits = limits;
   }
@@ -93,7 +93,7 @@ export class ReceivedCalls {
   status(id: string, action: string, ageMs: number): CallStatus {
     if (this.#running.has(id)) return 'running';
     if (this.#answered.has(id)) return 'answered';
-    const sentMs = this.#nowMs() - (ageMs * AGE_MARGIN + AGE_MARGIN_MS);
+    const sentMs = this.#monotonicMs() - (ageMs * AGE_MARGIN + AGE_MARGIN_MS);
     if (this.#isRepeatable(action) || sentMs < this.#completeSinceMs) return 'unknown';
     this.#refuse(id);
     return 'lost';
@@ -106,14 +106,14 @@ export class ReceivedCalls {
 
   #keep(id: string, bytes: number, sendAgain: SendAgain | null): void {
     this.#forget(id);
-    this.#answered.set(id, { atMs: this.#nowMs(), bytes, sendAgain });
+    this.#answered.set(id, { atMs: this.#monotonicMs(), bytes, sendAgain });
     this.#answersBytes += bytes;
     this.#trim();
   }
 
   #trim(): void {
     const { answeredMax, answersMaxBytes, answeredMaxAgeMs } = this.#limits;
-    const oldestMs = this.#nowMs() - answeredMaxAgeMs;
+    const oldestMs = this.#monotonicMs() - answeredMaxAgeMs;
     for (const [id, { atMs }] of this.#answered) {
       const isFull = this.#answered.size > answeredMax || this.#answersBytes > answersMaxBytes;
       if (!isFull && atMs >= oldestMs) return;

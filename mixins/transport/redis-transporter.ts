@@ -69,7 +69,7 @@ export class RedisTransporter extends Transporters.Redis {
       log,
       metrics,
       memberWaitMaxMs: this.#limits.memberWaitMaxMs,
-      nowMs: () => performance.now(),
+      monotonicMs: () => performance.now(),
       // Its heartbeats are heard.
       announce: () => undefined,
       onMember: (nodeID) => void this.broker.registry.discoverer.sendLocalNodeInfo(nodeID),

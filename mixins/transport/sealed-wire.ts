@@ -49,7 +49,7 @@ export interface SealedWireOptions {
   log: Logger;
   metrics: TransportMetrics;
   memberWaitMaxMs: number;
-  nowMs(): number;
+  monotonicMs(): number;
   /** Has this node heard of by one that it knows no session of, where it is not heard of anyway. */
   announce(nodeID: string): void;
   /** A process of a node has proven itself: from here on its packets are given on. */
@@ -170,7 +170,7 @@ export class SealedWire {
   #heardOf(peer: Peer): void {
     if (!peer.isProven) this.#unproven.set(placeOf(peer.session), peer);
     if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(this.#unproven.keys().next().value!);
-    const nowMs = this.#options.nowMs();
+    const nowMs = this.#options.monotonicMs();
     if (nowMs - peer.provedMs < PROVED_AGAIN_MS) return;
     peer.provedMs = nowMs;
     // Whoever listens is found only once what said so has been read.

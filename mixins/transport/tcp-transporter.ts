@@ -86,7 +86,7 @@ export class TcpTransporter extends Transporters.TCP {
       log,
       metrics,
       memberWaitMaxMs: limits.memberWaitMaxMs,
-      nowMs: () => performance.now(),
+      monotonicMs: () => performance.now(),
       announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
       onMember: (nodeID) => this.#tell([nodeID]),
     });

@@ -23,11 +23,11 @@ export class NotAlone extends Error {
 export async function assertAlone(
   store: Living,
   pause: (ms: number) => Promise<unknown> = delay,
-  nowMs: () => number = () => performance.now(),
+  monotonicMs: () => number = () => performance.now(),
 ): Promise<void> {
   const first = await beats(store);
-  const endMs = nowMs() + DEAD_AFTER_MS;
-  while (first.size > 0 && nowMs() < endMs) {
+  const endMs = monotonicMs() + DEAD_AFTER_MS;
+  while (first.size > 0 && monotonicMs() < endMs) {
     await pause(LOOK_EVERY_MS);
     for (const [who, beat] of await beats(store)) {
       if (first.get(who) !== beat)

@@ -23,10 +23,10 @@ export async function openLedger(config: Config, anchors: AnchorStore, log: Logg
   const authority = await openAuthority(file, false, log);
   const embedded: DevLedger | null = solanaRpcUrls === null ? await startDevLedger({ dataDir, log }) : null;
   const urls = (): readonly string[] => (embedded ? [embedded.url] : (solanaRpcUrls ?? []));
-  const nowMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  const pool = new RpcPool({ embedded: embedded !== null, urls }, nowMs);
+  const monotonicMs = (): number => SYSTEM_CLOCK.monotonicMs();
+  const pool = new RpcPool({ embedded: embedded !== null, urls }, monotonicMs);
   return {
-    witness: witnessOf(new LedgerClient(pool, authority, nowMs), anchors, sealKeyOf(file)),
+    witness: witnessOf(new LedgerClient(pool, authority, monotonicMs), anchors, sealKeyOf(file)),
     async close() {
       pool.close();
       await embedded?.stop();

@@ -122,7 +122,7 @@ export class LostSecret {
         const { seal: _, ...row } = stored.row;
         if (stored.kind === 'account' && stored.state === 'live') this.#accounts.set(stored.row.id, row as AccountRow);
         if (stored.kind !== 'collection' || stored.state !== 'live') continue;
-        const isUnsealed = seals.standing(stored) === 'none';
+        const isUnsealed = seals.state(stored) === 'none';
         this.#found.set(stored.row.id, { collection: row as CollectionRow, isUnsealed, damage: null });
       }
     }

@@ -38,9 +38,9 @@ export class Report {
   add(finding: Finding): string | null {
     if (finding.what === 'row') {
       const { kind } = finding.stored;
-      const { standing, isRefused } = finding;
-      this.leavesEarlier ||= isRefused && standing === 'earlier';
-      this.#count(kind, { current: 0, earlier: 0, none: 0, refused: isRefused ? 1 : 0, [standing]: 1 });
+      const { state, isRefused } = finding;
+      this.leavesEarlier ||= isRefused && state === 'earlier';
+      this.#count(kind, { current: 0, earlier: 0, none: 0, refused: isRefused ? 1 : 0, [state]: 1 });
       return isRefused ? `refused: ${described(finding.stored)} ${whyRefused(finding)}` : null;
     }
     const { shard, found } = finding;
@@ -80,10 +80,10 @@ export class Report {
 
 const NOTHING: Count = { current: 0, earlier: 0, none: 0, refused: 0 };
 
-function whyRefused({ stored, standing }: Finding & { what: 'row' }): string {
+function whyRefused({ stored, state }: Finding & { what: 'row' }): string {
   if (stored.kind === 'checkpoint') return 'is not believed: its shard opens from its records';
   if (!stored.isInPlace) return 'stands where it does not belong; stays as it is';
-  return standing === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
+  return state === 'none' ? 'bears no seal of a secret that was given; stays as it is' : 'could not be sealed';
 }
 
 /** A row by what its owner knows of it. */

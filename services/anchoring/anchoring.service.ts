@@ -21,8 +21,8 @@ import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { closeRow } from './outbox/anchor-row.ts';
 import { type SealedAnchors, sealed, sealKeyOf } from './outbox/row-seal.ts';
-import type { LapseOptions } from './recovery/retire.ts';
-import { Lapsing } from './recovery/retirement.ts';
+import type { RetireOptions } from './recovery/retire.ts';
+import { Retirement } from './recovery/retirement.ts';
 import { unsoundness } from './recovery/unsoundness.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
@@ -47,12 +47,12 @@ export default function anchoringService(
     embedded: embedded !== null,
     urls: () => (embedded ? [embedded.url] : (config.solanaRpcUrls ?? [])),
   };
-  const nowMs = () => clock.monotonicMs();
+  const monotonicMs = () => clock.monotonicMs();
   const link = (kind: 'tx' | 'address', value: string) =>
     explorerUrl(kind, value, config.solanaCluster, endpoints.urls()[0] ?? null);
   let nodeId = '';
   let running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
-  let lapsing: Lapsing | null = null;
+  let retirement: Retirement | null = null;
   let anchors = store.anchors;
   const keypairFile = config.solanaKeypair ?? join(config.dataDir, KEYPAIR_FILE);
 
@@ -73,7 +73,7 @@ export default function anchoringService(
   }
 
   let broker: ServiceBroker;
-  const headsAt: LapseOptions['headsAt'] = (collection, cut) =>
+  const headsAt: RetireOptions['headsAt'] = (collection, cut) =>
     Promise.all(
       cut.map(({ seq }, index) =>
         seq === 0 ? EMPTY_HEAD : call(broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
@@ -177,8 +177,8 @@ export default function anchoringService(
         // stay as long as they get.
         if (!existsSync(keypairFile)) return;
         seals();
-        lapsing = new Lapsing({ store: { ...store, anchors }, headsAt, log });
-        lapsing.start();
+        retirement = new Retirement({ store: { ...store, anchors }, headsAt, log });
+        retirement.start();
         return;
       }
       nodeId = this.broker.nodeID;
@@ -188,8 +188,8 @@ export default function anchoringService(
         config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
       const authority = await openAuthority(keypairFile, mayCreate, log);
       const { unsound } = seals();
-      const pool = new RpcPool(endpoints, nowMs);
-      const ledger = new LedgerClient(pool, authority, nowMs);
+      const pool = new RpcPool(endpoints, monotonicMs);
+      const ledger = new LedgerClient(pool, authority, monotonicMs);
       if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
       else void warnOfLowFunds(ledger, log);
       const { plans } = config;
@@ -215,7 +215,7 @@ export default function anchoringService(
 
     async stopped() {
       running?.pool.close();
-      await lapsing?.stop();
+      await retirement?.stop();
       await running?.anchoring.stop();
     },
   };
@@ -236,7 +236,7 @@ async function shownNow(anchoring: Anchoring, collectionId: string): Promise<str
 async function isDoubted(
   { contradictions, log }: Store,
   collection: CollectionRow,
-  headsAt: LapseOptions['headsAt'],
+  headsAt: RetireOptions['headsAt'],
 ): Promise<boolean> {
   if ((await contradictions.list(collection.id)).length > 0) return true;
   const cut = await committedCut(log, collection);

@@ -20,16 +20,16 @@ import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { LedgerClient } from './ledger/ledger-client.ts';
-import { Members } from './membership.ts';
-import { Wants } from './outbox/anchor-requests.ts';
+import { Membership } from './membership.ts';
+import { AnchorRequests } from './outbox/anchor-requests.ts';
 import { Decisions } from './outbox/decisions.ts';
 import { Outbox, type OutboxContext, type OutboxStep } from './outbox/outbox.ts';
 import { Schedule } from './outbox/schedule.ts';
-import { TakeUp } from './recovery/catch-up.ts';
+import { CatchUp } from './recovery/catch-up.ts';
 import { wasDeleted } from './recovery/deletion.ts';
 import { shownBy } from './recovery/reconciliation.ts';
 import { unsoundness } from './recovery/unsoundness.ts';
-import { Receipts } from './waiters.ts';
+import { Waiters } from './waiters.ts';
 
 const LOOK_EVERY_MS = 1_000;
 
@@ -56,11 +56,11 @@ export class Anchoring {
   readonly #context: OutboxContext;
   readonly #schedule: Schedule;
   readonly #outboxes = new Map<string, Outbox>();
-  readonly #members: Members;
-  readonly #wants: Wants;
-  readonly #receipts: Receipts;
+  readonly #membership: Membership;
+  readonly #requests: AnchorRequests;
+  readonly #waiters: Waiters;
   readonly #decisions: Decisions;
-  readonly #takeUp: TakeUp;
+  readonly #catchUp: CatchUp;
   readonly #stopped = new AbortController();
   readonly #counts = { confirmed: 0, failures: 0 };
   #looking: Promise<void> = Promise.resolve();
@@ -72,10 +72,10 @@ export class Anchoring {
     const collection = (id: string) => catalog.getCollection(id);
     const loggedCut = (row: CollectionRow) => committedCut(store.log, row);
     this.#options = options;
-    this.#members = new Members(anchors, clock);
-    const isInCharge = (id: string) => this.#members.isInCharge(id);
-    this.#receipts = new Receipts(anchors, clock);
-    this.#wants = new Wants({
+    this.#membership = new Membership(anchors, clock);
+    const isInCharge = (id: string) => this.#membership.isInCharge(id);
+    this.#waiters = new Waiters(anchors, clock);
+    this.#requests = new AnchorRequests({
       anchors,
       clock,
       address,
@@ -84,7 +84,7 @@ export class Anchoring {
     });
     const want = (id: string, cut: Cut) => this.#want(id, cut);
     this.#decisions = new Decisions({ anchors, contradictions, clock, log, address, collection, loggedCut, want });
-    this.#takeUp = new TakeUp({
+    this.#catchUp = new CatchUp({
       store,
       plans,
       log,
@@ -118,11 +118,11 @@ export class Anchoring {
       },
       onFailure: () => this.#fail(),
       onAnswer: (row, isNews) => {
-        this.#receipts.settle(row);
+        this.#waiters.settle(row);
         if (isNews) tell(row.collectionId);
       },
       onClosed: (id) => {
-        this.#receipts.release([id]);
+        this.#waiters.release([id]);
         tell(id);
       },
     };
@@ -133,17 +133,17 @@ export class Anchoring {
    * until it could.
    */
   async start(): Promise<void> {
-    if (this.#options.isShared) await this.#members.look(this.#counts).catch(() => undefined);
+    if (this.#options.isShared) await this.#membership.look(this.#counts).catch(() => undefined);
     this.#looking = this.#lookOn();
-    await this.#takeUp.start();
+    await this.#catchUp.start();
   }
 
   /**
-   * Wants what the log of an account's collections holds, where its plan has anchoring: the plan
-   * may just have changed. Throws StoreError.
+   * AnchorRequests what the log of an account's collections holds, where its plan has anchoring:
+   * the plan may just have changed. Throws StoreError.
    */
   takeUpAccount(accountId: string): Promise<void> {
-    return this.#takeUp.account(accountId);
+    return this.#catchUp.account(accountId);
   }
 
   /**
@@ -152,9 +152,9 @@ export class Anchoring {
    */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    this.#receipts.release();
-    await Promise.all([this.#schedule.stop(), this.#takeUp.ended(), this.#looking]);
-    if (this.#options.isShared) await this.#members.leave();
+    this.#waiters.release();
+    await Promise.all([this.#schedule.stop(), this.#catchUp.ended(), this.#looking]);
+    if (this.#options.isShared) await this.#membership.leave();
   }
 
   /**
@@ -169,7 +169,7 @@ export class Anchoring {
     if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
     if (this.#stopped.signal.aborted) return null;
     const leftMs = waitMs - (this.#options.clock.monotonicMs() - startMs);
-    return leftMs > 0 ? this.#receipts.wait(collectionId, cut, leftMs) : null;
+    return leftMs > 0 ? this.#waiters.wait(collectionId, cut, leftMs) : null;
   }
 
   /** Stops anchoring of a collection until an operator decides. Throws StoreError. */
@@ -208,7 +208,7 @@ export class Anchoring {
 
   /** Another instance says that the row has changed. */
   told(collectionId: string): void {
-    this.#receipts.tell(collectionId);
+    this.#waiters.tell(collectionId);
     this.#wake(collectionId);
   }
 
@@ -228,31 +228,33 @@ export class Anchoring {
     for await (const page of store.anchors.open('halted'))
       for (const { collectionId } of page) if (!unsound.has(collectionId)) halted += 1;
     const oldestMs = pending === 0 ? 0 : Math.max(0, clock.wallMs() - oldestAt);
-    const counts = isShared ? await this.#members.total(this.#counts) : this.#counts;
+    const counts = isShared ? await this.#membership.total(this.#counts) : this.#counts;
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
   }
 
-  /** As `Wants.want`; a head that the service did not write halts the collection instead. */
+  /**
+   * As `AnchorRequests.want`; a head that the service did not write halts the collection instead.
+   */
   async #want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
     const reason = unsoundness(cut);
-    if (reason === null) return this.#wants.want(collectionId, cut);
+    if (reason === null) return this.#requests.want(collectionId, cut);
     await this.halt(collectionId, reason);
     return this.#options.store.anchors.get(collectionId);
   }
 
   #decided(collectionId: string): void {
-    this.#receipts.tell(collectionId);
+    this.#waiters.tell(collectionId);
     this.#wake(collectionId);
     this.#options.tell(collectionId);
   }
 
   #nudge(collectionId: string): void {
-    if (this.#members.isInCharge(collectionId)) this.#wake(collectionId);
+    if (this.#membership.isInCharge(collectionId)) this.#wake(collectionId);
     else this.#options.tell(collectionId);
   }
 
   #wake(collectionId: string): void {
-    if (this.#stopped.signal.aborted || !this.#members.isInCharge(collectionId)) return;
+    if (this.#stopped.signal.aborted || !this.#membership.isInCharge(collectionId)) return;
     let outbox = this.#outboxes.get(collectionId);
     if (!outbox) {
       outbox = new Outbox(this.#context, collectionId);
@@ -285,8 +287,8 @@ export class Anchoring {
   async #look(): Promise<void> {
     const { store, isShared } = this.#options;
     // Of what another leaves or brings along not everything is known to the store as due.
-    if (isShared && (await this.#members.look(this.#counts))) this.#takeUp.again();
-    await this.#wants.again();
+    if (isShared && (await this.#membership.look(this.#counts))) this.#catchUp.again();
+    await this.#requests.again();
     for await (const page of store.anchors.open('due')) for (const { collectionId } of page) this.#wake(collectionId);
   }
 }

@@ -21,7 +21,7 @@ const DEAD_AFTER_MS = 4_000;
 type InstanceStore = Pick<AnchorStore, 'beat' | 'instances' | 'endInstance'>;
 type Counts = Pick<AnchoringInstance, 'confirmed' | 'failures'>;
 
-export class Members {
+export class Membership {
   readonly #instance: string = randomUUID();
   readonly #store: InstanceStore;
   readonly #clock: Clock;

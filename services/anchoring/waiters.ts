@@ -23,7 +23,7 @@ interface Waiter {
   settle(confirmed: Confirmed | null): void;
 }
 
-export class Receipts {
+export class Waiters {
   readonly #anchors: Pick<AnchorStore, 'getMany'>;
   readonly #clock: Clock;
   /** By collection, the one that was looked at longest ago first. */

@@ -13,12 +13,12 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
  * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above at
  * `warn`, of probes those of 500 alone.
  */
-export function watch(exchange: Exchange, log: Logger, metrics: Metrics, nowMs: () => number): void {
+export function watch(exchange: Exchange, log: Logger, metrics: Metrics, monotonicMs: () => number): void {
   metrics.requestStarted();
   exchange.res.once('close', () => {
     const { res, methodLabel: method, pattern: route } = exchange;
     const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
-    const ms = nowMs() - exchange.startedMs;
+    const ms = monotonicMs() - exchange.startedMs;
     metrics.requestEnded();
     metrics.observeRequest({ route, method, status, seconds: ms / 1000 });
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500;

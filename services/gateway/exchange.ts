@@ -4,7 +4,7 @@ import type { Caller } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { Seat } from './overload/fair-queue.ts';
+import type { Permit } from './overload/fair-queue.ts';
 import { patternOf, type Route, type RouteInput } from './routes.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -51,9 +51,9 @@ export class Exchange {
   /** How much of it is taken before the answer is there. */
   expectedBytes = 0;
   /** The place among the requests that are under way, until the action has ended. */
-  seat: Seat | null = null;
+  permit: Permit | null = null;
   /** Waits for a place; null until it is known among which requests. */
-  enter: (() => Promise<Seat>) | null = null;
+  enter: (() => Promise<Permit>) | null = null;
   /**
    * When the request has waited long enough, on the gateway's clock; known once it has come whole.
    */
@@ -120,7 +120,7 @@ export class Exchange {
 
   /** The action has ended, or will not be called: others may be under way. */
   actionEnded(): void {
-    this.seat?.release();
+    this.permit?.release();
     this.bodyMemory?.release();
   }
 

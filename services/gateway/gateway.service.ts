@@ -49,10 +49,10 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   let broker: Caller | null = null;
   const caller: Caller = { call: (...args) => broker!.call(...args) };
   const parsers = bodyWorkers();
-  const { queryConcurrency: querySeats } = config;
-  const overload = new Overload({ metrics, clock, querySeats, parseSeats: parsers.workers, bounds, caller });
-  const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (visitor) =>
-    overload.queues.enter('parse', visitor),
+  const { queryConcurrency: queryPermits } = config;
+  const overload = new Overload({ metrics, clock, queryPermits, parsePermits: parsers.workers, bounds, caller });
+  const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (request) =>
+    overload.queues.enter('parse', request),
   );
   const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);

@@ -50,7 +50,7 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
         params: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
         async handler(ctx: Call<'keys.create'>) {
           const { accountId } = ctx.params;
-          const { expires_at: expiresAt, ...key } = requests.createKey.decode(ctx.params, { nowMs: clock.wallMs() });
+          const { expires_at: expiresAt, ...key } = requests.createKey.decode(ctx.params, { wallMs: clock.wallMs() });
           const { keys: maxKeys } = config.plans[await planOf(ctx, accountId)];
           return (
             (await apiKeys.create(accountId, { ...key, expiresAt }, maxKeys)) ??

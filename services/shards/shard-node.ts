@@ -26,7 +26,7 @@ import { SoleClaims } from './cluster/ownership/claims.ts';
 import type { Arrival, Refusal } from './cluster/rebalancing/arrival.ts';
 import { CapacityGuard } from './memory/capacity-guard.ts';
 import { OpenList } from './memory/open-list.ts';
-import { Residency } from './memory/shard-cache.ts';
+import { ShardCache } from './memory/shard-cache.ts';
 import type { ShardActor } from './shard/actor.ts';
 import { Checkpointer } from './shard/checkpointer.ts';
 import { Materialiser } from './shard/materialiser.ts';
@@ -61,7 +61,7 @@ export class ShardNode {
   #store: Store;
   #clock: Clock;
   #log: Logger;
-  #residency: Residency;
+  #shardCache: ShardCache;
   #materialiser: Materialiser;
   #checkpointer: Checkpointer;
   #guard: CapacityGuard;
@@ -82,7 +82,7 @@ export class ShardNode {
     this.#clock = clock;
     this.#log = log;
     this.#guard = new CapacityGuard(config, store, clock);
-    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#residency.ownHeads(key)?.confirmed(seq));
+    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#shardCache.ownHeads(key)?.confirmed(seq));
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
       log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
       halt(collectionId, reason);
@@ -99,11 +99,11 @@ export class ShardNode {
         log,
         peers,
         memoryLimitBytes: this.#guard.memoryBytes,
-        usedBytes: () => this.#memoryBytes + this.#residency.queuedBytes,
+        usedBytes: () => this.#memoryBytes + this.#shardCache.queuedBytes,
         opensAtOnce: (actor) => this.#checkpointer.opensAtOnce(actor),
       });
     }
-    this.#residency = new Residency({
+    this.#shardCache = new ShardCache({
       store,
       clock,
       log,
@@ -123,11 +123,11 @@ export class ShardNode {
       onCommit: (actor) => this.#cluster?.committed(actor),
       onContradiction: ({ collectionId, index }, reason) => contradicted(collectionId, index, reason),
     });
-    this.#cluster?.attach(this.#residency);
+    this.#cluster?.attach(this.#shardCache);
     if (!this.#cluster) {
-      this.#openList = new OpenList(config.dataDir, () => this.#residency.open().map(({ key }) => key));
+      this.#openList = new OpenList(config.dataDir, () => this.#shardCache.open().map(({ key }) => key));
     }
-    this.recomputation = new Recomputation(this.#residency, store, this.#checkpointer);
+    this.recomputation = new Recomputation(this.#shardCache, store, this.#checkpointer);
   }
 
   /** Joins the others, or reopens what the only node had open. Throws StoreError. */
@@ -152,7 +152,7 @@ export class ShardNode {
 
   /** What a stop waits for, a sentence for each shard. */
   waiting(): string[] {
-    return this.#cluster?.waiting() ?? this.#residency.keys().map((key) => `${key} is being closed`);
+    return this.#cluster?.waiting() ?? this.#shardCache.keys().map((key) => `${key} is being closed`);
   }
 
   /** Ends at once and saves nothing, as a kill of the process would; for tests of exactly that. */
@@ -162,31 +162,31 @@ export class ShardNode {
     this.#cluster?.abandon();
     this.recomputation.stop();
     await this.#materialiser.stop();
-    await this.#residency.abandon();
+    await this.#shardCache.abandon();
   }
 
   /** Ends every worker thread, as one that runs out of heap does; they are replaced. */
   async killWorkers(): Promise<void> {
-    await this.#residency.pool.kill();
+    await this.#shardCache.pool.kill();
   }
 
   /** An operator decided that what the shard holds is right: records its root as it is. */
   accept(shard: ShardSpec): Promise<void> {
-    return this.#residency.use(shard, async (actor) => {
+    return this.#shardCache.use(shard, async (actor) => {
       await actor.affirm();
-      this.#residency.ownHeads(actor.key)?.affirmed();
+      this.#shardCache.ownHeads(actor.key)?.affirmed();
       await this.#checkpointer.accepted(actor.key, await this.#materialiser.catchUp(actor.key, true));
     });
   }
 
   /** Keeps the shard open until `work` is done. */
   whileOpen(shard: ShardSpec, work: () => Promise<void>): Promise<void> {
-    return this.#residency.use(shard, work);
+    return this.#shardCache.use(shard, work);
   }
 
   /** How many shards each worker thread holds. */
   placement(): number[] {
-    return this.#residency.pool.workers.map(({ placed }) => placed);
+    return this.#shardCache.pool.workers.map(({ placed }) => placed);
   }
 
   /**
@@ -205,18 +205,18 @@ export class ShardNode {
       await this.#admit(batch.vectors.byteLength + batchBytes(batch));
       return actor.write({ kind: 'upsert', batch }, deadlineMs);
     };
-    return this.#residency.use(shard, write, { openMaxMs });
+    return this.#shardCache.use(shard, write, { openMaxMs });
   }
 
   delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY, openMaxMs?: number): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const write = (actor: ShardActor): Promise<WriteAck> => actor.write({ kind: 'delete', ids }, deadlineMs);
-    return this.#residency.use(shard, write, { openMaxMs });
+    return this.#shardCache.use(shard, write, { openMaxMs });
   }
 
   /** Has the shard open: here, or, as it throws ShardMoved, elsewhere. */
   ready(shard: ShardSpec): Promise<void> {
-    return this.#residency.use(shard, async () => undefined);
+    return this.#shardCache.use(shard, async () => undefined);
   }
 
   /** Keeps a copy of a shard that another node holds, at `seq`. */
@@ -226,8 +226,8 @@ export class ShardNode {
 
   /** Reads what is held here, or, when that is enough, a copy. */
   #read<T>(shard: ShardSpec, how: Reading, work: (open: Readable) => Promise<T>): Promise<T> {
-    if (how.eventual && this.#cluster && !this.#residency.peek(shard)) return this.#cluster.readCopy(shard, work);
-    return this.#residency.read(shard, work, how.openMaxMs);
+    if (how.eventual && this.#cluster && !this.#shardCache.peek(shard)) return this.#cluster.readCopy(shard, work);
+    return this.#shardCache.read(shard, work, how.openMaxMs);
   }
 
   query(
@@ -249,7 +249,7 @@ export class ShardNode {
   /** The next page of what was queried or fetched; null when it is not kept any more. */
   async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<ShardMatch | FetchedRecord> | null> {
     // A shard that is not open, nor copied, has forgotten what was read of it.
-    if (!this.#residency.peek(shard) && !this.#cluster) return null;
+    if (!this.#shardCache.peek(shard) && !this.#cluster) return null;
     try {
       return await this.#read(shard, COPY_WILL_DO, ({ key, worker }) =>
         worker.request('next', { key, rest, pageMaxBytes }),
@@ -262,16 +262,16 @@ export class ShardNode {
 
   /** What is left of an answer will not be asked for. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
-    if (!this.#residency.peek(shard) && !this.#cluster) return;
+    if (!this.#shardCache.peek(shard) && !this.#cluster) return;
     await this.#read(shard, COPY_WILL_DO, ({ key, worker }) => worker.request('leave', { key, rest }));
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {
-    return this.#residency.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
+    return this.#shardCache.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
   }
 
   prove(shard: ShardSpec, id: string): Promise<ShardProof> {
-    return this.#residency.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
+    return this.#shardCache.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
   }
 
   /** Has the shard open here. Throws ShardMoved where another node holds it. */
@@ -279,7 +279,7 @@ export class ShardNode {
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          await this.#residency.use(shard, async () => undefined);
+          await this.#shardCache.use(shard, async () => undefined);
           return;
         } catch (error) {
           // An opening that began before the shard was given to this node ends with its earlier
@@ -314,7 +314,7 @@ export class ShardNode {
 
   /** What is open here, most recently used first. */
   held(): OpenShardStats[] {
-    return this.#residency.open().map(({ key, head, size, queued }) => {
+    return this.#shardCache.open().map(({ key, head, size, queued }) => {
       const { bytes, records, unindexed } = size;
       const followers = this.#cluster?.followersOf(key) ?? [];
       return { shard: key, seq: head.seq, bytes, records, unindexed, queued, followers };
@@ -323,18 +323,18 @@ export class ShardNode {
 
   async head(shard: ShardSpec): Promise<ShardHead> {
     return (
-      this.#residency.peek(shard)?.head ??
+      this.#shardCache.peek(shard)?.head ??
       (await this.#store.log.head(shardKey(shard.collectionId, shard.index))) ??
       EMPTY_HEAD
     );
   }
 
   headAt(shard: ShardSpec, seq: number): Promise<ShardHead | null> {
-    return this.#residency.headAt(shard, seq);
+    return this.#shardCache.headAt(shard, seq);
   }
 
   get #memoryBytes(): number {
-    return this.#residency.bytes + (this.#cluster?.bytesOfCopies() ?? 0);
+    return this.#shardCache.bytes + (this.#cluster?.bytesOfCopies() ?? 0);
   }
 
   /** A root of the collection may have been confirmed on the ledger. */
@@ -344,7 +344,7 @@ export class ShardNode {
 
   /** Closes the shards of a deleted collection; nothing of it is under way any more. */
   async forget(collectionId: string): Promise<void> {
-    await this.#residency.drop(collectionId);
+    await this.#shardCache.drop(collectionId);
     await this.#cluster?.forget(collectionId);
     // In this order: a checkpoint that is under way has the materialiser catch up first.
     await this.#checkpointer.forget(collectionId);
@@ -357,7 +357,7 @@ export class ShardNode {
   }
 
   stats(): ShardStats {
-    return shardStats(this.#residency, this.#cluster, this.#reopening);
+    return shardStats(this.#shardCache, this.#cluster, this.#reopening);
   }
 
   async #stop(forMs: number): Promise<void> {
@@ -368,27 +368,28 @@ export class ShardNode {
     await this.#cluster?.leave(forMs);
     // A copy that is being made ends with its worker.
     const followed = this.#cluster?.stopFollowing();
-    await this.#residency.stop(!this.#cluster);
+    await this.#shardCache.stop(!this.#cluster);
     await followed;
     await this.#materialiser.stop();
     await this.#cluster?.stop();
   }
 
   async #admit(incomingBytes: number): Promise<void> {
-    const fits = () => this.#guard.fits(this.#memoryBytes + this.#residency.queuedBytes, incomingBytes);
+    const fits = () => this.#guard.fits(this.#memoryBytes + this.#shardCache.queuedBytes, incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
     while (!fits()) {
-      if (!(await this.#residency.makeRoom(incomingBytes + this.#residency.queuedBytes))) throw outOfCapacity('memory');
+      if (!(await this.#shardCache.makeRoom(incomingBytes + this.#shardCache.queuedBytes)))
+        throw outOfCapacity('memory');
     }
     await this.#guard.admitToDisk(incomingBytes);
   }
 
   async #reopen(key: ShardKey): Promise<void> {
     try {
-      if (this.#residency.bytes > this.#guard.memoryBytes / 2) return;
+      if (this.#shardCache.bytes > this.#guard.memoryBytes / 2) return;
       const { collectionId, index } = parseShardKey(key);
       const row = await this.#store.catalog.getCollection(collectionId);
-      if (row !== null && index < row.shards) await this.#residency.use(shardSpec(row, index), async () => undefined);
+      if (row !== null && index < row.shards) await this.#shardCache.use(shardSpec(row, index), async () => undefined);
     } catch (error) {
       this.#log.warn({ err: error }, 'a shard that was open before could not be opened; its next use tries again');
     }

@@ -44,14 +44,14 @@ export function cutOnChain(onChain: OnChain, row: AnchorRow | null): Cut | null 
 }
 
 /** What is known of a collection beside its stored bytes. */
-export interface Standing {
+export interface AnchorRecord {
   row: AnchorRow | null;
   /** Found when its shards opened, and not yet decided. */
   contradictions: Contradiction[];
 }
 
 /** Contradictions that are seen without the ledger; null when there are none. */
-export function contradiction(scan: CollectionScan, { row, contradictions }: Standing): Verdict | null {
+export function contradiction(scan: CollectionScan, { row, contradictions }: AnchorRecord): Verdict | null {
   if (!scan.intact) {
     const named = scan.differences.length;
     return mismatch(
@@ -70,9 +70,9 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Sta
  * The outcome for an anchored collection whose scan has been brought as near to the cut on the
  * ledger as it goes. `cut` is the cut behind the root on the ledger, null when none is known.
  */
-export function judge(scan: CollectionScan, standing: Standing, onChain: OnChain, cut: Cut | null): Verdict {
-  const { row } = standing;
-  const local = contradiction(scan, standing);
+export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnChain, cut: Cut | null): Verdict {
+  const { row } = record;
+  const local = contradiction(scan, record);
   if (local) return local;
   switch (onChain.status) {
     case 'unreachable':

@@ -19,7 +19,7 @@ import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { CollectionScan } from './collection-scan.ts';
-import { contradiction, cutOnChain, judge, type Standing, type Verdict } from './verdict.ts';
+import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } from './verdict.ts';
 
 const REREAD_MS = 200;
 /**
@@ -30,7 +30,7 @@ const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const SUBMIT_GRACE_MS = 2_000;
 
 interface LedgerView {
-  standing: Standing;
+  record: AnchorRecord;
   onChain: OnChain;
 }
 
@@ -89,17 +89,17 @@ export class Verifier {
   async #unanchored(collectionId: string, scan: CollectionScan): Promise<VerifyResult> {
     const who = this.#config.ledger === 'on' ? 'The plan' : 'This service';
     const reason = `${who} does not anchor roots on the ledger, so there is nothing to compare with.`;
-    const verdict = contradiction(scan, await this.#standing(collectionId)) ?? { state: 'not_anchored', reason };
+    const verdict = contradiction(scan, await this.#anchorRecord(collectionId)) ?? { state: 'not_anchored', reason };
     return this.#result(scan, verdict, null);
   }
 
   async #againstLedger(collection: CollectionRow, scan: CollectionScan): Promise<VerifyResult> {
     const collectionId = collection.id;
-    if (contradiction(scan, await this.#standing(collectionId)) === null) await this.#anchor(collectionId, scan);
+    if (contradiction(scan, await this.#anchorRecord(collectionId)) === null) await this.#anchor(collectionId, scan);
     const view = await this.#ledger(collectionId, scan);
-    const cut = cutOnChain(view.onChain, view.standing.row);
+    const cut = cutOnChain(view.onChain, view.record.row);
     if (cut !== null && !scan.isPast(cut)) await scan.extend(cut);
-    return this.#result(scan, judge(scan, view.standing, view.onChain, cut), view.onChain);
+    return this.#result(scan, judge(scan, view.record, view.onChain, cut), view.onChain);
   }
 
   /** A ledger that is slow or down shows in what is read from it afterwards. */
@@ -113,16 +113,16 @@ export class Verifier {
   async #ledger(collectionId: string, scan: CollectionScan): Promise<LedgerView> {
     for (let reads = 1; ; reads++) {
       const onChain = await call(this.#caller, 'anchoring.onChain', { collectionId });
-      const standing = await this.#standing(collectionId);
-      const isKnown = onChain.status !== 'found' || cutOnChain(onChain, standing.row) !== null;
-      const isContradicted = contradiction(scan, standing) !== null;
-      const isSettled = isContradicted || (isKnown && !mayBeBehind(onChain, standing.row));
-      if (isSettled || reads === READS_MAX) return { standing, onChain };
+      const record = await this.#anchorRecord(collectionId);
+      const isKnown = onChain.status !== 'found' || cutOnChain(onChain, record.row) !== null;
+      const isContradicted = contradiction(scan, record) !== null;
+      const isSettled = isContradicted || (isKnown && !mayBeBehind(onChain, record.row));
+      if (isSettled || reads === READS_MAX) return { record, onChain };
       await this.#delay(REREAD_MS);
     }
   }
 
-  async #standing(collectionId: string): Promise<Standing> {
+  async #anchorRecord(collectionId: string): Promise<AnchorRecord> {
     const row = await call(this.#caller, 'anchoring.state', { collectionId });
     return { row, contradictions: await this.#contradictions.list(collectionId) };
   }

@@ -127,14 +127,14 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         for (const shard of [GROWING, TRIMMED]) expect(await store.log.audit(shard, 10)).toBeNull();
       });
       const again = await reseal(looked, under(3));
-      expect(again.map(standingOf)).toEqual(again.map(() => 'current'));
+      expect(again.map(stateOf)).toEqual(again.map(() => 'current'));
     });
 
     test('whoever only looks is told the same, and changes nothing', async () => {
       await fill();
       const before = await reseal(looked, under(3, 2, 1));
       expect(await reseal(looked, under(3, 2, 1))).toEqual(before);
-      expect(before.map(standingOf)).toEqual(before.map(() => 'earlier'));
+      expect(before.map(stateOf)).toEqual(before.map(() => 'earlier'));
       await within(subject.open(under(2, 1)), (store) => expectSound(store));
       expect(await reseal(resealed, under(3, 2, 1))).toEqual(before);
     });
@@ -278,8 +278,8 @@ function stepped(seals: StoredSeals, step: () => Promise<void>): StoredSeals {
   };
 }
 
-function standingOf(finding: Finding): string {
-  if (finding.what === 'row') return finding.standing;
+function stateOf(finding: Finding): string {
+  if (finding.what === 'row') return finding.state;
   const { current, earlier, none } = finding.found;
   return none > 0 ? 'none' : earlier > 0 ? 'earlier' : current > 0 ? 'current' : 'empty';
 }

@@ -29,9 +29,9 @@ export class EmbeddedLedger {
       false,
       pino({ level: 'silent' }),
     );
-    const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+    const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
     const urls = () => [this.#service.provec.devLedger!.url];
-    return new LedgerClient(new RpcPool({ embedded: true, urls }, nowMs), authority, nowMs);
+    return new LedgerClient(new RpcPool({ embedded: true, urls }, monotonicMs), authority, monotonicMs);
   }
 
   /** SIGKILL; the service starts it again by itself. One that is dead already stays so. */

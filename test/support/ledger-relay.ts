@@ -77,9 +77,13 @@ export class LedgerRelay {
 
   /** A client that signs with the keypair of that name, which is made when it is new. */
   async client(name: string): Promise<LedgerClient> {
-    const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+    const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
     const authority = await openAuthority(this.#keypair(name), true, SILENT);
-    return new LedgerClient(new RpcPool({ embedded: true, urls: () => [this.#ledger.url] }, nowMs), authority, nowMs);
+    return new LedgerClient(
+      new RpcPool({ embedded: true, urls: () => [this.#ledger.url] }, monotonicMs),
+      authority,
+      monotonicMs,
+    );
   }
 
   async close(): Promise<void> {

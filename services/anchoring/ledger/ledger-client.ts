@@ -35,7 +35,7 @@ import {
 } from './rpc-responses.ts';
 import { SignatureStatuses } from './signature-statuses.ts';
 import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
-import { Kept } from './ttl-cache.ts';
+import { TtlCache } from './ttl-cache.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
 export interface SignedTransaction {
@@ -76,26 +76,30 @@ export class LedgerClient {
   readonly #pool: RpcPool;
   readonly #signer: KeyPairSigner;
   readonly #statuses: SignatureStatuses;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   /** Since when an endpoint shows the slot that it shows. */
   readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
-  readonly #finalized: Kept<FinalizedBlock & { missing: number }>;
+  readonly #finalized: TtlCache<FinalizedBlock & { missing: number }>;
   /** In lamports. */
-  readonly #rent: Kept<bigint>;
+  readonly #rent: TtlCache<bigint>;
   /** In micro-lamports per compute unit. */
-  readonly #fee: Kept<bigint>;
+  readonly #fee: TtlCache<bigint>;
 
-  constructor(pool: RpcPool, signer: KeyPairSigner, nowMs: () => number) {
+  constructor(pool: RpcPool, signer: KeyPairSigner, monotonicMs: () => number) {
     this.#pool = pool;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
     this.#statuses = new SignatureStatuses(pool);
     this.#signer = signer;
     this.authority = signer.address;
-    this.#finalized = new Kept(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, nowMs);
+    this.#finalized = new TtlCache(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, monotonicMs);
     // Every collection's account has the same size; any address does to tell it.
     const bytes = accountBytes(signer.address, signer.address);
-    this.#rent = new Kept(() => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)), RENT_MAX_AGE_MS, nowMs);
-    this.#fee = new Kept(() => pool.call(priorityFee), FEE_MAX_AGE_MS, nowMs);
+    this.#rent = new TtlCache(
+      () => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)),
+      RENT_MAX_AGE_MS,
+      monotonicMs,
+    );
+    this.#fee = new TtlCache(() => pool.call(priorityFee), FEE_MAX_AGE_MS, monotonicMs);
   }
 
   /** Base58. Needs no connection. */
@@ -179,7 +183,7 @@ export class LedgerClient {
    * are slow or away.
    */
   #demandProgress(rpc: Rpc, slot: bigint): void {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     const before = this.#progress.get(rpc);
     if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
     else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)

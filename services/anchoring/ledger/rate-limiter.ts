@@ -14,13 +14,13 @@ export interface Rate {
 export class RateLimiter {
   readonly #intervalMs: number;
   readonly #burstMs: number;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   #nextMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ perSecond, burst }: Rate, nowMs: () => number) {
+  constructor({ perSecond, burst }: Rate, monotonicMs: () => number) {
     this.#intervalMs = 1_000 / perSecond;
     this.#burstMs = (burst - 1) * this.#intervalMs;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
   }
 
   /**
@@ -28,7 +28,7 @@ export class RateLimiter {
    * come after `maxMs`. Rejects when the signal ends the wait.
    */
   async turn(maxMs: number, signal: AbortSignal): Promise<boolean> {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     const atMs = Math.max(this.#nextMs, nowMs);
     const waitMs = atMs - this.#burstMs - nowMs;
     if (waitMs > maxMs) return false;

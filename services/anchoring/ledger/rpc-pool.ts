@@ -72,7 +72,7 @@ interface Endpoint {
 export class RpcPool {
   readonly #endpoints: RpcEndpoints;
   readonly #known = new Map<string, Endpoint>();
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #closed = new AbortController();
   readonly #limiter: RateLimiter;
   readonly #lateMs: number;
@@ -83,14 +83,14 @@ export class RpcPool {
    */
   constructor(
     endpoints: RpcEndpoints,
-    nowMs: () => number,
+    monotonicMs: () => number,
     rate = endpoints.embedded ? EMBEDDED_RATE : RATE,
     lateMs = LATE_MS,
   ) {
     this.#lateMs = lateMs;
-    this.#limiter = new RateLimiter(rate, nowMs);
+    this.#limiter = new RateLimiter(rate, monotonicMs);
     this.#endpoints = endpoints;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
   }
 
   /**
@@ -127,7 +127,7 @@ export class RpcPool {
    */
   async callEach<T>(send: Send<T>): Promise<{ answers: [T, ...T[]]; missing: number; cause: unknown }> {
     const all = this.#all();
-    const now = this.#nowMs();
+    const now = this.#monotonicMs();
     const ready = all.filter(({ pausedUntilMs }) => pausedUntilMs <= now);
     const answers: T[] = [];
     let cause: unknown;
@@ -168,7 +168,7 @@ export class RpcPool {
     } catch (error) {
       // Calls that were under way at the same time failed for one reason.
       if (!isAnswer(error) && !late.aborted && endpoint.failures === failures) {
-        endpoint.pausedUntilMs = this.#nowMs() + backoffMs(failures, PAUSE);
+        endpoint.pausedUntilMs = this.#monotonicMs() + backoffMs(failures, PAUSE);
         endpoint.failures += 1;
       }
       throw error;
@@ -195,7 +195,7 @@ export class RpcPool {
    * After its pause an endpoint is not asked twice at a time while there are others.
    */
   #next(tried: ReadonlySet<Endpoint>): Endpoint | undefined {
-    const now = this.#nowMs();
+    const now = this.#monotonicMs();
     const waitsUntil = ({ probes, pausedUntilMs }: Endpoint) =>
       probes > 0 ? Number.MAX_VALUE : Math.max(pausedUntilMs, now);
     const left = this.#all().filter((endpoint) => !tried.has(endpoint));

@@ -2,21 +2,21 @@
  * An answer that is asked for again once it is too old. Who asks meanwhile waits for the same one;
  * a failure is not kept.
  */
-export class Kept<T> {
+export class TtlCache<T> {
   readonly #ask: () => Promise<T>;
   readonly #maxAgeMs: number;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   #asked: { answer: Promise<T>; atMs: number } | null = null;
 
-  constructor(ask: () => Promise<T>, maxAgeMs: number, nowMs: () => number) {
+  constructor(ask: () => Promise<T>, maxAgeMs: number, monotonicMs: () => number) {
     this.#ask = ask;
     this.#maxAgeMs = maxAgeMs;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
   }
 
   /** Throws what asking throws. */
   get(): Promise<T> {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#monotonicMs();
     if (this.#asked === null || nowMs - this.#asked.atMs > this.#maxAgeMs) {
       const asked = { answer: this.#ask(), atMs: nowMs };
       this.#asked = asked;

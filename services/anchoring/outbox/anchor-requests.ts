@@ -19,7 +19,7 @@ import { newRow } from './anchor-row.ts';
 /** The one in charge must get its changes in between those of many that want. */
 const PAUSE_MAX_MS = 16;
 
-export interface WantsOptions {
+export interface AnchorRequestsOptions {
   anchors: Pick<AnchorStore, 'get' | 'add' | 'put'>;
   clock: Clock;
   address(collectionId: string): Promise<string>;
@@ -34,13 +34,13 @@ interface Writing {
   row: Promise<AnchorRow | null>;
 }
 
-export class Wants {
-  readonly #options: WantsOptions;
+export class AnchorRequests {
+  readonly #options: AnchorRequestsOptions;
   readonly #running = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Writing>();
   readonly #unwritten = new Map<string, Cut>();
 
-  constructor(options: WantsOptions) {
+  constructor(options: AnchorRequestsOptions) {
     this.#options = options;
   }
 

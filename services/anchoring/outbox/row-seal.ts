@@ -47,7 +47,7 @@ export interface SealedAnchors extends AnchorStore {
 export function sealed(
   anchors: AnchorStore,
   key: Uint8Array,
-  nowMs: () => number,
+  wallMs: () => number,
   log: Pick<Logger, 'error'>,
 ): SealedAnchors {
   const unsound = new Set<string>();
@@ -61,7 +61,7 @@ export function sealed(
     }
     if (!unsound.has(collectionId)) logHalt(log, collectionId, REASON);
     unsound.add(collectionId);
-    const halted = { reason: REASON, at: new Date(nowMs()).toISOString() };
+    const halted = { reason: REASON, at: new Date(wallMs()).toISOString() };
     return { ...emptyRow(collectionId, address, revision), epoch, halted };
   };
   return {

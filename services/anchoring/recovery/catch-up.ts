@@ -9,12 +9,12 @@ import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { Filing } from '../outbox/filing.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
-import { type LapseOptions, lapse, mayLapse } from './retire.ts';
+import { mayRetire, type RetireOptions, retire } from './retire.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 const AGAIN_MS = 600_000;
 
-export interface TakeUpOptions {
+export interface CatchUpOptions {
   store: Store;
   plans: Plans;
   log: Logger;
@@ -24,7 +24,7 @@ export interface TakeUpOptions {
   /** What the log holds. */
   loggedCut(collection: CollectionRow): Promise<Cut>;
   want(collectionId: string, cut: Cut): Promise<unknown>;
-  headsAt: LapseOptions['headsAt'];
+  headsAt: RetireOptions['headsAt'];
   close(collectionId: string): Promise<void>;
   halt(collectionId: string, reason: string): Promise<void>;
   /** Ends it. */
@@ -38,13 +38,13 @@ export interface TakeUpOptions {
  * and whoever was to tell may have died: so it is looked for at the start, when instances come or
  * go, and from time to time.
  */
-export class TakeUp {
-  readonly #options: TakeUpOptions;
+export class CatchUp {
+  readonly #options: CatchUpOptions;
   #running: Promise<void> = Promise.resolve();
   #isWaiting = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: TakeUpOptions) {
+  constructor(options: CatchUpOptions) {
     this.#options = options;
     options.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
@@ -123,7 +123,7 @@ export class TakeUp {
 
   async #bring(collection: CollectionRow, isAnchored: boolean | null): Promise<void> {
     if (isAnchored) await this.#wantIfNewer(collection);
-    else if (isAnchored === false) await this.#lapse(collection);
+    else if (isAnchored === false) await this.#retire(collection);
   }
 
   async #closeIfDeleted(row: AnchorRow): Promise<void> {
@@ -155,13 +155,13 @@ export class TakeUp {
     if (!isAnchored) await want(collection.id, cut);
   }
 
-  async #lapse({ id, accountId }: CollectionRow): Promise<void> {
+  async #retire({ id, accountId }: CollectionRow): Promise<void> {
     const { store, isInCharge, headsAt } = this.#options;
     if (!isInCharge(id)) return;
     const row = await store.anchors.get(id);
     // The plan as it is by now: a look at all collections takes its time.
-    if (!row || !mayLapse(row) || (await this.#isAnchored(accountId)) !== false) return;
-    await lapse(row, { store, anchors: store.anchors, headsAt });
+    if (!row || !mayRetire(row) || (await this.#isAnchored(accountId)) !== false) return;
+    await retire(row, { store, anchors: store.anchors, headsAt });
   }
 
   /** Null where nothing is to be known of the account: then all stays as it is. */

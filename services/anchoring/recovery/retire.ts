@@ -16,7 +16,7 @@ import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { changeRow } from '../outbox/anchor-row.ts';
 
-export interface LapseOptions {
+export interface RetireOptions {
   store: Pick<Store, 'catalog' | 'contradictions'>;
   anchors: Pick<AnchorStore, 'get' | 'put'>;
   /** The shards' own heads at a cut; null where a shard cannot say. */
@@ -26,20 +26,20 @@ export interface LapseOptions {
 /**
  * Whether nothing is left to be done for the collection, and there is something to be forgotten.
  */
-export const mayLapse = (row: AnchorRow): boolean => standingOf(row) === 'settled' && row.wanted !== null;
+export const mayRetire = (row: AnchorRow): boolean => standingOf(row) === 'settled' && row.wanted !== null;
 
 /**
  * Whether something is to be forgotten though it may not be done: nothing can be done while the
  * ledger is off.
  */
-export const mayLapseUndone = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
+export const mayRetireUndone = ({ wanted, halted, closing, trusted, inFlight }: AnchorRow): boolean =>
   wanted !== null && !halted && !closing && !(trusted !== null && inFlight);
 
 /**
  * True when the row has lapsed; false where it must not, or not yet. Throws StoreError, and what
  * the shards throw.
  */
-export async function lapse(row: AnchorRow, { store, anchors, headsAt }: LapseOptions): Promise<boolean> {
+export async function retire(row: AnchorRow, { store, anchors, headsAt }: RetireOptions): Promise<boolean> {
   const { collectionId, confirmed } = row;
   const collection = await store.catalog.getCollection(collectionId);
   if (collection === null) return false;

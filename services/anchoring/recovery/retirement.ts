@@ -2,27 +2,27 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Store } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-import { type LapseOptions, lapse, mayLapseUndone } from './retire.ts';
+import { mayRetireUndone, type RetireOptions, retire } from './retire.ts';
 
 const PAUSE = { minMs: 250, maxMs: 60_000 };
 
-export interface LapsingOptions {
+export interface RetirementOptions {
   store: Store;
-  headsAt: LapseOptions['headsAt'];
+  headsAt: RetireOptions['headsAt'];
   log: Logger;
 }
 
 /**
- * Has every row lapse while the ledger is off, in the background: each collection's shards are
+ * Has every row retire while the ledger is off, in the background: each collection's shards are
  * asked first. What cannot be asked for now is asked later; a collection that contradicts what was
  * confirmed keeps its row.
  */
-export class Lapsing {
-  readonly #options: LapsingOptions;
+export class Retirement {
+  readonly #options: RetirementOptions;
   readonly #stopped = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: LapsingOptions) {
+  constructor(options: RetirementOptions) {
     this.#options = options;
   }
 
@@ -51,8 +51,8 @@ export class Lapsing {
       for await (const rows of store.anchors.all()) {
         for (const row of rows) {
           if (this.#stopped.signal.aborted) return true;
-          if (!mayLapseUndone(row)) continue;
-          await lapse(row, { store, anchors: store.anchors, headsAt }).catch(() => {
+          if (!mayRetireUndone(row)) continue;
+          await retire(row, { store, anchors: store.anchors, headsAt }).catch(() => {
             isDone = false;
           });
         }

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { ProvecError } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
-import type { Seat, Visitor } from '../overload/fair-queue.ts';
+import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-protocol.ts';
 import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
 
@@ -32,7 +32,7 @@ export function bodyWorkers(processors = availableParallelism(), memoryMiB = mem
   return { workers, heapMiB };
 }
 
-type Turn = (visitor: Visitor) => Promise<Seat>;
+type Turn = (request: QueueRequest) => Promise<Permit>;
 
 interface Waiting {
   job: BodyJob;
@@ -71,10 +71,10 @@ export class BodyPool {
     kind: K,
     bytes: Uint8Array<ArrayBuffer>,
     context: BodyContext,
-    visitor: Visitor,
+    request: QueueRequest,
   ): Promise<Bodies[K]> {
     if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBody(kind, bytes, context);
-    const seat = await this.#turn(visitor);
+    const permit = await this.#turn(request);
     try {
       if (this.#closed) throw new ProvecError('UNAVAILABLE', 'The service is stopping.', { retryAfterSeconds: 1 });
       const body = await new Promise<unknown>((resolve, reject) => {
@@ -83,7 +83,7 @@ export class BodyPool {
       });
       return body as Bodies[K];
     } finally {
-      seat.release();
+      permit.release();
     }
   }
 

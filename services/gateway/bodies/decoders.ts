@@ -10,7 +10,7 @@ import { EACH, type VectorPlace } from './lifted-vectors.ts';
 export interface BodyContext {
   limits: Limits;
   shape: NonNullable<DecodeContext['shape']> | null;
-  nowMs: number;
+  wallMs: number;
 }
 
 /** What the edge makes of each kind of body. */

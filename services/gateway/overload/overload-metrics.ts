@@ -22,7 +22,7 @@ export class OverloadMetrics {
     });
     this.#taken = new Gauge({
       name: 'provec_gateway_seats_taken',
-      help: 'Seats of requests that are under way.',
+      help: 'Permits of requests that are under way.',
       labelNames,
       registers,
     });
@@ -47,7 +47,7 @@ export class OverloadMetrics {
     const waits = this.#waits.labels(queue);
     return {
       waiting: (count) => waiting.set(count),
-      taken: (seats) => taken.set(seats),
+      taken: (permits) => taken.set(permits),
       waited: (seconds) => waits.observe(seconds),
       refused: (reason) => this.refused(queue, reason),
     };

@@ -6,9 +6,9 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
-import { AwayLines } from './away-lines.ts';
 import { OverloadMetrics } from './overload-metrics.ts';
 import { type QueueChanges, Queues } from './queues.ts';
+import { ShardWaits } from './shard-waits.ts';
 
 /** Where they differ from those of `INTERNAL_LIMITS`. */
 export interface OverloadBounds {
@@ -22,9 +22,9 @@ export interface OverloadParts {
   metrics: Metrics;
   clock: Clock;
   /** Searches of shards that are under way at once. */
-  querySeats: number;
+  queryPermits: number;
   /** Threads for large bodies. */
-  parseSeats: number;
+  parsePermits: number;
   bounds: OverloadBounds;
   caller: Caller;
 }
@@ -41,7 +41,7 @@ export class Overload {
   /** Turns of requests, by kind. */
   readonly queues: Queues;
   /** Where requests wait for a shard that is away. */
-  readonly away: AwayLines;
+  readonly away: ShardWaits;
   /** Memory of bodies. */
   readonly bodies: MemoryBudget;
   /** Memory of answers. */
@@ -50,14 +50,21 @@ export class Overload {
   readonly #metrics: OverloadMetrics;
   #arrivals = 0;
 
-  constructor({ metrics, clock, querySeats, parseSeats, bounds, caller }: OverloadParts) {
+  constructor({ metrics, clock, queryPermits, parsePermits, bounds, caller }: OverloadParts) {
     const seen = new OverloadMetrics(metrics.registry);
-    const nowMs = (): number => clock.monotonicMs();
+    const monotonicMs = (): number => clock.monotonicMs();
     const changes = bounds.queues ?? {};
     this.#metrics = seen;
     this.#arrivalsMax = bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests;
-    this.queues = new Queues({ querySeats, parseSeats, changes, timers: SYSTEM_TIMERS, nowMs, metrics: seen });
-    this.away = new AwayLines({ caller, timers: SYSTEM_TIMERS, nowMs, observer: seen.observerOf('away') });
+    this.queues = new Queues({
+      queryPermits,
+      parsePermits,
+      changes,
+      timers: SYSTEM_TIMERS,
+      monotonicMs,
+      metrics: seen,
+    });
+    this.away = new ShardWaits({ caller, timers: SYSTEM_TIMERS, monotonicMs, observer: seen.observerOf('away') });
     const bodiesObserver = seen.memoryObserverOf('bodies', (bytes) => metrics.setBodyBytes(bytes));
     this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
     this.answers = answerBudget(seen.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)));

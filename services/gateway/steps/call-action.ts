@@ -3,7 +3,7 @@ import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Exchange } from '../exchange.ts';
-import { SHARD_WAIT_MS, type Waiter } from '../overload/away-lines.ts';
+import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
 import { identify } from './authenticate.ts';
 import { requireScope } from './require-scope.ts';
 import type { StepParts } from './step.ts';
@@ -74,11 +74,11 @@ function waiterOf(exchange: Exchange): Waiter {
     deadlineMs: exchange.deadlineMs,
     whenGone: (leave) => exchange.whenGone(leave),
     leave() {
-      exchange.seat?.release();
+      exchange.permit?.release();
       exchange.answerMemory?.resize(0);
     },
     async enter() {
-      exchange.seat = await exchange.enter!();
+      exchange.permit = await exchange.enter!();
       exchange.answerMemory?.resize(exchange.expectedBytes);
     },
   };

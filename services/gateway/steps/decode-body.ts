@@ -2,7 +2,7 @@ import { batchBytes } from '../../../lib/records/batch.ts';
 import type { Bodies } from '../bodies/decoders.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
-import { visitorOf } from './wait-turn.ts';
+import { queueRequestOf } from './wait-turn.ts';
 
 /**
  * Parses and checks the body, and makes the action's parameters of it. Fields where there should be
@@ -25,8 +25,8 @@ async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: S
   const receivedBytes = exchange.bytes.byteLength;
   const startedMs = performance.now();
   try {
-    const context = { limits, shape, nowMs: clock.wallMs() };
-    const body: unknown = await bodies.decode(kind, exchange.bytes, context, visitorOf(exchange));
+    const context = { limits, shape, wallMs: clock.wallMs() };
+    const body: unknown = await bodies.decode(kind, exchange.bytes, context, queueRequestOf(exchange));
     // What is handed on is there until the action has ended. Small numbers are shorter as text, by
     // half at most.
     exchange.bodyMemory?.resize(

@@ -1,18 +1,18 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Visitor } from '../overload/fair-queue.ts';
+import type { QueueRequest } from '../overload/fair-queue.ts';
 import type { StepParts } from './step.ts';
 
 /** Waits for the request's turn among all others of its kind. Throws UNAVAILABLE. */
 export async function waitTurn(exchange: Exchange, { clock, overload }: StepParts): Promise<void> {
-  const visitor = visitorOf(exchange);
+  const request = queueRequestOf(exchange);
   exchange.deadlineMs = clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  exchange.enter = () => overload.queues.enter(exchange.route.queue, visitor);
-  exchange.seat = await exchange.enter();
+  exchange.enter = () => overload.queues.enter(exchange.route.queue, request);
+  exchange.permit = await exchange.enter();
 }
 
 /** A query takes a place for each shard of its collection that it searches. */
-export function visitorOf(exchange: Exchange): Visitor {
+export function queueRequestOf(exchange: Exchange): QueueRequest {
   const { accountId, collection, route } = exchange;
   return {
     account: accountId,

@@ -18,7 +18,7 @@ import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { OPENINGS_AT_ONCE } from '../memory/opening-gate.ts';
-import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { HandOver } from './hand-over.ts';
 import type { Membership } from './ownership/membership.ts';
@@ -40,7 +40,7 @@ const NAMED_MAX = 20;
 
 export interface DrainOptions {
   handOver: Pick<HandOver, 'give' | 'specOf'>;
-  residency: Pick<Residency, 'keys' | 'open' | 'letGo' | 'save'>;
+  shardCache: Pick<ShardCache, 'keys' | 'open' | 'letGo' | 'save'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'drain'>;
   /** Nodes that follow a shard, and have it in memory. */
   followersOf?(shard: ShardKey): string[];
@@ -66,7 +66,7 @@ export class Drain {
    * waits for; the first 20.
    */
   waiting(): string[] {
-    const keys = new Set([...this.#waiting.keys(), ...this.#options.residency.keys()]);
+    const keys = new Set([...this.#waiting.keys(), ...this.#options.shardCache.keys()]);
     return [...keys].slice(0, NAMED_MAX).map((key) => `${key} waits for ${this.#waiting.get(key) ?? 'its turn'}`);
   }
 
@@ -75,7 +75,7 @@ export class Drain {
    * `forMs`, that there is no more time. Never rejects.
    */
   async giveAll(signal: AbortSignal, forMs: number): Promise<void> {
-    const { membership, residency, isQuick, clock, log } = this.#options;
+    const { membership, shardCache, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     this.#unresponsive.clear();
     this.#waiting.clear();
@@ -83,8 +83,8 @@ export class Drain {
     // This node takes nothing from here on, whether they know it or not.
     if (told) log.warn({ err: told }, 'the others could not be told that this node leaves');
     await this.#releaseResting(signal);
-    const open = new Map(residency.open().map((actor) => [actor.key, actor]));
-    const { quick = [], slow = [] } = Object.groupBy(residency.keys(), (key) => {
+    const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
+    const { quick = [], slow = [] } = Object.groupBy(shardCache.keys(), (key) => {
       const actor = open.get(key);
       return actor && isQuick(actor) ? 'quick' : 'slow';
     });
@@ -106,10 +106,10 @@ export class Drain {
    * that there is no more time. Never rejects.
    */
   async releaseAll(signal: AbortSignal): Promise<void> {
-    const { residency, membership, log } = this.#options;
-    const open = new Map(residency.open().map((actor) => [actor.key, actor]));
+    const { shardCache, membership, log } = this.#options;
+    const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
     // Those that a node was given and has not opened yet are taken back.
-    const keys = [...new Set([...this.#waiting.keys(), ...residency.keys()])];
+    const keys = [...new Set([...this.#waiting.keys(), ...shardCache.keys()])];
     if (keys.length === 0) return;
     const terms = { shards: keys.length, waiting: this.waiting() };
     log.warn(terms, 'shards that were not handed over are released for whoever is asked for them');
@@ -117,7 +117,7 @@ export class Drain {
       const release = async (): Promise<void> => {
         this.#waiting.set(key, 'the end of its last write');
         open.get(key)?.refuseQueued();
-        await residency.letGo(key, false);
+        await shardCache.letGo(key, false);
         this.#waiting.set(key, 'the store, which is to release it');
         await membership.ownership.giveBack(key);
       };
@@ -143,7 +143,7 @@ export class Drain {
     actor: ShardActor | null,
     { isQuick, followMs, endMs, signal }: { isQuick: boolean; followMs: number; endMs: number; signal: AbortSignal },
   ): Promise<void> {
-    const { handOver, residency, clock, log } = this.#options;
+    const { handOver, shardCache, clock, log } = this.#options;
     const waitsFor = (what: string): void => void (signal.aborted || this.#waiting.set(key, what));
     const tried: string[] = [];
     const saves = (): boolean =>
@@ -164,7 +164,7 @@ export class Drain {
     // Where there is nobody to give it to, there may be time to save it for whoever comes.
     if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
-      const error = await unlessAborted(failureOf(residency.save(key)), signal);
+      const error = await unlessAborted(failureOf(shardCache.save(key)), signal);
       if (error) log.warn({ err: error, shard: key }, 'a shard leaves without a checkpoint');
     }
     if (!signal.aborted) this.#waiting.delete(key);

@@ -20,7 +20,7 @@ import { shardSpec } from '../../../lib/shard/spec.ts';
 import type { Catalog } from '../../../lib/store/catalog.ts';
 import type { Holder } from '../../../lib/store/owners.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
-import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Membership } from './ownership/membership.ts';
 
 /** How long a copy may take to come close. */
@@ -36,7 +36,7 @@ export interface Following {
 }
 
 export interface HandOverOptions {
-  residency: Pick<Residency, 'peek' | 'save' | 'letGo'>;
+  shardCache: Pick<ShardCache, 'peek' | 'save' | 'letGo'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
   /**
@@ -102,7 +102,7 @@ export class HandOver {
    * else took it. Throws what its opening there throws.
    */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
-    const { residency, membership, adopt } = this.#options;
+    const { shardCache, membership, adopt } = this.#options;
     const { ownership } = membership;
     const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
     const key = shardKey(spec.collectionId, spec.index);
@@ -114,16 +114,16 @@ export class HandOver {
       await this.#isFollowed(spec, to, followMs);
     }
     signal.throwIfAborted();
-    ownership.leave(key, to);
+    ownership.redirect(key, to);
     try {
       waitsFor('the end of its writes');
-      await residency.letGo(key, false);
+      await shardCache.letGo(key, false);
       waitsFor('the store, which is to leave it to another node');
       if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
       await adopt(to, spec, adoptMs);
     } finally {
-      ownership.stay(key);
+      ownership.redirect(key, null);
     }
   }
 
@@ -133,27 +133,27 @@ export class HandOver {
   }
 
   async #move(key: ShardKey, to: string): Promise<void> {
-    const { residency, membership, adopt } = this.#options;
+    const { shardCache, membership, adopt } = this.#options;
     const { ownership } = membership;
     const spec = await this.specOf(key);
     if (spec === null) return;
     if (to === membership.node) return adopt(to, spec);
     await this.#save(key);
     const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
-    ownership.leave(key, to);
+    ownership.redirect(key, to);
     try {
       // A copy that is close needs no checkpoint, and callers need not wait until one is written.
-      await residency.letGo(key, !isFollowed);
+      await shardCache.letGo(key, !isFollowed);
       await ownership.giveBack(key, this.#heirAt(to));
       await adopt(to, spec);
     } finally {
-      ownership.stay(key);
+      ownership.redirect(key, null);
     }
   }
 
   async #save(key: ShardKey): Promise<void> {
-    const { residency, log } = this.#options;
-    await residency
+    const { shardCache, log } = this.#options;
+    await shardCache
       .save(key)
       .catch((error: unknown) => log.warn({ err: error }, 'a shard leaves without a checkpoint'));
   }
@@ -164,12 +164,12 @@ export class HandOver {
    * in time; throws when the node cannot be reached or does not follow.
    */
   async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
-    const { residency, following, log } = this.#options;
+    const { shardCache, following, log } = this.#options;
     if (!following) return false;
     const { follow, clock, timers } = following;
     const endMs = clock.monotonicMs() + forMs;
     let toldSeq = Number.POSITIVE_INFINITY;
-    for (let actor = residency.peek(spec); actor !== null; actor = residency.peek(spec)) {
+    for (let actor = shardCache.peek(spec); actor !== null; actor = shardCache.peek(spec)) {
       const enoughSeq = Math.min(toldSeq, actor.head.seq);
       toldSeq = actor.head.seq;
       const { seq } = await follow(to, spec, toldSeq);

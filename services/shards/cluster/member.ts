@@ -14,7 +14,7 @@ import type { LeaseUse } from '../../../lib/store/owners.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import { CLOSE_ABOVE, CLOSE_UNTIL } from '../memory/capacity-guard.ts';
-import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { ShardWorker } from '../worker/pool.ts';
 import { Drain } from './drain.ts';
@@ -75,7 +75,7 @@ export interface ClusterMemberOptions {
 export class ClusterMember {
   readonly #options: ClusterMemberOptions;
   readonly #membership: Membership;
-  #residency!: Residency;
+  #shardCache!: ShardCache;
   #replicas!: Replicas;
   #followers!: Followers;
   #rebalancer!: Rebalancer;
@@ -94,7 +94,7 @@ export class ClusterMember {
       node: peers.node,
       process: peers.process,
       use: () => this.#use(),
-      onLost: () => this.#residency.loseAll(),
+      onLost: () => this.#shardCache.loseAll(),
       onDead: peers.onDead,
       silenceMs: () => peers.silenceMs(),
     });
@@ -124,17 +124,17 @@ export class ClusterMember {
   }
 
   /** Before anything else: the shards that are held under `claims`. */
-  attach(residency: Residency): void {
+  attach(shardCache: ShardCache): void {
     const { store, clock, log, peers, memoryLimitBytes, usedBytes, opensAtOnce } = this.#options;
     const { node, adopt, follow, offer, isThere } = peers;
     const timers = SYSTEM_TIMERS;
     const membership = this.#membership;
-    this.#residency = residency;
+    this.#shardCache = shardCache;
     this.#replicas = new Replicas({
       store,
       clock,
       log,
-      pool: residency.pool,
+      pool: shardCache.pool,
       fits: (bytes) => usedBytes() + bytes <= memoryLimitBytes * CLOSE_UNTIL,
       isTight: () => usedBytes() > memoryLimitBytes * CLOSE_ABOVE,
     });
@@ -142,11 +142,11 @@ export class ClusterMember {
       node,
       placement: () => membership.placement,
       isThere,
-      open: () => residency.open(),
+      open: () => shardCache.open(),
       tell: follow,
     });
     this.#handOver = new HandOver({
-      residency,
+      shardCache,
       membership,
       catalog: store.catalog,
       adopt,
@@ -155,7 +155,7 @@ export class ClusterMember {
     });
     this.#drain = new Drain({
       handOver: this.#handOver,
-      residency,
+      shardCache,
       membership,
       followersOf: (key) => this.followersOf(key).flatMap((follower) => (follower.seq === null ? [] : [follower.node])),
       isQuick: opensAtOnce,
@@ -170,7 +170,7 @@ export class ClusterMember {
       own: () => ({ node, draining: membership.draining, ...this.#use() }),
       live: () => membership.live(),
       open: () =>
-        residency.open().map(({ key, size, worker }) => ({
+        shardCache.open().map(({ key, size, worker }) => ({
           shard: key,
           bytes: size.bytes,
           busyMs: worker.busyMs.get(key) ?? 0,
@@ -277,7 +277,7 @@ export class ClusterMember {
   follow(shard: ShardSpec, seq: number): ReplicaState {
     if (this.#isLeaving) throw new ShardMoved(null);
     // The one that asks may have lost it to this node a moment ago.
-    return this.#residency.has(shard) ? { seq: null } : this.#replicas.follow(shard, seq);
+    return this.#shardCache.has(shard) ? { seq: null } : this.#replicas.follow(shard, seq);
   }
 
   /** Runs `work` on a copy; throws ShardMoved where there is none that is whole. */
@@ -307,10 +307,10 @@ export class ClusterMember {
   #use(): LeaseUse {
     const resting = this.#membership.ownership.resting().reduce((total, { bytes }) => total + bytes, 0);
     return {
-      bytes: this.#residency.bytes + this.bytesOfCopies() + resting,
+      bytes: this.#shardCache.bytes + this.bytesOfCopies() + resting,
       memoryLimitBytes: this.#options.memoryLimitBytes,
       load: this.#rebalancer.load,
-      workers: this.#residency.pool.workers.length,
+      workers: this.#shardCache.pool.workers.length,
     };
   }
 }

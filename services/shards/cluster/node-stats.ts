@@ -1,17 +1,17 @@
 import type { ShardStats } from '../../../lib/actions/shards.ts';
-import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ClusterMember } from './member.ts';
 
 /** What a node holds, in numbers; without `cluster` it is the only one. */
-export function shardStats(residency: Residency, cluster: ClusterMember | null, reopening: number): ShardStats {
-  const open = residency.open();
-  const { workers } = residency.pool;
+export function shardStats(shardCache: ShardCache, cluster: ClusterMember | null, reopening: number): ShardStats {
+  const open = shardCache.open();
+  const { workers } = shardCache.pool;
   return {
     open: open.length,
-    opening: residency.opening,
+    opening: shardCache.opening,
     queuedRequests: open.reduce((total, { queued }) => total + queued, 0),
-    queuedBytes: residency.queuedBytes,
-    bytes: residency.bytes,
+    queuedBytes: shardCache.queuedBytes,
+    bytes: shardCache.bytes,
     records: open.reduce((total, { size }) => total + size.records, 0),
     workers: workers.length,
     unindexed: open.reduce((total, { size }) => total + size.unindexed, 0),

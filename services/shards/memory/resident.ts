@@ -39,7 +39,7 @@ export interface Copies {
   shed(bytes: number): Promise<boolean>;
 }
 
-export interface ResidencyOptions {
+export interface ShardCacheOptions {
   store: Store;
   clock: Clock;
   log: Logger;

@@ -25,15 +25,15 @@ import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
 import { OwnHeads } from './own-heads.ts';
-import type { ResidencyOptions, Resident } from './resident.ts';
+import type { Resident, ShardCacheOptions } from './resident.ts';
 import { ResidentMemory } from './resident-memory.ts';
 import { Patience, type Use } from './use.ts';
 
 const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
 
-export class Residency {
+export class ShardCache {
   readonly pool: WorkerPool;
-  #options: ResidencyOptions;
+  #options: ShardCacheOptions;
   #residents = new Map<ShardKey, Resident>();
   #endings = new Map<ShardKey, Promise<void>>();
   #gate: OpeningGate;
@@ -44,7 +44,7 @@ export class Residency {
   #stopping = false;
   #events: ActorEvents;
 
-  constructor(options: ResidencyOptions) {
+  constructor(options: ShardCacheOptions) {
     this.#options = options;
     const { log, materialiser, checkpointer } = options;
     const copied = (): number => options.copies?.bytes() ?? 0;

@@ -93,7 +93,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   readonly key: ShardKey;
   readonly spec: ShardSpec;
   readonly worker: W;
-  /** Kept by the residency, which also keeps the totals. */
+  /** Kept by the shardCache, which also keeps the totals. */
   size: ShardSize = { bytes: 0, records: 0, unindexed: 0 };
   #head: ShardHead;
   #options: ActorOptions<W>;

@@ -19,7 +19,7 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { Store } from '../../../lib/store/port.ts';
-import type { Residency } from '../memory/shard-cache.ts';
+import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { storeFailure, unavailable } from '../shard/failure.ts';
 import { runAfter } from '../shard/log-run.ts';
@@ -60,7 +60,7 @@ interface Waiting {
 }
 
 export class Recomputation {
-  #residency: Residency;
+  #shardCache: ShardCache;
   #store: Store;
   #checkpointer: Checkpointer;
   #sessions = new Map<string, Session>();
@@ -68,8 +68,8 @@ export class Recomputation {
   #waiting: Waiting[] = [];
   #stopped = false;
 
-  constructor(residency: Residency, store: Store, checkpointer: Checkpointer) {
-    this.#residency = residency;
+  constructor(shardCache: ShardCache, store: Store, checkpointer: Checkpointer) {
+    this.#shardCache = shardCache;
     this.#store = store;
     this.#checkpointer = checkpointer;
   }
@@ -93,7 +93,7 @@ export class Recomputation {
       id: randomUUID(),
       spec,
       key,
-      worker: this.#residency.peek(spec)?.worker ?? this.#residency.pool.lightest(),
+      worker: this.#shardCache.peek(spec)?.worker ?? this.#shardCache.pool.lightest(),
       recorded: EMPTY_HEAD,
       laidSeq: 0,
       altered: null,
@@ -179,7 +179,7 @@ export class Recomputation {
   }
 
   async #hold(session: Session, bytes: number): Promise<void> {
-    const free = await this.#residency.hold(bytes);
+    const free = await this.#shardCache.hold(bytes);
     if (free === null) throw unavailable('There is no memory to verify the collection now; try again.');
     session.frees.push(free);
     if (this.#sessions.has(session.id)) return;
@@ -217,7 +217,7 @@ export class Recomputation {
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
     const differences = isSame ? [] : await this.#compare(session);
-    const contradiction = this.#residency.ownHeads(session.key)?.contradiction ?? null;
+    const contradiction = this.#shardCache.ownHeads(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
   }
 
@@ -225,14 +225,14 @@ export class Recomputation {
   async #isSuspect({ spec }: Session, recorded: ShardHead): Promise<boolean> {
     const { anchors, contradictions } = this.#store;
     const confirmed = (await anchors.get(spec.collectionId))?.confirmed?.cut[spec.index];
-    const known = [this.#residency.peek(spec)?.head, confirmed];
+    const known = [this.#shardCache.peek(spec)?.head, confirmed];
     if (known.some((head) => head?.seq === recorded.seq && !isSameState(head, recorded))) return true;
     return (await contradictions.list(spec.collectionId)).length > 0;
   }
 
   async #compare(session: Session): Promise<Recomputed['differences']> {
     if (session.altered === null) await this.#addWitness(session);
-    return this.#residency.use(
+    return this.#shardCache.use(
       session.spec,
       (actor) => {
         const key = actor.worker === session.worker ? actor.key : null;

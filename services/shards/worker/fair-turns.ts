@@ -73,7 +73,7 @@ class AccountTurns {
  */
 export class FairTurns {
   readonly #later: (run: () => void) => void;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #work: TurnWork;
   readonly #accounts = new Map<string, AccountTurns>();
   #virtualMs = 0;
@@ -81,9 +81,9 @@ export class FairTurns {
   #lastTurnMs = 0;
 
   /** `later` runs what it is given once the requests that came meanwhile are answered. */
-  constructor(later: (run: () => void) => void, nowMs: () => number, work: TurnWork) {
+  constructor(later: (run: () => void) => void, monotonicMs: () => number, work: TurnWork) {
     this.#later = later;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
     this.#work = work;
   }
 
@@ -106,7 +106,7 @@ export class FairTurns {
 
   /** Takes a turn if one has waited for long; to be called after each request. */
   takeOverdue(): void {
-    if (this.#comes && this.#nowMs() - this.#lastTurnMs >= OVERDUE_MS) this.#take();
+    if (this.#comes && this.#monotonicMs() - this.#lastTurnMs >= OVERDUE_MS) this.#take();
   }
 
   /** Takes the shard's turns away. */
@@ -130,7 +130,7 @@ export class FairTurns {
   #come(): void {
     if (this.#comes) return;
     this.#comes = true;
-    this.#lastTurnMs = this.#nowMs();
+    this.#lastTurnMs = this.#monotonicMs();
     this.#later(() => {
       this.#comes = false;
       this.#take();
@@ -144,9 +144,9 @@ export class FairTurns {
     const turn = account?.take() ?? null;
     if (account === null || turn === null) return;
     this.#virtualMs = account.startMs;
-    const beganMs = this.#nowMs();
+    const beganMs = this.#monotonicMs();
     this.#work[turn.kind](turn.held);
-    const endedMs = this.#nowMs();
+    const endedMs = this.#monotonicMs();
     account.startMs += Math.max(LEAST_MS, endedMs - beganMs);
     this.#lastTurnMs = endedMs;
     this.#forgetIdle();

@@ -58,7 +58,7 @@ export class WorkerLost extends Error {
 
 /** One shard worker thread as the main thread sees it. */
 export class ShardWorker implements WorkerRequests {
-  /** Bytes and number of the shards placed here, for placement; kept by the residency. */
+  /** Bytes and number of the shards placed here, for placement; kept by the shardCache. */
   load = 0;
   placed = 0;
   /**

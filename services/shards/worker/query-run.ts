@@ -28,7 +28,7 @@ export interface QueryTerms {
   cpuMaxMs: number;
   /** No caller waits longer than this. */
   waitMaxMs: number;
-  nowMs(): number;
+  monotonicMs(): number;
 }
 
 const NOTHING: Page<unknown> = { items: [], rest: null };
@@ -56,7 +56,7 @@ export class QueryRun {
     this.#query = query;
     this.#pageMaxBytes = pageMaxBytes;
     this.#terms = terms;
-    this.#receivedMs = terms.nowMs();
+    this.#receivedMs = terms.monotonicMs();
     this.#steps = this.#answer();
   }
 
@@ -67,13 +67,13 @@ export class QueryRun {
 
   /** Works for one slice. The reply where that ended the query, else null. */
   slice(sliceMs: number): WorkerReply | null {
-    const startedMs = this.#terms.nowMs();
+    const startedMs = this.#terms.monotonicMs();
     const { cpuMaxMs, waitMaxMs } = this.#terms;
     if (startedMs - this.#receivedMs > waitMaxMs) return this.refuse('The query was not answered in time.');
     try {
       for (let beforeMs = startedMs; ; ) {
         const { done, value } = this.#steps.next();
-        const nowMs = this.#terms.nowMs();
+        const nowMs = this.#terms.monotonicMs();
         this.lastSliceMs = nowMs - startedMs;
         if (done) return { id: this.#id, result: value, tookMs: this.#usedMs + nowMs - startedMs };
         this.#phase = value;
@@ -108,7 +108,7 @@ export class QueryRun {
     const reading = Reading.ofMatches(shard, yield* shard.rankSteps(this.#query), this.#query);
     let page: Page<unknown> | null = null;
     try {
-      page = readings.keep(reading, yield* reading.page(this.#pageMaxBytes), this.#terms.nowMs());
+      page = readings.keep(reading, yield* reading.page(this.#pageMaxBytes), this.#terms.monotonicMs());
       return page;
     } finally {
       if (page === null) reading.end();

@@ -48,7 +48,7 @@ const QUERY_TERMS: QueryTerms = {
   firstSliceMinMs: 2,
   cpuMaxMs: INTERNAL_LIMITS.queryCpuMaxMs,
   waitMaxMs: INTERNAL_LIMITS.actionTimeoutMs,
-  nowMs: () => performance.now(),
+  monotonicMs: () => performance.now(),
 };
 
 export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
@@ -86,7 +86,7 @@ export class ShardHost {
     this.#engine = engine;
     this.#timers = timers;
     this.#later = later;
-    this.#turns = new FairTurns(later, this.#terms.nowMs, {
+    this.#turns = new FairTurns(later, this.#terms.monotonicMs, {
       query: (held) => this.#goOn(held),
       stage: (held) => this.#goOnStaging(held),
       maintain: (held) => this.#maintain(held),
@@ -161,10 +161,14 @@ export class ShardHost {
     fetch: ({ key, ids, pageMaxBytes }) => {
       const { shard, readings } = this.#holder(key);
       const reading = Reading.ofRecords(shard, shard.slotsOf(ids));
-      return readings.keep(reading, runThrough(reading.page(pageMaxBytes)), this.#terms.nowMs()) as Page<FetchedRecord>;
+      return readings.keep(
+        reading,
+        runThrough(reading.page(pageMaxBytes)),
+        this.#terms.monotonicMs(),
+      ) as Page<FetchedRecord>;
     },
     next: ({ key, rest, pageMaxBytes }) => {
-      const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.nowMs()) ?? null;
+      const page = this.#held.get(key)?.readings.next(rest, pageMaxBytes, this.#terms.monotonicMs()) ?? null;
       if (page?.rest === null) this.#wake(key);
       return page;
     },
@@ -222,9 +226,9 @@ export class ShardHost {
     if (op === 'stage') return void this.#stage(id, params as WorkerOps['stage']['params']);
     let tookMs = 0;
     try {
-      const startedMs = this.#terms.nowMs();
+      const startedMs = this.#terms.monotonicMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
-      tookMs = this.#terms.nowMs() - startedMs;
+      tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
       this.#post({ id, fault: faultOf(error) }, []);
@@ -251,12 +255,12 @@ export class ShardHost {
 
   /** Goes on with sliced work; requests that came meanwhile go before the next slice. */
   #slice(id: number, steps: Steps<null>, beforeMs: number): void {
-    const startedMs = this.#terms.nowMs();
+    const startedMs = this.#terms.monotonicMs();
     let tookMs = 0;
     try {
       while (tookMs < RECOMPUTE_SLICE_MS) {
         const { done } = steps.next();
-        tookMs = this.#terms.nowMs() - startedMs;
+        tookMs = this.#terms.monotonicMs() - startedMs;
         if (!done) continue;
         this.#post({ id, result: null, tookMs: beforeMs + tookMs }, []);
         return;
@@ -272,7 +276,7 @@ export class ShardHost {
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
     if (held) {
-      held.staging = new StageRun(id, held.shard, writes, this.#terms.nowMs);
+      held.staging = new StageRun(id, held.shard, writes, this.#terms.monotonicMs);
       this.#turns.give('stage', held);
     } else this.#refuse(id);
   }
@@ -330,7 +334,7 @@ export class ShardHost {
 
   /** What nobody reads on holds up the compaction of the shard. */
   #expire(held: HeldShard): void {
-    if (held.readings.expire(this.#terms.nowMs())) this.#wake(held.key);
+    if (held.readings.expire(this.#terms.monotonicMs())) this.#wake(held.key);
   }
 
   /** Nobody may come any more to have it done. */
@@ -382,7 +386,7 @@ export class ShardHost {
   /** True while there is more to do. */
   #maintainSlice(held: HeldShard): boolean {
     const { key, shard, indexDebt } = held;
-    const startedMs = this.#terms.nowMs();
+    const startedMs = this.#terms.monotonicMs();
     try {
       return shard.maintain(indexDebt.take(MAINTAIN_SLICE_MS));
     } catch (error) {
@@ -394,7 +398,7 @@ export class ShardHost {
       this.#timers.after(error.pauseMs + TIMER_SLACK_MS, () => this.#wake(key));
       return false;
     } finally {
-      this.#workedMs += this.#terms.nowMs() - startedMs;
+      this.#workedMs += this.#terms.monotonicMs() - startedMs;
     }
   }
 }

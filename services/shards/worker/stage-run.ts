@@ -10,12 +10,12 @@ export class StageRun {
   readonly id: number;
   /** What its slices took. */
   tookMs = 0;
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #steps: Steps<Staged>;
 
-  constructor(id: number, shard: Shard, writes: PostedWrite[], nowMs: () => number) {
+  constructor(id: number, shard: Shard, writes: PostedWrite[], monotonicMs: () => number) {
     this.id = id;
-    this.#nowMs = nowMs;
+    this.#monotonicMs = monotonicMs;
     this.#steps = shard.stageSteps(unpacked(writes));
   }
 
@@ -23,12 +23,12 @@ export class StageRun {
    * Works for one slice. The reply where that was the last, with what is handed over, else null.
    */
   slice(sliceMs: number): { reply: WorkerReply; transfer: ArrayBuffer[] } | null {
-    const startedMs = this.#nowMs();
+    const startedMs = this.#monotonicMs();
     const beforeMs = this.tookMs;
     try {
       for (;;) {
         const { done, value } = this.#steps.next();
-        const sinceMs = this.#nowMs() - startedMs;
+        const sinceMs = this.#monotonicMs() - startedMs;
         this.tookMs = beforeMs + sinceMs;
         if (done) {
           const reply = { id: this.id, result: value, tookMs: this.tookMs };

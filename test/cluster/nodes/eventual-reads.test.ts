@@ -26,7 +26,7 @@ let copies: ClusterNode[];
 
 beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
-  // Reads that wait for a node keep their seats at the gateway: there is one for all of them.
+  // Reads that wait for a node keep their permits at the gateway: there is one for all of them.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;

@@ -30,7 +30,7 @@ let collectionId = '';
 
 beforeAll(async () => {
   const backing = await startBacking('SQLite + TCP');
-  // Queries that wait for a shard keep their seats at the gateway: there is one for all of them.
+  // Queries that wait for a shard keep their permits at the gateway: there is one for all of them.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
   const config = { nodeId: 'caller', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;

@@ -6,7 +6,7 @@ import { startGatedService } from './gated-service.ts';
 const MIB = 1024 * 1024;
 
 const service = await startGatedService({
-  queues: { query: { waitingMax: 500, waitingPerAccountMax: 400 }, write: { seats: 16 } },
+  queues: { query: { waitingMax: 500, waitingPerAccountMax: 400 }, write: { permits: 16 } },
   bodies: { maxBytes: 16 * MIB, smallReserveBytes: 2 * MIB, smallMaxBytes: 64 * 1024 },
 });
 const [big, small] = [await service.tenant('enterprise'), await service.tenant('enterprise')];

@@ -6,8 +6,8 @@ import { Flood, HEAVY_QUERY, LIGHT_QUERY, upsertOf } from './flood.ts';
 import { ADMIN_TOKEN, type GatedService, startGatedService, type Tenant } from './gated-service.ts';
 
 const V1 = '/api/v1';
-const SEATS = 4;
-/** An account alone gets two thirds of the seats, rounded down. */
+const PERMITS = 4;
+/** An account alone gets two thirds of the permits, rounded down. */
 const TAKEN = 2;
 const WAITING = 20;
 
@@ -31,7 +31,7 @@ const statusesOf = ({ received }: RawConnection) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 
 /** Nobody is refused for having waited. */
-const small = { seats: SEATS, waitingPerAccountMax: WAITING, waitingMax: 2 * WAITING, waitMaxMs: 600_000 };
+const small = { permits: PERMITS, waitingPerAccountMax: WAITING, waitingMax: 2 * WAITING, waitMaxMs: 600_000 };
 
 test('of 10,000 requests that come in one go on a few connections, no more wait than may; each is answered, in order', async () => {
   service = await startGatedService({ queues: { query: small, other: small } });
@@ -68,7 +68,7 @@ test('clients that go away while they wait free their places, and nothing is don
   const tenant = await service.tenant('pro');
   const patient = new RawConnection(service.port);
   patient.write(rawQuery(tenant).repeat(TAKEN));
-  await until('the seats are taken', () => service.gate.held.length === TAKEN);
+  await until('the permits are taken', () => service.gate.held.length === TAKEN);
   const impatient = Array.from({ length: WAITING / 4 }, () => new RawConnection(service.port));
   for (const connection of impatient) connection.write(rawQuery(tenant).repeat(4));
   await until('the queue is full', async () => (await waiting()) === WAITING);
@@ -85,7 +85,7 @@ test('clients that go away while they wait free their places, and nothing is don
 });
 
 test('where all lines are full, the longest gives way to whoever comes to a short one', async () => {
-  service = await startGatedService({ queues: { query: { seats: 2, waitingMax: WAITING } } });
+  service = await startGatedService({ queues: { query: { permits: 2, waitingMax: WAITING } } });
   const [big, small] = [await service.tenant('pro'), await service.tenant('pro')];
   const flood = new Flood(service.url, big.secret, WAITING + 1);
   for (let at = 0; at < WAITING + 1; at++) void flood.send('query', HEAVY_QUERY);
@@ -103,10 +103,10 @@ test('where all lines are full, the longest gives way to whoever comes to a shor
 });
 
 test('a request whose turn does not come in time is refused with the time it waited', async () => {
-  service = await startGatedService({ queues: { query: { seats: 1, waitMaxMs: 50 } } });
+  service = await startGatedService({ queues: { query: { permits: 1, waitMaxMs: 50 } } });
   const tenant = await service.tenant('pro');
   const first = tenant.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
-  await until('the seat is taken', () => service.gate.held.length === 1);
+  await until('the permit is taken', () => service.gate.held.length === 1);
   const second = tenant.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
   await until('it waits', async () => (await waiting()) === 1 || (await refusals('query', 'waited')) === 1);
   const refused = await second;
@@ -120,7 +120,7 @@ test('a request whose turn does not come in time is refused with the time it wai
 test('health, deletes and operators are answered while every queue and all memory for bodies are full', async () => {
   const MIB = 1024 * 1024;
   service = await startGatedService({
-    queues: { query: { seats: 1, waitingMax: 1 }, write: { seats: 2 }, other: { seats: 1, waitingMax: 1 } },
+    queues: { query: { permits: 1, waitingMax: 1 }, write: { permits: 2 }, other: { permits: 1, waitingMax: 1 } },
     bodies: { maxBytes: 2 * MIB, smallReserveBytes: 1024, smallMaxBytes: 1024 },
   });
   const [big, small] = [await service.tenant('pro'), await service.tenant('pro')];
@@ -207,9 +207,9 @@ test('what a write takes of memory counts until its action has ended, not only u
   expect(await heldBytes()).toBe(0);
 });
 
-test('a query takes a seat for each shard that it searches, a write one', async () => {
+test('a query takes a permit for each shard that it searches, a write one', async () => {
   const shards = 4;
-  service = await startGatedService({ queues: { query: { seats: 3 * shards } } });
+  service = await startGatedService({ queues: { query: { permits: 3 * shards } } });
   const tenant = await service.tenant('pro', shards);
   const queries = [1, 2, 3].map(() => tenant.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY)));
   await until('one waits', async () => (await waiting()) === 1);

@@ -3,7 +3,7 @@ import { until } from '../../support/until.ts';
 import { Flood, HEAVY_QUERY, LIGHT_QUERY, upsertOf } from './flood.ts';
 import { type GatedService, startGatedService, type Tenant } from './gated-service.ts';
 
-const SEATS = 12;
+const PERMITS = 12;
 const CONNECTIONS = 64;
 const SMALL_REQUESTS = 40;
 const MIB = 1024 * 1024;
@@ -13,7 +13,7 @@ let small: Tenant;
 let floods: Flood[];
 beforeEach(async () => {
   service = await startGatedService({
-    queues: { query: { seats: SEATS }, write: { seats: SEATS } },
+    queues: { query: { permits: PERMITS }, write: { permits: PERMITS } },
     bodies: { maxBytes: 8 * MIB, smallReserveBytes: MIB, smallMaxBytes: 64 * 1024 },
   });
   small = await service.tenant('pro');
@@ -53,30 +53,30 @@ async function begunBefore(accountId: string, begunAlready: number): Promise<num
   return others() - before;
 }
 
-test('one that floods with heavy queries leaves seats: the small one never waits for it', async () => {
+test('one that floods with heavy queries leaves permits: the small one never waits for it', async () => {
   const big = await service.tenant('pro');
   flooding(big, CONNECTIONS, 'query', HEAVY_QUERY);
-  await until('the rest of the flood waits', async () => (await waiting('query')) === CONNECTIONS - (SEATS * 2) / 3);
-  expect(service.gate.heldOf(big.accountId)).toHaveLength((SEATS * 2) / 3);
+  await until('the rest of the flood waits', async () => (await waiting('query')) === CONNECTIONS - (PERMITS * 2) / 3);
+  expect(service.gate.heldOf(big.accountId)).toHaveLength((PERMITS * 2) / 3);
   for (let at = 0; at < SMALL_REQUESTS; at++) {
     const answer = small.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
     const passing = await until('it began', () => service.gate.heldOf(small.accountId)[0]);
     passing.pass();
     expect((await answer).status).toBe(200);
   }
-  expect(service.gate.begunOf(big.accountId)).toBe((SEATS * 2) / 3);
+  expect(service.gate.begunOf(big.accountId)).toBe((PERMITS * 2) / 3);
   expect((await small.usage()).query_count).toBe(SMALL_REQUESTS);
 });
 
-test('where floods have every seat, at most one request of each of them is begun before that of the small one', async () => {
-  const floodCount = SEATS + 4;
+test('where floods have every permit, at most one request of each of them is begun before that of the small one', async () => {
+  const floodCount = PERMITS + 4;
   const lanes = 8;
   const bigs = await Promise.all(Array.from({ length: floodCount }, () => service.tenant('pro')));
   for (const big of bigs) flooding(big, lanes, 'query', HEAVY_QUERY);
-  const backlog = floodCount * lanes - SEATS;
+  const backlog = floodCount * lanes - PERMITS;
   let most = 0;
   for (let at = 0; at < SMALL_REQUESTS; at++) {
-    await until('no seat is left', async () => (await waiting('query')) === backlog);
+    await until('no permit is left', async () => (await waiting('query')) === backlog);
     const answer = small.api('POST', '/collections/docs/query', JSON.parse(LIGHT_QUERY));
     await until('it waits', async () => (await waiting('query')) === backlog + 1);
     most = Math.max(most, await begunBefore(small.accountId, at));

@@ -60,7 +60,7 @@ export class SimulatedMembership {
       node,
       process: { pid: 0, startedAt: null, place: node },
       onLost: () => {
-        this.ownership.forgetAll();
+        this.ownership.forget();
         onLost();
       },
       newIncarnation: newId,

@@ -12,7 +12,7 @@ import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts
 import type { Membership } from '../../../services/shards/cluster/ownership/membership.ts';
 import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
-import { Residency } from '../../../services/shards/memory/shard-cache.ts';
+import { ShardCache } from '../../../services/shards/memory/shard-cache.ts';
 import { Checkpointer } from '../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../services/shards/shard/materialiser.ts';
 import { type Distortion, InlineWorker, type Instant } from './inline-worker.ts';
@@ -64,8 +64,8 @@ class PromptedMaterialiser extends Materialiser {
 }
 
 /**
- * One life of one node: the product's membership, residency, actor, engine, checkpointer, hand-over
- * and copies over a simulated wire, worker and clock.
+ * One life of one node: the product's membership, shard cache, actor, engine, checkpointer,
+ * hand-over and copies over a simulated wire, worker and clock.
  */
 export class SimulatedNode {
   readonly name: string;
@@ -80,7 +80,7 @@ export class SimulatedNode {
   readonly #options: NodeOptions;
   readonly #membership: SimulatedMembership;
   readonly #materialiser: Materialiser;
-  readonly #residency: Residency;
+  readonly #shardCache: ShardCache;
   readonly #handOver: HandOver;
   readonly #drain: Drain;
   readonly #replicas: Replicas;
@@ -101,12 +101,12 @@ export class SimulatedNode {
       store,
       newId,
       parts,
-      onLost: () => this.#residency.loseAll(),
+      onLost: () => this.#shardCache.loseAll(),
       onClaim,
     });
     this.#materialiser = new PromptedMaterialiser(store, LOG);
     const checkpointer = new Checkpointer(store, this.#materialiser, time, 0);
-    this.#residency = new Residency({
+    this.#shardCache = new ShardCache({
       store,
       clock: time,
       log: LOG,
@@ -126,9 +126,9 @@ export class SimulatedNode {
       onContradiction: () => undefined,
     });
     this.#worker = this.#newWorker();
-    Object.defineProperty(this.#residency.pool, 'lightest', { value: () => this.#worker.asShardWorker() });
+    Object.defineProperty(this.#shardCache.pool, 'lightest', { value: () => this.#worker.asShardWorker() });
     this.#handOver = new HandOver({
-      residency: this.#residency,
+      shardCache: this.#shardCache,
       membership: this.#membership as unknown as Membership,
       catalog: store.catalog,
       adopt,
@@ -137,7 +137,7 @@ export class SimulatedNode {
     });
     this.#drain = new Drain({
       handOver: this.#handOver,
-      residency: this.#residency,
+      shardCache: this.#shardCache,
       membership: this.#membership as unknown as Membership,
       followersOf: (key) => this.followersOf(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
       // All are small here: every other one goes as large ones do.
@@ -149,7 +149,7 @@ export class SimulatedNode {
       store: this.#spoilt(options.copiedFrom),
       clock: time,
       log: LOG,
-      pool: this.#residency.pool,
+      pool: this.#shardCache.pool,
       fits: () => true,
       isTight: () => false,
     });
@@ -157,7 +157,7 @@ export class SimulatedNode {
       node: name,
       placement: () => this.#membership.placement,
       isThere,
-      open: () => this.#residency.open(),
+      open: () => this.#shardCache.open(),
       tell: follow,
       timers: time,
     });
@@ -175,7 +175,7 @@ export class SimulatedNode {
 
   /** Whether it would answer for the shard now. */
   serves(spec: ShardSpec): boolean {
-    return this.#residency.peek(spec) !== null;
+    return this.#shardCache.peek(spec) !== null;
   }
 
   get isLeaving(): boolean {
@@ -184,7 +184,7 @@ export class SimulatedNode {
 
   write(spec: ShardSpec, write: ShardWrite): Promise<WriteAck> {
     const deadlineMs = this.time.monotonicMs() + WRITE_WAIT_MS;
-    return this.#residency.use(spec, async (actor) => {
+    return this.#shardCache.use(spec, async (actor) => {
       this.#options.onHead(actor.key, actor.head);
       const ack = await actor.write(write, deadlineMs);
       this.#options.onHead(actor.key, ack.head);
@@ -193,7 +193,7 @@ export class SimulatedNode {
   }
 
   read(spec: ShardSpec, id: string): Promise<string | null> {
-    return this.#residency.read(spec, async ({ key, worker, head }) => {
+    return this.#shardCache.read(spec, async ({ key, worker, head }) => {
       const page = await worker.request('fetch', { key, ids: [id], pageMaxBytes: 1 });
       const instant = (worker as unknown as InlineWorker).instantOf(page);
       if (instant) this.#options.onRead(key, head, instant.head);
@@ -216,7 +216,7 @@ export class SimulatedNode {
   /** Keeps a copy of a shard that another node holds, at `seq`. */
   follow(spec: ShardSpec, seq: number): ReplicaState {
     if (this.isLeaving) throw new ShardMoved(null);
-    return this.#residency.has(spec) ? { seq: null } : this.#replicas.follow(spec, seq);
+    return this.#shardCache.has(spec) ? { seq: null } : this.#replicas.follow(spec, seq);
   }
 
   followersOf(key: ShardKey): Follower[] {
@@ -247,7 +247,7 @@ export class SimulatedNode {
   /** Shards in memory that are neither held nor copied, and copies that are not in memory. */
   leftovers(): string[] {
     const copied = this.#replicas.list().map(({ shard }) => shard);
-    const known = new Set([...copied, ...this.#residency.keys()]);
+    const known = new Set([...copied, ...this.#shardCache.keys()]);
     const kept = [...this.#worker.lives.keys()].filter((shard) => !known.has(shard));
     const lost = this.copies().filter(({ shard }) => !this.#worker.lives.has(shard));
     return [
@@ -269,12 +269,12 @@ export class SimulatedNode {
   /** Lets go of the collection, which was deleted. */
   async forget(collectionId: string): Promise<void> {
     await this.#replicas.forget(collectionId);
-    await this.#residency.drop(collectionId);
+    await this.#shardCache.drop(collectionId);
   }
 
   /** Opens the shard here, as a node does that is told to take it over. */
   adopt(spec: ShardSpec): Promise<void> {
-    return this.#residency.use(spec, async () => undefined);
+    return this.#shardCache.use(spec, async () => undefined);
   }
 
   /** Copies what is in the log into the records. */
@@ -284,12 +284,12 @@ export class SimulatedNode {
 
   /** Takes a checkpoint, if there is anything new, and trims the log. */
   save(spec: ShardSpec): Promise<void> {
-    return this.#residency.save(shardKey(spec.collectionId, spec.index));
+    return this.#shardCache.save(shardKey(spec.collectionId, spec.index));
   }
 
   /** Lets the shard out of memory and goes on holding it. */
   rest(spec: ShardSpec): Promise<void> {
-    return this.#residency.letGo(shardKey(spec.collectionId, spec.index));
+    return this.#shardCache.letGo(shardKey(spec.collectionId, spec.index));
   }
 
   move(spec: ShardSpec, to: string): Promise<void> {
@@ -303,7 +303,7 @@ export class SimulatedNode {
     this.#cancelTidy();
     this.#followers.stop();
     await this.#replicas.stop();
-    await this.#residency.stop(false);
+    await this.#shardCache.stop(false);
     await this.#materialiser.stop();
     await this.#membership.stop();
     this.hasLeft = true;

@@ -73,7 +73,7 @@ export class Membership {
       },
       onLost: () => {
         log.warn('the lease of this node is over; its shards are let go');
-        this.ownership.forgetAll();
+        this.ownership.forget();
         onLost();
       },
     });

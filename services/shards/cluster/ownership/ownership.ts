@@ -113,14 +113,12 @@ export class Ownership implements Claims {
     return [...this.#resting.values()].map(({ shard, bytes }) => ({ shard, bytes }));
   }
 
-  /** From now on callers are sent to `node`; until `stay`. */
-  leave(shard: ShardKey, node: string): void {
-    this.#leaving.set(shard, node);
-  }
-
-  /** The shard is held elsewhere by now, or was not taken. */
-  stay(shard: ShardKey): void {
-    this.#leaving.delete(shard);
+  /**
+   * Sends callers of the shard to `node`; null: no longer, it is held elsewhere or was not taken.
+   */
+  redirect(shard: ShardKey, node: string | null): void {
+    if (node === null) this.#leaving.delete(shard);
+    else this.#leaving.set(shard, node);
   }
 
   /** Gives the shard back: anybody may claim it at once. */
@@ -161,17 +159,14 @@ export class Ownership implements Claims {
     return true;
   }
 
-  /** The collection is no more, and nothing of it in memory. */
-  forget(collectionId: string): void {
+  /**
+   * Forgets what is held: of a collection that is no more, and of which nothing is in memory; or
+   * all, the lease being over.
+   */
+  forget(collectionId?: string): void {
     for (const shards of [this.#resting, this.#given])
       for (const shard of [...shards.keys()])
-        if (parseShardKey(shard).collectionId === collectionId) shards.delete(shard);
-  }
-
-  /** The lease is over: nothing that was held under it is held any more. */
-  forgetAll(): void {
-    this.#resting.clear();
-    this.#given.clear();
+        if (collectionId === undefined || parseShardKey(shard).collectionId === collectionId) shards.delete(shard);
   }
 
   /** Sees to it that nobody commits under an earlier epoch any more. */

@@ -20,7 +20,7 @@ const limits = {
 const requests = requestsOf(limits);
 const document = new ApiDocument(openApiDocument({ limits, adminToken: 'set' }));
 const schemas = document.json.components.schemas as Record<string, Json>;
-const CONTEXT = { shape: { dimensions: 2, metric: 'cosine' }, nowMs: Date.UTC(2026, 0) } as const;
+const CONTEXT = { shape: { dimensions: 2, metric: 'cosine' }, wallMs: Date.UTC(2026, 0) } as const;
 
 /** Whether the request is taken, or the code it is refused with. */
 function outcomeOf(name: RequestName, body: Json): unknown {

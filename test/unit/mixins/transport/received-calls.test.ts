@@ -8,7 +8,7 @@ function received(limits: Partial<Record<keyof typeof RECEIVED_CALLS_LIMITS, num
   const time = { nowMs: 1_000_000 };
   const sent: string[] = [];
   const calls = new ReceivedCalls({
-    nowMs: () => time.nowMs,
+    monotonicMs: () => time.nowMs,
     isRepeatable: (action) => action === READ,
     limits: { ...RECEIVED_CALLS_LIMITS, ...limits },
   });

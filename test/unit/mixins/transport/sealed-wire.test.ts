@@ -44,7 +44,7 @@ class Process {
         log: pino({ level: 'silent' }),
         metrics: new TransportMetrics(new Registry()),
         memberWaitMaxMs: 50,
-        nowMs: () => this.nowMs,
+        monotonicMs: () => this.nowMs,
         announce: (to) => void this.wire.send(HELLO, to, Buffer.from('where')),
         onMember: (id) => this.members.push(id),
       },

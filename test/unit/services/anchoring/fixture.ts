@@ -21,7 +21,7 @@ import { TEST_KEYS } from '../../../support/store-keys.ts';
 import { until } from '../../../support/until.ts';
 
 export const SILENT = pino({ level: 'silent' });
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
 /** One JSON-RPC call as clients make it; throws the error's message. */
 export async function rpc<T>(url: string, method: string, params: unknown[] = []): Promise<T> {
@@ -181,5 +181,9 @@ export class AnchoringFixture {
 /** A ledger client with the keypair of a data directory. */
 export async function clientOf(folder: string, where: { readonly url: string }): Promise<LedgerClient> {
   const authority = await openAuthority(join(folder, 'ledger-keypair.json'), true, SILENT);
-  return new LedgerClient(new RpcPool({ embedded: true, urls: () => [where.url] }, nowMs), authority, nowMs);
+  return new LedgerClient(
+    new RpcPool({ embedded: true, urls: () => [where.url] }, monotonicMs),
+    authority,
+    monotonicMs,
+  );
 }

@@ -10,7 +10,7 @@ import { AnchoringFixture, SILENT } from './fixture.ts';
 
 const WAIT_MS = 20_000;
 const CLOSED_PORT = 'http://127.0.0.1:1';
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
 describe('a ledger out of reach', () => {
   let fixture: AnchoringFixture;
@@ -82,7 +82,7 @@ describe('a ledger out of reach', () => {
   });
 
   test('no endpoint at all is one error that names no URL', async () => {
-    const pool = new RpcPool({ embedded: false, urls: () => [`${CLOSED_PORT}/?api-key=secret`] }, nowMs);
+    const pool = new RpcPool({ embedded: false, urls: () => [`${CLOSED_PORT}/?api-key=secret`] }, monotonicMs);
     const asked = pool.call((rpc, abortSignal) => rpc.getSlot().send({ abortSignal }));
     await expect(asked).rejects.toThrow(LedgerUnreachableError);
     await expect(asked).rejects.not.toThrow(/secret/);
@@ -90,7 +90,7 @@ describe('a ledger out of reach', () => {
 
   test('what one endpoint refuses another one is asked for, and the refusal counts where none does better', async () => {
     const spare = await endpoint(503);
-    const pool = new RpcPool({ embedded: false, urls: () => [fixture.where.url, spare.url] }, nowMs);
+    const pool = new RpcPool({ embedded: false, urls: () => [fixture.where.url, spare.url] }, monotonicMs);
     const asked = pool.call((rpc, abortSignal) => rpc.getBalance('x' as never).send({ abortSignal }));
     await expect(asked).rejects.toThrow();
     await expect(asked).rejects.not.toThrow(LedgerUnreachableError);

@@ -34,7 +34,7 @@ beforeEach(async () => {
   edge = await startEdge({
     clock,
     env: { PROVEC_ADMIN_TOKEN: ADMIN_TOKEN },
-    bounds: { queues: { write: { seats: 1 } } },
+    bounds: { queues: { write: { permits: 1 } } },
     actions: {
       'keys.authenticate': () => {
         if (scopes === null) throw unauthenticated();
@@ -64,7 +64,7 @@ test("an operator's request asks for no key", async () => {
 });
 
 /**
- * Sends one request that holds the only seat and one that waits for it, during which `change`
+ * Sends one request that holds the only permit and one that waits for it, during which `change`
  * happens.
  */
 async function whileWaiting(waitedMs: number, change: () => void): Promise<number> {

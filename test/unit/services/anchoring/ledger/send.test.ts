@@ -6,14 +6,14 @@ import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchori
 import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
 let relay: LedgerRelay;
 let client: LedgerClient;
 beforeAll(async () => {
   relay = await LedgerRelay.open();
-  const pool = new RpcPool({ embedded: true, urls: () => [relay.url] }, nowMs);
-  client = new LedgerClient(pool, await generateKeyPairSigner(), nowMs);
+  const pool = new RpcPool({ embedded: true, urls: () => [relay.url] }, monotonicMs);
+  client = new LedgerClient(pool, await generateKeyPairSigner(), monotonicMs);
 });
 afterEach(() => {
   relay.intercept = null;

@@ -8,7 +8,7 @@ import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 
 const COLLECTION = '00112233-4455-6677-8899-aabbccddeeff';
 const ROOT = { merkleRoot: 'ab'.repeat(32), version: 2, vectorCount: 1, decisions: 0 };
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
 let relay: LedgerRelay;
 let signer: KeyPairSigner;
@@ -21,8 +21,8 @@ afterEach(() => {
 });
 afterAll(() => relay.close());
 
-const poolOf = (...urls: string[]) => new RpcPool({ embedded: true, urls: () => urls }, nowMs);
-const clientOf = (...urls: string[]) => new LedgerClient(poolOf(...urls), signer, nowMs);
+const poolOf = (...urls: string[]) => new RpcPool({ embedded: true, urls: () => urls }, monotonicMs);
+const clientOf = (...urls: string[]) => new LedgerClient(poolOf(...urls), signer, monotonicMs);
 
 /** Has the ledger answer this one method with another result. */
 function lie(about: string, change: (result: never) => unknown): void {

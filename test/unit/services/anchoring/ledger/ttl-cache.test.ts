@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { Kept } from '../../../../../services/anchoring/ledger/ttl-cache.ts';
+import { TtlCache } from '../../../../../services/anchoring/ledger/ttl-cache.ts';
 
 test('an answer is asked for once at a time, again when it is too old, and anew after a failure', async () => {
   let nowMs = 0;
   let asked = 0;
-  const kept = new Kept(
+  const kept = new TtlCache(
     async () => {
       asked += 1;
       if (asked === 2) throw new Error('no answer');

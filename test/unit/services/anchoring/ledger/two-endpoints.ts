@@ -14,7 +14,7 @@ import { LedgerRelay } from '../../../../support/ledger-relay.ts';
 import { AnchoringFixture, rpc, SILENT } from '../fixture.ts';
 
 export const WAIT_MS = 30_000;
-const nowMs = () => SYSTEM_CLOCK.monotonicMs();
+const monotonicMs = () => SYSTEM_CLOCK.monotonicMs();
 
 export let fixture: AnchoringFixture;
 export let relay: LedgerRelay;
@@ -43,7 +43,10 @@ afterAll(async () => {
   await relay.close();
 });
 
-export async function newClient(paths: readonly string[] = ['/odd', '/sound'], now = nowMs): Promise<LedgerClient> {
+export async function newClient(
+  paths: readonly string[] = ['/odd', '/sound'],
+  now = monotonicMs,
+): Promise<LedgerClient> {
   const urls = paths.map((path) => relay.url + path);
   const authority = await openAuthority(relay.environment.PROVEC_SOLANA_KEYPAIR!, false, SILENT);
   return new LedgerClient(new RpcPool({ embedded: true, urls: () => urls }, now), authority, now);

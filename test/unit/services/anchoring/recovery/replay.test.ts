@@ -8,7 +8,7 @@ import type { Cut } from '../../../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
 import { NOT_DELETED } from '../../../../../services/anchoring/recovery/deletion.ts';
-import { lapse } from '../../../../../services/anchoring/recovery/retire.ts';
+import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
 import { inStoreFile } from '../../../../support/store-file.ts';
 import { until } from '../../../../support/until.ts';
 import { AnchoringFixture } from '../fixture.ts';
@@ -71,7 +71,7 @@ test("an operator's decision, after which the same root was anchored", async () 
 
 test('a time without anchors, after which nothing had been written', async () => {
   const headsAt = async (_: CollectionRow, at: Cut) => at;
-  expect(await lapse(await stored(), { store: fixture.store, anchors: fixture.store.anchors, headsAt })).toBe(true);
+  expect(await retire(await stored(), { store: fixture.store, anchors: fixture.store.anchors, headsAt })).toBe(true);
   const kept = await stored();
   expect(kept.lapsed).toHaveLength(1);
   const anchoring = await fixture.start();

@@ -2,8 +2,8 @@ import { afterEach, expect, test } from '@jest/globals';
 import { LIMITS } from '../../../../../lib/limits.ts';
 import { BodyPool } from '../../../../../services/gateway/bodies/body-pool.ts';
 
-const context = { nowMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
-const visitor = { account: 'a', width: 1, whenGone: () => () => undefined };
+const context = { wallMs: 0, limits: LIMITS, shape: { dimensions: 3, metric: 'cosine' as const } };
+const request = { account: 'a', width: 1, whenGone: () => () => undefined };
 
 let turns = 0;
 const pool = new BodyPool(10_000, { workers: 1, heapMiB: 256 }, async () => {
@@ -17,7 +17,7 @@ afterEach(async () => {
 
 test('bodies that take long leave the main thread: large ones, and small ones with many escapes', async () => {
   const query = (filter: object) => new TextEncoder().encode(JSON.stringify({ vector: [1, 2, 3], filter }));
-  const decode = (filter: object) => pool.decode('query', query(filter), context, visitor);
+  const decode = (filter: object) => pool.decode('query', query(filter), context, request);
   await expect(decode({ tag: { $in: Array(300).fill('"a"') } })).resolves.toMatchObject({ filter: {} });
   expect(turns).toBe(0);
   await expect(decode({ tag: { $in: Array(600).fill('"') } })).resolves.toMatchObject({ filter: {} });

@@ -2,16 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   FairQueue,
+  type Permit,
   type QueueBounds,
   type Refusal,
-  type Seat,
 } from '../../../../../services/gateway/overload/fair-queue.ts';
 import { cases } from '../../../../support/effort.ts';
 
 const BOUNDS: QueueBounds = {
-  seats: 6,
+  permits: 6,
   shareFactor: 2,
-  seatsPerAccount: false,
+  permitsPerAccount: false,
   waitingMax: 1_000,
   waitingPerAccountMax: 1_000,
   waitMaxMs: 1_000,
@@ -21,7 +21,7 @@ interface Request {
   account: string;
   width: number;
   state: 'waiting' | 'begun' | 'ended' | 'refused';
-  seat: Seat | null;
+  permit: Permit | null;
   reason: string | null;
   leave(): void;
 }
@@ -40,7 +40,7 @@ class World {
     this.queue = new FairQueue(
       { ...BOUNDS, ...bounds },
       {
-        nowMs: () => this.nowMs,
+        monotonicMs: () => this.nowMs,
         timers: {
           after: (ms, run) => {
             const timer = { atMs: this.nowMs + ms, run };
@@ -66,13 +66,13 @@ class World {
     return this.requests.filter((each) => each.state === state && (account === undefined || each.account === account));
   }
 
-  seatsOf(account?: string): number {
+  permitsOf(account?: string): number {
     return this.of('begun', account).reduce((total, { width }) => total + width, 0);
   }
 
   /** Comes, and resolves when all has happened that can without time. */
   async come(account: string, width = 1): Promise<Request> {
-    const request: Request = { account, width, state: 'waiting', seat: null, reason: null, leave: () => undefined };
+    const request: Request = { account, width, state: 'waiting', permit: null, reason: null, leave: () => undefined };
     this.requests.push(request);
     const whenGone = (leave: () => void) => {
       request.leave = leave;
@@ -81,8 +81,8 @@ class World {
       };
     };
     this.queue.enter({ account, width, whenGone }).then(
-      (seat) => {
-        request.seat = seat;
+      (permit) => {
+        request.permit = permit;
         request.state = 'begun';
         this.begun.push(request);
       },
@@ -97,8 +97,8 @@ class World {
 
   async end(request: Request): Promise<void> {
     request.state = 'ended';
-    request.seat!.release();
-    request.seat!.release();
+    request.permit!.release();
+    request.permit!.release();
     await settled();
   }
 
@@ -120,33 +120,33 @@ async function flood(world: World, account: string, count: number): Promise<void
 }
 
 describe('shares', () => {
-  test('one account alone leaves a third of the seats, two leave a fifth, and so on', async () => {
-    const world = new World({ seats: 60 });
+  test('one account alone leaves a third of the permits, two leave a fifth, and so on', async () => {
+    const world = new World({ permits: 60 });
     await flood(world, 'a', 100);
-    expect(world.seatsOf('a')).toBe(40);
+    expect(world.permitsOf('a')).toBe(40);
     await flood(world, 'b', 100);
     expect(world.queue.taken).toBeLessThan(60);
     expect((await world.come('c')).state).toBe('begun');
   });
 
-  test('with seats per account nobody waits for another', async () => {
-    const world = new World({ seats: 2, seatsPerAccount: true });
+  test('with permits per account nobody waits for another', async () => {
+    const world = new World({ permits: 2, permitsPerAccount: true });
     for (const account of ['a', 'b', 'c']) await flood(world, account, 3);
-    for (const account of ['a', 'b', 'c']) expect(world.seatsOf(account)).toBe(2);
+    for (const account of ['a', 'b', 'c']) expect(world.permitsOf(account)).toBe(2);
     await world.end(world.of('begun', 'b')[0]!);
-    expect(world.seatsOf('b')).toBe(2);
+    expect(world.permitsOf('b')).toBe(2);
     expect(world.of('waiting').map(({ account }) => account)).toEqual(['a', 'c']);
   });
 
   test('with an infinite factor one account may have all', async () => {
     const world = new World({ shareFactor: Number.POSITIVE_INFINITY });
     await flood(world, 'a', 10);
-    expect(world.seatsOf('a')).toBe(6);
+    expect(world.permitsOf('a')).toBe(6);
   });
 });
 
 describe('turns', () => {
-  const one = { seats: 1 };
+  const one = { permits: 1 };
 
   test('whoever comes to an empty line is begun before the next of a long one', async () => {
     const world = new World(one);
@@ -190,8 +190,8 @@ describe('turns', () => {
     expect(world.of('ended', 'a').length).toBeLessThanOrEqual(22);
   });
 
-  test('one that needs many seats is not passed by for ever', async () => {
-    const world = new World({ seats: 6, shareFactor: Number.POSITIVE_INFINITY });
+  test('one that needs many permits is not passed by for ever', async () => {
+    const world = new World({ permits: 6, shareFactor: Number.POSITIVE_INFINITY });
     await flood(world, 'a', 30);
     const wide = await world.come('wide', 6);
     await world.pass(5);
@@ -202,7 +202,7 @@ describe('turns', () => {
     expect(world.queue.taken).toBe(6);
   });
 
-  test('more seats than there are counts as all', async () => {
+  test('more permits than there are counts as all', async () => {
     const world = new World();
     const huge = await world.come('a', 1_000);
     expect([huge.state, world.queue.taken]).toEqual(['begun', 6]);
@@ -213,7 +213,7 @@ describe('turns', () => {
 
 describe('refusals', () => {
   test('a full line refuses at once, and says how long it takes', async () => {
-    const world = new World({ seats: 1, waitingPerAccountMax: 2, waitMaxMs: 100_000 });
+    const world = new World({ permits: 1, waitingPerAccountMax: 2, waitMaxMs: 100_000 });
     await flood(world, 'a', 3);
     await world.pass(4_200);
     const refused = world.queue.enter({ account: 'a', width: 1, whenGone: () => () => undefined });
@@ -222,7 +222,7 @@ describe('refusals', () => {
   });
 
   test('with all lines full, only one that has as many waiting is refused itself', async () => {
-    const world = new World({ seats: 1, waitingMax: 4 });
+    const world = new World({ permits: 1, waitingMax: 4 });
     await flood(world, 'a', 5);
     expect((await world.come('b')).state).toBe('waiting');
     expect((await world.come('b')).state).toBe('waiting');
@@ -240,7 +240,7 @@ describe('refusals', () => {
   });
 
   test('nobody waits longer than they may; what is closed refuses all', async () => {
-    const world = new World({ seats: 1, waitMaxMs: 1_000 });
+    const world = new World({ permits: 1, waitMaxMs: 1_000 });
     const first = await world.come('a');
     await world.come('a');
     await world.pass(600);
@@ -258,7 +258,7 @@ describe('refusals', () => {
 
 type Step = { do: 'come' | 'end' | 'leave' | 'pass'; account: number; width: number; pick: number };
 
-test('whatever happens: bounds hold, no seat stays free for nothing, whoever has none is served, nothing is left over', async () => {
+test('whatever happens: bounds hold, no permit stays free for nothing, whoever has none is served, nothing is left over', async () => {
   const steps = fc.array(
     fc.record<Step>({
       do: fc.constantFrom('come', 'come', 'come', 'end', 'end', 'leave', 'pass'),
@@ -270,7 +270,7 @@ test('whatever happens: bounds hold, no seat stays free for nothing, whoever has
   );
   await fc.assert(
     fc.asyncProperty(steps, fc.constantFrom(2, Number.POSITIVE_INFINITY), async (plan, shareFactor) => {
-      const bounds = { seats: 5, shareFactor, waitingMax: 12, waitingPerAccountMax: 5, waitMaxMs: 100 };
+      const bounds = { permits: 5, shareFactor, waitingMax: 12, waitingPerAccountMax: 5, waitMaxMs: 100 };
       const world = new World(bounds);
       for (const step of plan) {
         const begun = world.of('begun');
@@ -281,19 +281,19 @@ test('whatever happens: bounds hold, no seat stays free for nothing, whoever has
           waiting[step.pick % waiting.length]!.leave();
           await settled();
         } else if (step.do === 'pass') await world.pass(step.pick % 60);
-        expect(world.queue.taken).toBe(world.seatsOf());
-        expect(world.queue.taken).toBeLessThanOrEqual(bounds.seats);
+        expect(world.queue.taken).toBe(world.permitsOf());
+        expect(world.queue.taken).toBeLessThanOrEqual(bounds.permits);
         expect(world.queue.waiting).toBe(world.of('waiting').length);
         expect(world.queue.waiting).toBeLessThanOrEqual(bounds.waitingMax);
         expect(world.timers).toBe(world.queue.waiting);
         for (const { account } of world.of('waiting')) {
           expect(world.of('waiting', account).length).toBeLessThanOrEqual(bounds.waitingPerAccountMax);
         }
-        // A request that takes one seat, of an account that has none, waits only while there is
+        // A request that takes one permit, of an account that has none, waits only while there is
         // none or a wider one waits for more.
-        const idle = world.of('waiting').some(({ account, width }) => width === 1 && world.seatsOf(account) === 0);
+        const idle = world.of('waiting').some(({ account, width }) => width === 1 && world.permitsOf(account) === 0);
         const wide = world.of('waiting').some(({ width }) => width > 1);
-        if (idle && !wide) expect(world.queue.taken).toBe(bounds.seats);
+        if (idle && !wide) expect(world.queue.taken).toBe(bounds.permits);
       }
       for (let [next] = world.of('begun'); next; [next] = world.of('begun')) await world.end(next);
       expect([world.queue.taken, world.queue.waiting, world.timers]).toEqual([0, 0, 0]);

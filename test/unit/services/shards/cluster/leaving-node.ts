@@ -53,7 +53,7 @@ export function leavingNode({
     head: { seq: ++headSeq },
     refuseQueued: () => void done.push(`refuseQueued ${indexOf(key)}`),
   });
-  const residency = {
+  const shardCache = {
     keys: () => [...held],
     open: () => [...held].map(actorOf),
     peek: ({ index }: ShardSpec) => (held.has(keyOf(index)) ? actorOf(keyOf(index)) : null),
@@ -73,8 +73,7 @@ export function leavingNode({
     drain: async () => void done.push('draining'),
     ownership: {
       resting: () => [],
-      leave: () => undefined,
-      stay: () => undefined,
+      redirect: () => undefined,
       giveBack: async (key: string, to?: { node: string }) => {
         await release(indexOf(key));
         done.push(to ? `give ${indexOf(key)} to ${to.node}` : `release ${indexOf(key)}`);
@@ -84,7 +83,7 @@ export function leavingNode({
   };
   const clock = { monotonicMs: () => time.nowMs };
   const handOver = new HandOver({
-    residency,
+    shardCache,
     membership,
     catalog: { getCollection: async () => ROW },
     adopt: async (node: string, { index }: ShardSpec, maxMs?: number) => {
@@ -107,7 +106,7 @@ export function leavingNode({
   } as unknown as HandOverOptions);
   const drain = new Drain({
     handOver,
-    residency,
+    shardCache,
     membership,
     isQuick: ({ spec }: { spec: ShardSpec }) => quick.includes(spec.index),
     clock,

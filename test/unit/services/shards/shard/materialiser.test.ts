@@ -6,7 +6,7 @@ import type { AnchorRow } from '../../../../../lib/store/anchors.ts';
 import type { LogEntry } from '../../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { newRow } from '../../../../../services/anchoring/outbox/anchor-row.ts';
-import { lapse } from '../../../../../services/anchoring/recovery/retire.ts';
+import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
 import { encodeEntry } from '../../../../../services/shards/engine/entry.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { entry, head, newCollection, readAll } from '../../../../contract/store-rows.ts';
@@ -150,7 +150,7 @@ describe('a shard of a collection that is anchored', () => {
       expect(await anchors.put(row)).toBe(true);
     };
     const { store } = fixture;
-    const end = () => lapse(row, { store, anchors, headsAt: async (_, cut) => cut });
+    const end = () => retire(row, { store, anchors, headsAt: async (_, cut) => cut });
     return { shard, confirm, tell: () => materialiser.anchored(collectionId), end };
   }
 

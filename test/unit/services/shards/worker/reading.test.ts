@@ -100,7 +100,7 @@ function startHost() {
     },
     (run) => later.push(run),
     // A clock that stands still would have the system's timers come again for ever.
-    { nowMs: () => nowMs, timers: { after: () => () => undefined } },
+    { monotonicMs: () => nowMs, timers: { after: () => () => undefined } },
   );
   const ask = <O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): WorkerOps[O]['result'] => {
     host.receive({ id: 1, op, params });

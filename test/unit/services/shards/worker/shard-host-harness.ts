@@ -47,7 +47,7 @@ export class HostHarness {
       },
       (run) => this.#later.push(run),
       {
-        nowMs: () => this.look(),
+        monotonicMs: () => this.look(),
         timers: {
           after: (ms, run) => {
             this.timers.push({ dueMs: this.nowMs + ms, run });

@@ -1,8 +1,8 @@
 /**
- * Where requests wait for a shard that is away, each collection in a line of its own, and hold
+ * Where requests wait for a shard that is away, one wait for all of a collection, and hold
  * nothing but their place.
  *
- * Promises: a request that meets a shard for which nobody can answer gives its seat to others,
+ * Promises: a request that meets a shard for which nobody can answer gives its permit to others,
  * waits until the shard is back, and then takes its turn as any other does. A query of a collection
  * for which others wait joins them without an attempt of its own. All that wait for one shard ask
  * for it once. Where a shard is said to be back and is not, attempts come further and further
@@ -31,39 +31,39 @@ const ATTEMPT_MIN_MS = 100;
 export interface Waiter {
   account: string;
   collection: string;
-  /** On the lines' clock. */
+  /** On the clock of the waits. */
   deadlineMs: number;
   whenGone(leave: () => void): () => void;
-  /** Gives the seat to others. */
+  /** Gives the permit to others. */
   leave(): void;
-  /** Takes a turn for a seat. Rejects with UNAVAILABLE. */
+  /** Takes a turn for a permit. Rejects with UNAVAILABLE. */
   enter(): Promise<void>;
 }
 
-export interface AwayLinesParts {
+export interface ShardWaitsParts {
   caller: Caller;
   timers: Timers;
-  nowMs(): number;
+  monotonicMs(): number;
   observer: Pick<QueueObserver, 'waiting' | 'refused'>;
   /** Default: that of `INTERNAL_LIMITS`. */
   perAccountMax?: number;
 }
 
-interface Line {
+interface Wait {
   /** What the request that began it met. */
   error: ProvecError;
   ready: Promise<unknown>;
 }
 
-export class AwayLines {
-  readonly #parts: AwayLinesParts;
+export class ShardWaits {
+  readonly #parts: ShardWaitsParts;
   /** By account and collection, then by the shards that are waited for. */
-  readonly #lines = new Map<string, Map<string, Line>>();
+  readonly #waits = new Map<string, Map<string, Wait>>();
   readonly #waiting = new Map<string, number>();
   readonly #refusals = new Set<(error: Error | null) => void>();
   #closed = false;
 
-  constructor(parts: AwayLinesParts) {
+  constructor(parts: ShardWaitsParts) {
     this.#parts = parts;
   }
 
@@ -74,20 +74,20 @@ export class AwayLines {
    */
   async run<T>(waiter: Waiter, needsAll: boolean, attempt: (leftMs: number | null) => Promise<T>): Promise<T> {
     let leftMs: number | null = null;
-    let line = needsAll ? this.#anyLine(waiter) : null;
-    for (let waits = 0; ; waits++, line = null) {
+    let wait = needsAll ? this.#anyWait(waiter) : null;
+    for (let waits = 0; ; waits++, wait = null) {
       try {
-        if (line === null) return await attempt(leftMs);
+        if (wait === null) return await attempt(leftMs);
       } catch (error) {
         if (!isShardAway(error) || !error.shards?.length) throw error;
-        line = this.#lineOf(waiter, error, error.shards);
+        wait = this.#waitFor(waiter, error, error.shards);
       }
       waiter.leave();
       const pauseMs = waits === 0 ? 0 : backoffMs(waits - 1, ATTEMPTS_APART);
-      await this.#wait(waiter, line, pauseMs);
+      await this.#wait(waiter, wait, pauseMs);
       await waiter.enter();
       leftMs = this.#left(waiter);
-      if (leftMs < ATTEMPT_MIN_MS) throw line.error;
+      if (leftMs < ATTEMPT_MIN_MS) throw wait.error;
     }
   }
 
@@ -98,36 +98,36 @@ export class AwayLines {
   }
 
   #left({ deadlineMs }: Waiter): number {
-    return deadlineMs - this.#parts.nowMs();
+    return deadlineMs - this.#parts.monotonicMs();
   }
 
-  #anyLine({ account, collection }: Waiter): Line | null {
-    for (const line of this.#lines.get(`${account}/${collection}`)?.values() ?? []) return line;
+  #anyWait({ account, collection }: Waiter): Wait | null {
+    for (const wait of this.#waits.get(`${account}/${collection}`)?.values() ?? []) return wait;
     return null;
   }
 
-  #lineOf(waiter: Waiter, error: ProvecError, shards: number[]): Line {
+  #waitFor(waiter: Waiter, error: ProvecError, shards: number[]): Wait {
     const { account, collection } = waiter;
     const key = `${account}/${collection}`;
-    const lines = this.#lines.get(key) ?? new Map<string, Line>();
-    const known = lines.get(shards.join());
+    const waits = this.#waits.get(key) ?? new Map<string, Wait>();
+    const known = waits.get(shards.join());
     if (known) return known;
     const params = { accountId: account, name: collection, shards };
     const options = { timeout: INTERNAL_LIMITS.actionTimeoutMs };
-    const line = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
-    this.#lines.set(key, lines.set(shards.join(), line));
+    const wait = { error, ready: call(this.#parts.caller, 'collections.whenReady', params, options) };
+    this.#waits.set(key, waits.set(shards.join(), wait));
     const forget = (): void => {
-      lines.delete(shards.join());
-      if (lines.size === 0) this.#lines.delete(key);
+      waits.delete(shards.join());
+      if (waits.size === 0) this.#waits.delete(key);
     };
-    line.ready.then(forget, forget);
-    return line;
+    wait.ready.then(forget, forget);
+    return wait;
   }
 
   /** Takes `minMs` at least, unless the request ends before. */
-  async #wait(waiter: Waiter, { error, ready }: Line, minMs: number): Promise<void> {
+  async #wait(waiter: Waiter, { error, ready }: Wait, minMs: number): Promise<void> {
     const { timers, observer, perAccountMax = INTERNAL_LIMITS.awayPerAccountMaxRequests } = this.#parts;
-    const begunMs = this.#parts.nowMs();
+    const begunMs = this.#parts.monotonicMs();
     const leftMs = this.#left(waiter);
     const isFull = (this.#waiting.get(waiter.account) ?? 0) >= perAccountMax;
     if (isFull) observer.refused('account full');
@@ -154,7 +154,7 @@ export class AwayLines {
         // itself.
         const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());
         ready.then(
-          () => after(begunMs + minMs - this.#parts.nowMs()),
+          () => after(begunMs + minMs - this.#parts.monotonicMs()),
           () => after(AGAIN_AFTER_MS),
         );
       });

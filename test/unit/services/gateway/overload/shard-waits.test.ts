@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ProvecError } from '../../../../../lib/errors.ts';
 import { shardAway } from '../../../../../lib/shard/away.ts';
-import { AwayLines, type Waiter } from '../../../../../services/gateway/overload/away-lines.ts';
+import { ShardWaits, type Waiter } from '../../../../../services/gateway/overload/shard-waits.ts';
 import { VirtualTime } from '../../../../simulation/ownership/virtual-time.ts';
 
 const PER_ACCOUNT_MAX = 3;
@@ -17,10 +17,10 @@ function lines({ isReadyAtOnce = false } = {}) {
     asked: [] as { name: string; shards: number[]; timeout: number; back(): void; fail(): void }[],
     waiting: 0,
     refused: 0,
-    /** Seats that are held. */
-    seats: 0,
+    /** Permits that are held. */
+    permits: 0,
   };
-  const away = new AwayLines({
+  const away = new ShardWaits({
     caller: {
       call: (_action, params, options) =>
         new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ function lines({ isReadyAtOnce = false } = {}) {
         }),
     },
     timers: time,
-    nowMs: () => time.nowMs,
+    monotonicMs: () => time.nowMs,
     observer: {
       waiting: (count) => {
         world.waiting = count;
@@ -42,10 +42,10 @@ function lines({ isReadyAtOnce = false } = {}) {
     },
     perAccountMax: PER_ACCOUNT_MAX,
   });
-  /** A request that has its seat, and its client. */
+  /** A request that has its permit, and its client. */
   const request = (collection = 'notes', account = 'a', forMs = 60_000) => {
-    world.seats++;
-    let hasSeat = true;
+    world.permits++;
+    let hasPermit = true;
     let leaveNow = (): void => undefined;
     const waiter: Waiter = {
       account,
@@ -56,12 +56,12 @@ function lines({ isReadyAtOnce = false } = {}) {
         return () => undefined;
       },
       leave() {
-        if (hasSeat) world.seats--;
-        hasSeat = false;
+        if (hasPermit) world.permits--;
+        hasPermit = false;
       },
       async enter() {
-        if (!hasSeat) world.seats++;
-        hasSeat = true;
+        if (!hasPermit) world.permits++;
+        hasPermit = true;
       },
     };
     return { waiter, hangUp: () => leaveNow() };
@@ -86,19 +86,19 @@ test('an ordinary request is not touched', async () => {
   const { away, request, world } = lines();
   const { attempt, attempts } = meeting(0);
   expect(await away.run(request().waiter, true, attempt)).toBe('done');
-  expect([attempts, world.asked, world.seats]).toEqual([[null], [], 1]);
+  expect([attempts, world.asked, world.permits]).toEqual([[null], [], 1]);
 });
 
-test('what waits for a shard holds no seat, and takes one again when the shard is back', async () => {
+test('what waits for a shard holds no permit, and takes one again when the shard is back', async () => {
   const { away, request, world, time } = lines();
   const { attempt, attempts } = meeting(1);
   const answer = away.run(request().waiter, true, attempt);
   await time.run(20_000);
-  expect([world.seats, world.waiting]).toEqual([0, 1]);
+  expect([world.permits, world.waiting]).toEqual([0, 1]);
   expect(world.asked).toMatchObject([{ name: 'notes', shards: [3] }]);
   world.asked[0]!.back();
   expect(await answer).toBe('done');
-  expect([world.seats, world.waiting]).toEqual([1, 0]);
+  expect([world.permits, world.waiting]).toEqual([1, 0]);
   expect(attempts).toEqual([null, 40_000]);
 });
 
@@ -137,10 +137,10 @@ test('a shard that does not come back in time fails the request with what kept i
     code: 'SHARD_UNAVAILABLE',
     message: 'Shard 3 of the collection has no holder yet; try again.',
   });
-  expect([attempts.length, world.waiting, world.seats]).toEqual([1, 0, 0]);
+  expect([attempts.length, world.waiting, world.permits]).toEqual([1, 0, 0]);
 });
 
-test('a seat that comes too late is no attempt without time, but the answer that the shard was away', async () => {
+test('a permit that comes too late is no attempt without time, but the answer that the shard was away', async () => {
   const { away, request, world, time } = lines();
   const { waiter } = request('notes', 'a', 10_000);
   const { attempt, attempts } = meeting(1);
