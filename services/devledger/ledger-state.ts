@@ -13,28 +13,9 @@ export interface AccountState {
   data: string;
 }
 
-export interface InnerInstructions {
-  index: number;
-  instructions: { programIdIndex: number; accounts: number[]; data: string; stackHeight: number }[];
-}
-
-/** A transaction that was processed, whether it succeeded or failed and paid its fee. */
+/** What became of a transaction that was executed. */
 export interface TransactionRecord {
   signature: string;
   slot: number;
-  /** Seconds since the epoch. */
-  blockTime: number;
-  /** Base64. */
-  wire: string;
-  version: 'legacy' | 0;
-  /** Addresses in the order of the message. */
-  addresses: string[];
-  memo: string | null;
-  fee: number;
   err: TransactionError | null;
-  logs: string[];
-  computeUnits: number;
-  preBalances: number[];
-  postBalances: number[];
-  inner: InnerInstructions[];
 }

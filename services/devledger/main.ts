@@ -10,7 +10,7 @@ import { REWRITTEN } from '../../lib/process/own-files.ts';
 import { isAlive, ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
-import { RpcServer } from './rpc-server.ts';
+import { serveRpc } from './rpc-server.ts';
 
 const PREDECESSOR_WAIT_MS = 5_000;
 const PORT_FILE = 'port';
@@ -28,12 +28,10 @@ async function takeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'process.json');
   const deadline = performance.now() + PREDECESSOR_WAIT_MS;
-  for (let alive = true; alive; alive = alive && performance.now() < deadline) {
-    alive = (await isAlive(await readIdentity(path))) === true;
-    if (alive) await delay(10);
+  while ((await isAlive(await readIdentity(path))) === true) {
+    if (performance.now() > deadline) throw new Error(`Another process keeps a ledger in ${folder}.`);
+    await delay(10);
   }
-  if ((await isAlive(await readIdentity(path))) === true)
-    throw new Error(`Another process keeps a ledger in ${folder}.`);
   await writeFile(path, JSON.stringify(await ownIdentity()), { mode: 0o600, flag: REWRITTEN });
 }
 
@@ -60,12 +58,12 @@ async function loadLiteSvm(): Promise<typeof import('litesvm')> {
 async function run(folder: string, preferredPort: number): Promise<void> {
   const [module] = await Promise.all([loadLiteSvm(), takeFolder(folder)]);
   const { journal, lines } = Journal.open(folder);
-  const ledger = await Ledger.open(module, journal, lines);
-  const server = new RpcServer(ledger, (error) => tellAndExit(error.message));
+  const ledger = new Ledger(module, journal, lines);
   const remembered = join(folder, PORT_FILE);
   // Links that were handed out before name it.
   const before = preferredPort || Number(await readFile(remembered, 'utf8').catch(() => 0));
-  const port = await server.listen(Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0);
+  const preferred = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
+  const port = await serveRpc(ledger, (error) => tellAndExit(error.message), preferred);
   await writeFile(remembered, String(port), { mode: 0o600, flag: REWRITTEN });
   process.send?.({ kind: 'listening', port });
 }

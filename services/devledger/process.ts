@@ -21,10 +21,8 @@ export interface DevLedger {
   readonly url: string;
   /** Of the process that runs now. */
   readonly pid: number;
-  /** Ends the process; nothing acknowledged is lost. Idempotent. */
+  /** Ends the process for good; nothing acknowledged is lost. Idempotent. */
   stop(): Promise<void>;
-  /** Resolves when the ledger has ended for good: after `stop`. */
-  readonly exited: Promise<void>;
 }
 
 interface Running {
@@ -75,7 +73,6 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
     get pid() {
       return running.child.pid!;
     },
-    exited,
     async stop() {
       stopping.abort();
       endProcess(running.child);

@@ -1,231 +1,135 @@
-import { getBase58Decoder } from '@solana/web3.js';
+import { isAddress, isSignature } from '@solana/web3.js';
+import fastestValidator, { type ValidationRule } from 'fastest-validator';
 import { BLOCKHASH_BLOCKS } from './block-clock.ts';
 import { AIRDROP_MAX_LAMPORTS, type Ledger } from './ledger.ts';
 import type { AccountState, TransactionRecord } from './ledger-state.ts';
 import { invalidParams, RPC_ERROR, RpcError } from './rpc-error.ts';
-import { decodeBytes, type RpcOptions, type RpcParams } from './rpc-params.ts';
-import { transactionAnswer } from './transaction-answer.ts';
-import { readMessageStrictly, readTransaction, signaturesHold, TRANSACTION_MAX_BYTES } from './wire-transaction.ts';
 
-type Method = (ledger: Ledger, params: RpcParams) => unknown;
+type Method = (ledger: Ledger, params: unknown) => unknown;
 
-const SLOTS_PER_EPOCH = 432_000;
-const ACCOUNT_MAX_BYTES = 10 * 1024 * 1024;
-const BASE58_DATA_MAX_BYTES = 128;
-const WIRE_MAX_CHARS = 4 * Math.ceil(TRANSACTION_MAX_BYTES / 3) + 64;
-const ACCOUNT_ENCODINGS = ['base64', 'jsonParsed', 'base58'] as const;
-const base58 = getBase58Decoder();
-
-const context = (ledger: Ledger) => ({ context: { apiVersion: '2.0.0', slot: ledger.blocks.height } });
-
-/** Reads the configuration at `index` and checks commitment and slot. */
-function optionsAt(ledger: Ledger, params: RpcParams, index: number): RpcOptions {
-  const options = params.options(index);
-  options.checkContext(ledger.blocks.height);
-  return options;
+interface Options {
+  minContextSlot?: number | null;
+  dataSlice?: { offset?: number | null; length?: number | null } | null;
 }
 
-function accountAnswer(account: AccountState | null, options: RpcOptions) {
-  // A validator answers jsonParsed with base64 where it has no parser for the owner program, and so
-  // does this one.
-  const encoding = options.oneOf('encoding', ACCOUNT_ENCODINGS, 'base64');
-  const slice = options.nested('dataSlice');
-  const offset = slice.integer('offset', 0, ACCOUNT_MAX_BYTES, 0);
-  const length = slice.integer('length', 0, ACCOUNT_MAX_BYTES, ACCOUNT_MAX_BYTES);
-  if (account === null) return null;
-  const whole = Buffer.from(account.data, 'base64');
-  const data = whole.subarray(offset, offset + length);
-  if (encoding === 'base58' && data.length > BASE58_DATA_MAX_BYTES) {
-    throw invalidParams(`base58 encodes at most ${BASE58_DATA_MAX_BYTES} bytes; ask for base64`);
-  }
-  return {
-    data: encoding === 'base58' ? [base58.decode(data), 'base58'] : [data.toString('base64'), 'base64'],
-    executable: account.executable,
-    lamports: Number(account.lamports),
-    owner: account.owner,
-    rentEpoch: 0,
-    space: whole.length,
+/** What the methods take, by position. */
+interface Params {
+  address: string;
+  blockhash: string;
+  bytes: number;
+  lamports: number;
+  signatures: string[];
+  wire: string;
+  options?: Options;
+}
+
+/** The largest transaction that Solana's network carries. */
+const TRANSACTION_MAX_BYTES = 1232;
+const ACCOUNT_MAX_BYTES = 10 * 1024 * 1024;
+
+// Its types take it for an ES module, whose default export CommonJS would put under that name; it
+// exports the class itself.
+const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;
+const validator = new FastestValidator({ haltOnFirstError: true });
+
+const whole = (min: number, max: number) => ({ type: 'number', integer: true, min, max }) as const;
+const maybe = <R extends object>(rule: R) => ({ ...rule, optional: true }) as const;
+const checked = (holds: (value: string) => boolean, what: string) =>
+  ({
+    type: 'custom',
+    check: (value: unknown) =>
+      typeof value === 'string' && holds(value) ? true : [{ type: 'text', message: `expected ${what}` }],
+  }) as const;
+
+const ADDRESS = checked((text) => text.length <= 44 && isAddress(text), 'a base58 address of 32 bytes');
+const SIGNATURE = checked((text) => text.length <= 88 && isSignature(text), 'a base58 signature of 64 bytes');
+const BYTES = whole(0, ACCOUNT_MAX_BYTES);
+const RULES: { [Name in keyof Params]-?: ValidationRule } = {
+  address: ADDRESS,
+  blockhash: ADDRESS,
+  bytes: BYTES,
+  lamports: whole(1, AIRDROP_MAX_LAMPORTS),
+  signatures: { type: 'array', max: 256, items: SIGNATURE },
+  wire: checked((text) => {
+    const bytes = Buffer.from(text, 'base64');
+    return bytes.length <= TRANSACTION_MAX_BYTES && bytes.toString('base64') === text;
+  }, `canonical base64 of at most ${TRANSACTION_MAX_BYTES} bytes`),
+  // Fields that are not named here are ignored, as validators do; all commitments are one.
+  options: maybe({
+    type: 'object',
+    props: {
+      commitment: maybe({ type: 'enum', values: ['processed', 'confirmed', 'finalized'] }),
+      minContextSlot: maybe(whole(0, Number.MAX_SAFE_INTEGER)),
+      encoding: maybe({ type: 'equal', value: 'base64', strict: true }),
+      dataSlice: maybe({ type: 'object', props: { offset: maybe(BYTES), length: maybe(BYTES) } }),
+    },
+  }),
+};
+
+function method<Name extends keyof Params>(
+  names: readonly Name[],
+  answer: (ledger: Ledger, params: Pick<Params, Name>) => unknown,
+): Method {
+  const check = validator.compile<object>(Object.fromEntries(names.map((name) => [name, RULES[name]])));
+  return (ledger, values = []) => {
+    if (!Array.isArray(values)) throw invalidParams('expected an array');
+    const params: Partial<Params> = Object.fromEntries(names.map((name, at) => [name, values[at] ?? undefined]));
+    const found = check(params);
+    if (Array.isArray(found)) throw invalidParams(`${found[0]?.field}: ${found[0]?.message}`);
+    const contextSlot = ledger.blocks.height;
+    if ((params.options?.minContextSlot ?? 0) > contextSlot)
+      throw new RpcError(RPC_ERROR.MIN_CONTEXT_SLOT, 'Minimum context slot has not been reached', { contextSlot });
+    return answer(ledger, params as Pick<Params, Name>);
   };
 }
 
-const status = ({ slot, err }: TransactionRecord) => ({
-  slot,
-  confirmations: null,
-  err,
-  status: err === null ? { Ok: null } : { Err: err },
-  confirmationStatus: 'finalized',
+const inContext = ({ blocks }: Ledger, value: unknown) => ({
+  context: { apiVersion: '2.0.0', slot: blocks.height },
+  value,
 });
 
-function height(ledger: Ledger, params: RpcParams): number {
-  optionsAt(ledger, params, 0);
-  return ledger.blocks.height;
+function accountAnswer({ data, executable, lamports, owner }: AccountState, { dataSlice }: Options) {
+  const bytes = Buffer.from(data, 'base64');
+  const offset = dataSlice?.offset ?? 0;
+  const shown = bytes.subarray(offset, offset + (dataSlice?.length ?? ACCOUNT_MAX_BYTES));
+  const shownData = [shown.toString('base64'), 'base64'];
+  return { data: shownData, executable, lamports: Number(lamports), owner, rentEpoch: 0, space: bytes.length };
 }
 
-/** The methods of Solana's JSON-RPC that Provec and a ledger explorer use. */
-export const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
-  ['getHealth', () => 'ok'],
-  ['getVersion', () => ({ 'solana-core': '2.0.0', 'feature-set': 0 })],
-  ['getGenesisHash', (ledger) => ledger.genesisHash],
-  ['getSlot', height],
-  ['getBlockHeight', height],
-  ['getFirstAvailableBlock', () => 0],
-  ['minimumLedgerSlot', () => 0],
-  [
-    'getEpochInfo',
-    (ledger, params) => {
-      const slot = height(ledger, params);
-      return {
-        absoluteSlot: slot,
-        blockHeight: slot,
-        epoch: Math.floor(slot / SLOTS_PER_EPOCH),
-        slotIndex: slot % SLOTS_PER_EPOCH,
-        slotsInEpoch: SLOTS_PER_EPOCH,
-        transactionCount: null,
-      };
-    },
-  ],
-  [
-    'getEpochSchedule',
-    () => ({
-      firstNormalEpoch: 0,
-      firstNormalSlot: 0,
-      leaderScheduleSlotOffset: SLOTS_PER_EPOCH,
-      slotsPerEpoch: SLOTS_PER_EPOCH,
-      warmup: false,
+const statusAnswer = (record: TransactionRecord | null) =>
+  record && { slot: record.slot, confirmations: null, err: record.err, confirmationStatus: 'finalized' };
+
+/** The methods of Solana's JSON-RPC that Provec, and who checks it, uses. */
+export const METHODS: ReadonlyMap<unknown, Method> = new Map(
+  Object.entries<Method>({
+    getHealth: () => 'ok',
+    getBlockHeight: method(['options'], ({ blocks }) => blocks.height),
+    getEpochInfo: method(['options'], ({ blocks: { height } }) => ({ absoluteSlot: height, blockHeight: height })),
+    getLatestBlockhash: method(['options'], (ledger) => {
+      const { latestBlockhash: blockhash, height } = ledger.blocks;
+      return inContext(ledger, { blockhash, lastValidBlockHeight: height + BLOCKHASH_BLOCKS });
     }),
-  ],
-  [
-    'getBlockTime',
-    (ledger, params) => ledger.history.atSlot(params.integer(0, 0, Number.MAX_SAFE_INTEGER))?.blockTime ?? null,
-  ],
-  [
-    'getLatestBlockhash',
-    (ledger, params) => {
-      optionsAt(ledger, params, 0);
-      const { latestBlockhash: blockhash, height: now } = ledger.blocks;
-      return { ...context(ledger), value: { blockhash, lastValidBlockHeight: now + BLOCKHASH_BLOCKS } };
-    },
-  ],
-  [
-    'isBlockhashValid',
-    (ledger, params) => {
-      optionsAt(ledger, params, 1);
-      return { ...context(ledger), value: ledger.blocks.isValid(params.address(0)) };
-    },
-  ],
-  [
-    'getBalance',
-    (ledger, params) => {
-      optionsAt(ledger, params, 1);
-      return { ...context(ledger), value: ledger.balance(params.address(0)) };
-    },
-  ],
-  [
-    'getMinimumBalanceForRentExemption',
-    (ledger, params) => {
-      optionsAt(ledger, params, 1);
-      return ledger.minimumBalance(params.integer(0, 0, ACCOUNT_MAX_BYTES));
-    },
-  ],
-  [
-    'getFeeForMessage',
-    (ledger, params) => {
-      optionsAt(ledger, params, 1);
-      const message = readMessageStrictly(decodeBytes(params.text(0, WIRE_MAX_CHARS), 'base64'));
-      const known = ledger.blocks.isValid(message.lifetimeToken);
-      return { ...context(ledger), value: known ? ledger.fee(message.header.numSignerAccounts) : null };
-    },
-  ],
-  [
-    'getRecentPrioritizationFees',
-    (ledger, params) => {
-      if (params.has(0)) params.addresses(0, 128);
-      return [{ slot: ledger.blocks.height, prioritizationFee: 0 }];
-    },
-  ],
-  [
-    'requestAirdrop',
-    (ledger, params) => {
-      optionsAt(ledger, params, 2);
-      return ledger.airdrop(params.address(0), params.integer(1, 1, AIRDROP_MAX_LAMPORTS));
-    },
-  ],
-  [
-    'getAccountInfo',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      return { ...context(ledger), value: accountAnswer(ledger.account(params.address(0)), options) };
-    },
-  ],
-  [
-    'getMultipleAccounts',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      const value = params.addresses(0, 100).map((address) => accountAnswer(ledger.account(address), options));
-      return { ...context(ledger), value };
-    },
-  ],
-  [
-    'sendTransaction',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      const encoding = options.oneOf('encoding', ['base58', 'base64'] as const, 'base58');
-      return ledger.send(decodeBytes(params.text(0, WIRE_MAX_CHARS), encoding), options.flag('skipPreflight'));
-    },
-  ],
-  [
-    'simulateTransaction',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      const encoding = options.oneOf('encoding', ['base58', 'base64'] as const, 'base58');
-      const wire = readTransaction(decodeBytes(params.text(0, WIRE_MAX_CHARS), encoding));
-      if (!signaturesHold(wire)) {
-        throw new RpcError(RPC_ERROR.SIGNATURE_FAILURE, 'Transaction signature verification failure');
-      }
-      const refusal = ledger.refusal(wire);
-      const result = refusal ? { err: refusal, logs: [], unitsConsumed: 0 } : ledger.simulate(wire);
-      return { ...context(ledger), value: { accounts: null, returnData: null, ...result } };
-    },
-  ],
-  [
-    'getSignatureStatuses',
-    (ledger, params) => {
-      params.options(1).flag('searchTransactionHistory');
-      const value = params.signatures(0, 256).map((signature) => {
-        const transaction = ledger.history.find(signature);
-        return transaction && status(transaction);
-      });
-      return { ...context(ledger), value };
-    },
-  ],
-  [
-    'getSignaturesForAddress',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      const limit = options.integer('limit', 1, 1_000, 1_000);
-      const found = ledger.history.ofAddress(
-        params.address(0),
-        limit,
-        options.signature('before'),
-        options.signature('until'),
-      );
-      return found.map(({ signature, slot, err, memo, blockTime }) => ({
-        signature,
-        slot,
-        err,
-        memo,
-        blockTime,
-        confirmationStatus: 'finalized',
-      }));
-    },
-  ],
-  [
-    'getTransaction',
-    (ledger, params) => {
-      const options = optionsAt(ledger, params, 1);
-      const encoding = options.oneOf('encoding', ['json', 'jsonParsed', 'base58', 'base64'] as const, 'json');
-      const found = ledger.history.find(params.signature(0));
-      return found && transactionAnswer(found, encoding);
-    },
-  ],
-]);
+    isBlockhashValid: method(['blockhash', 'options'], (ledger, { blockhash }) =>
+      inContext(ledger, ledger.blocks.isValid(blockhash)),
+    ),
+    getBalance: method(['address', 'options'], (ledger, { address }) =>
+      inContext(ledger, Number(ledger.account(address)?.lamports ?? 0)),
+    ),
+    getMinimumBalanceForRentExemption: method(['bytes', 'options'], (ledger, { bytes }) =>
+      ledger.minimumBalance(bytes),
+    ),
+    getRecentPrioritizationFees: ({ blocks }) => [{ slot: blocks.height, prioritizationFee: 0 }],
+    requestAirdrop: method(['address', 'lamports', 'options'], (ledger, { address, lamports }) =>
+      ledger.airdrop(address, lamports),
+    ),
+    getAccountInfo: method(['address', 'options'], (ledger, { address, options = {} }) => {
+      const account = ledger.account(address);
+      return inContext(ledger, account && accountAnswer(account, options));
+    }),
+    sendTransaction: method(['wire', 'options'], (ledger, { wire }) => ledger.send(Buffer.from(wire, 'base64'))),
+    getSignatureStatuses: method(['signatures'], (ledger, { signatures }) => {
+      const found = signatures.map((signature) => statusAnswer(ledger.transaction(signature)));
+      return inContext(ledger, found);
+    }),
+  }),
+);

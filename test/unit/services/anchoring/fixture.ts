@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,6 +16,7 @@ import { openAuthority } from '../../../../services/anchoring/ledger/authority.t
 import { fundFromEmbeddedLedger } from '../../../../services/anchoring/ledger/funds.ts';
 import { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../../../services/anchoring/ledger/rpc-pool.ts';
+import type { JournalLine } from '../../../../services/devledger/journal.ts';
 import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
 import { TEST_KEYS } from '../../../support/store-keys.ts';
 import { until } from '../../../support/until.ts';
@@ -143,13 +144,20 @@ export class AnchoringFixture {
     return commitTo(this.store, row, index, salt);
   }
 
-  /** Signatures of the successful transactions that named a collection's account, newest first. */
+  /** Signatures of the transactions that wrote a collection's account, newest first. */
   async signatures(collectionId: string): Promise<string[]> {
     const address = await this.client.address(collectionId);
-    const found = await rpc<{ signature: string; err: unknown }[]>(this.where.url, 'getSignaturesForAddress', [
-      address,
-    ]);
-    return found.filter(({ err }) => err === null).map(({ signature }) => signature);
+    const journal = await readFile(join(this.folder, 'ledger', 'journal.ndjson'), 'utf8');
+    const lines = journal
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line.slice(9)) as JournalLine);
+    return lines
+      .flatMap((line) => {
+        const wrote = line.kind === 'transaction' && line.accounts.some((account) => account.address === address);
+        return wrote ? line.transaction.signature : [];
+      })
+      .toReversed();
   }
 
   /** Kills the ledger's process and waits until its successor answers. */

@@ -83,29 +83,20 @@ describe('JSON-RPC of the embedded ledger', () => {
     const { result: signature } = await send(wire);
     expect(signature).toEqual(expect.any(String));
     expect((await send(wire)).error).toMatchObject({ code: -32002, data: { err: 'AlreadyProcessed' } });
-    expect((await send(wire, { skipPreflight: true })).result).toBe(signature);
     expect(await value('getBalance', [to])).toBe(SOL);
-    const transaction = (await ask('getTransaction', [signature, { encoding: 'jsonParsed' }])).result;
-    expect(transaction).toMatchObject({ transaction: { signatures: [signature] }, meta: { err: null, fee: 5000 } });
-    expect((await ask('getTransaction', [signature, { encoding: 'base64' }])).result).toMatchObject({
-      transaction: [wire, 'base64'],
-    });
+    expect(await value('getSignatureStatuses', [[signature, '1'.repeat(64)]])).toEqual([
+      { slot: expect.any(Number), confirmations: null, err: null, confirmationStatus: 'finalized' },
+      null,
+    ]);
   });
 
-  test('what fails is refused with its error, and costs its fee when preflight is skipped', async () => {
+  test('what fails is refused with its error, and costs nothing', async () => {
     const to = (await generateKeyPairSigner()).address;
     const wire = await sign([transfer(to, 10_000 * SOL)]);
     const before = await value<number>('getBalance', [payer.address]);
     const refused = await send(wire);
     expect(refused.error).toMatchObject({ code: -32002, data: { err: { InstructionError: [0, { Custom: 1 }] } } });
     expect(await value('getBalance', [payer.address])).toBe(before);
-    const simulated = await value<{ err: unknown }>('simulateTransaction', [wire, { encoding: 'base64' }]);
-    expect(simulated.err).toEqual({ InstructionError: [0, { Custom: 1 }] });
-    const { result: signature } = await send(wire, { skipPreflight: true });
-    expect(await value('getBalance', [payer.address])).toBe(before - 5000);
-    expect(await value('getSignatureStatuses', [[signature]])).toMatchObject([
-      { err: { InstructionError: [0, { Custom: 1 }] }, confirmationStatus: 'finalized' },
-    ]);
   });
 
   test('blockhashes live for 150 blocks', async () => {
@@ -125,9 +116,9 @@ describe('JSON-RPC of the embedded ledger', () => {
   });
 
   test('heights grow for those who wait', async () => {
-    const first = (await ask('getSlot')).result as number;
+    const first = (await ask('getBlockHeight')).result as number;
     let last = first;
-    while (last < first + 2) last = (await ask('getSlot')).result as number;
+    while (last < first + 2) last = (await ask('getBlockHeight')).result as number;
     expect(await value('getLatestBlockhash')).toMatchObject({ lastValidBlockHeight: expect.any(Number) });
   });
 
@@ -137,15 +128,20 @@ describe('JSON-RPC of the embedded ledger', () => {
     const forged = Buffer.from(wire);
     forged[10] ^= 1;
     expect((await send(forged.toString('base64'))).error!.code).toBe(-32003);
+    const unsigned = Buffer.from(wire).fill(0, 1, 65);
+    expect((await send(unsigned.toString('base64'))).error!.code).toBe(-32602);
+    // LiteSVM takes a message of version 1 for another than it is, and ends the process.
+    const versioned = Buffer.concat([wire.subarray(0, 65), Buffer.of(0x81), wire.subarray(65), Buffer.of(0)]);
+    expect((await send(versioned.toString('base64'))).error!.code).toBe(-32602);
     expect((await send(Buffer.concat([wire, Buffer.of(0)]).toString('base64'))).error!.code).toBe(-32602);
     // One signature, counted in two bytes.
     const aliased = Buffer.concat([Buffer.of(0x81, 0x00), wire.subarray(1)]);
     expect((await send(aliased.toString('base64'))).error!.code).toBe(-32602);
     expect((await send(Buffer.alloc(1233).toString('base64'))).error!.message).toMatch(/1232/);
-    expect((await ask('sendTransaction', [getBase58Decoder().decode(wire)])).result).toEqual(expect.any(String));
+    expect((await send(wire.toString('base64'))).result).toEqual(expect.any(String));
   });
 
-  test('errors, batches, ids and other methods have the shape of JSON-RPC', async () => {
+  test('errors, ids and other methods have the shape of JSON-RPC', async () => {
     expect(await answerOf({ jsonrpc: '2.0', id: 'x', method: 'nope' })).toEqual({
       jsonrpc: '2.0',
       id: 'x',
@@ -153,20 +149,11 @@ describe('JSON-RPC of the embedded ledger', () => {
     });
     expect(((await (await post('{')).json()) as Answer).error!.code).toBe(-32700);
     expect((await answerOf([])).error!.code).toBe(-32600);
-    expect((await answerOf(Array(101).fill({}))).error!.code).toBe(-32600);
-    const batch = (await answerOf([
-      { jsonrpc: '2.0', id: 1, method: 'getHealth' },
-      { jsonrpc: '2.0', id: 2, method: 'getBalance', params: ['x'] },
-    ])) as unknown as Answer[];
-    expect(batch).toMatchObject([
-      { id: 1, result: 'ok' },
-      { id: 2, error: { code: -32602 } },
-    ]);
-    expect((await ask('getSlot', [{ minContextSlot: Number.MAX_SAFE_INTEGER }])).error!.code).toBe(-32016);
+    expect((await ask('getBalance', ['x'])).error!.code).toBe(-32602);
+    expect((await ask('requestAirdrop', [TOKEN_2022, 1])).error!.message).toMatch(/no wallet/);
+    expect((await ask('getBlockHeight', [{ minContextSlot: Number.MAX_SAFE_INTEGER }])).error!.code).toBe(-32016);
     expect((await post('x'.repeat(1024 * 1024 + 1))).status).toBe(413);
     expect((await fetch(ledger.url)).status).toBe(405);
-    const preflight = await fetch(ledger.url, { method: 'OPTIONS' });
-    expect(preflight.headers.get('access-control-allow-origin')).toBe('*');
   });
 
   test('no request ends the process', async () => {
@@ -175,7 +162,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     const anyParam = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom(payer.address, TOKEN_2022, wire.toString('base64'), -1, 1.5, 2 ** 60, '1'.repeat(44), '🙂'),
-      fc.record({ encoding: fc.constantFrom('base64', 'base58', 'jsonParsed', 7), skipPreflight: fc.boolean() }),
+      fc.record({ encoding: fc.constantFrom('base64', 'base58', 7), commitment: fc.constantFrom('confirmed', null) }),
       fc.array(fc.constantFrom(payer.address, TOKEN_2022, 'x'), { maxLength: 3 }),
     );
     const anyCall = fc.record({
@@ -222,10 +209,8 @@ describe('JSON-RPC of the embedded ledger', () => {
       { ...options, numRuns: cases(120) },
     );
     await fc.assert(
-      fc.asyncProperty(anyBytes, fc.boolean(), async (bytes, skipPreflight) => {
-        await send(bytes.toString('base64'), { skipPreflight });
-        await ask('simulateTransaction', [bytes.toString('base64'), { encoding: 'base64' }]);
-        await ask('getFeeForMessage', [bytes.toString('base64')]);
+      fc.asyncProperty(anyBytes, async (bytes) => {
+        await send(bytes.toString('base64'));
         await alive();
       }),
       { ...options, numRuns: cases(90) },
@@ -233,7 +218,7 @@ describe('JSON-RPC of the embedded ledger', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyInstruction, { minLength: 1, maxLength: 3 }), async (instructions) => {
         const signed = await sign(instructions as unknown as IInstruction[]);
-        expect(await send(signed, { skipPreflight: true })).toMatchObject({ jsonrpc: '2.0' });
+        expect(await send(signed)).toMatchObject({ jsonrpc: '2.0' });
         await alive();
       }),
       { ...options, numRuns: cases(90) },

@@ -53,7 +53,7 @@ export async function newClient(
 }
 export const stored = () => fixture.store.anchors.get(row.id);
 export const onLedger = async () => (await truth.read(row.id)) as { status: string; fields: { version: number } };
-export const height = () => rpc<number>(relay.ledgerUrl, 'getSlot');
+export const height = () => rpc<number>(relay.ledgerUrl, 'getBlockHeight');
 export async function passBlocks(blocks: number): Promise<void> {
   for (let each = 0; each < blocks; each++) await rpc(relay.ledgerUrl, 'requestAirdrop', [client.authority, 1]);
 }
