@@ -1,105 +1,182 @@
+import { filterSchemas } from '../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
-import type { RouteText } from './operation.ts';
+import { recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
+import type { AllWords } from './operation.ts';
 import {
+  count,
+  flag,
   integer,
   list,
-  MERKLE_ROOT,
   nullable,
   object,
-  pageParameters,
   ref,
   type Schema,
   type Schemas,
-  schemasOf,
+  TRUE,
   text,
   time,
 } from './schema.ts';
 
-const TAG = 'Collections';
-function collectionProperties(limits: Limits): Schemas {
-  const { name, dimensions, metric, ...options } = schemasOf(collectionFields(limits));
-  return {
-    id: text('UUID.', { format: 'uuid' }),
-    name,
-    dimensions,
-    metric,
-    vector_count: integer('Number of stored vectors.', { minimum: 0 }),
-    created_at: time('ISO 8601 UTC.'),
-    ...options,
-  };
-}
+const METADATA: Schema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
+const hex = (description: string): Schema => text(description, { pattern: '^[0-9a-f]{64}$' });
+const uuid = text('UUID.', { format: 'uuid' });
+const id = ref('RecordId');
+const merkleRoot = hex('Root over all records: 64 hex digits.');
+const version = integer('Counts the writes behind the root, in groups as they were committed; only grows.');
+const ledgerAddress = nullable(text("The collection's account on the ledger."));
+const transactionUrl = text('That transaction in an explorer.');
+
+const ANCHOR = object({
+  status: text(
+    '`none` on plans without anchoring, and before the first write. `halted`: what is stored or on the ledger contradicts what was recorded (see verify); nothing is anchored until the operator decides.',
+    { enum: ['confirmed', 'pending', 'none', 'halted'] },
+  ),
+  version: nullable(integer('Version of the newest confirmed root.')),
+  merkleRoot: nullable(merkleRoot),
+  ledgerTx: nullable(text('Transaction that anchored it.')),
+  ledgerAddress,
+  ledgerExplorerUrl: nullable(text('That account in an explorer.')),
+  confirmedAt: nullable(time()),
+});
+
+const WRITTEN: Schemas = {
+  merkleRoot,
+  ledgerProgram: text('Address of the anchoring program on the ledger.'),
+  ledgerTx: nullable(
+    text('Transaction that anchored a root with this write; null while pending and on plans without anchoring.'),
+  ),
+  ledgerExplorerUrl: nullable(transactionUrl),
+  version,
+  vectorCount: integer('Stored vectors after the write.'),
+  anchor: object({ status: ref('AnchorStatus') }),
+};
+
+const SHARD_COUNTS: Schemas = {
+  total: integer('Shards of the collection.'),
+  ok: integer('Those that answered.'),
+  failed: integer('Those that could not be reached in time; their matches are missing.'),
+};
+
+const VERIFY_RESULT: Schemas = {
+  verified: flag('True only for the state `match`.'),
+  onChainRoot: nullable(merkleRoot),
+  computedRoot: merkleRoot,
+  match: flag('Whether the two roots are equal.'),
+  vectorCount: integer('Vectors in the collection.'),
+  ledgerExplorerUrl: nullable(text("The collection's ledger address in an explorer.")),
+  state: text('`unreachable`: the ledger is down; `not_anchored`: the plan has no anchoring.', {
+    enum: ['match', 'mismatch', 'pending', 'unreachable', 'not_anchored'],
+  }),
+  version: integer('Version of the computed root.'),
+  anchoredVersion: nullable(integer('Version on the ledger.')),
+  ledgerAddress,
+  checkedAt: time(),
+  reason: text('A sentence when the state is not match.'),
+  differences: list(object({ id, what: text('What differs.') }), { description: 'Records that differ.' }),
+};
+
+const LEAF = object({ key: hex('keyHash.'), vecHash: hex('vecHash.'), metaHash: hex('metaHash.') });
+const RECORD_PROOF: Schemas = {
+  format: { type: 'string', const: 'PV1' },
+  id,
+  present: flag('Proof of presence, or of absence.'),
+  merkleRoot,
+  version: integer('Version of that root.'),
+  siblings: list(hex('Hash of a subtree beside the path; of an empty one, 64 zeros.'), {
+    description: "From the collection's root down.",
+  }),
+  terminal: { oneOf: [LEAF, { type: 'null' }] },
+  collectionId: uuid,
+  ledgerAddress,
+};
 
 export function collectionSchemas(limits: Limits): Schemas {
-  const properties = collectionProperties(limits);
-  const anchor: Schema = object({
-    status: text(
-      '`none` on plans without anchoring, and before the first write. `halted`: what is stored or on the ledger contradicts what was recorded (see verify); nothing is anchored until the operator decides.',
-      { enum: ['confirmed', 'pending', 'none', 'halted'] },
-    ),
-    version: nullable(integer('Version of the newest confirmed root.')),
-    merkleRoot: nullable(MERKLE_ROOT),
-    ledgerTx: nullable(text('Transaction that anchored it.')),
-    ledgerAddress: nullable(text("The collection's account on the ledger.")),
-    ledgerExplorerUrl: nullable(text('That account in an explorer.')),
-    confirmedAt: nullable(time('ISO 8601 UTC.')),
-  });
+  const values = (description: string): Schema => vector(limits, description).schema;
+  const fields = Object.entries(collectionFields(limits)).map(([field, { schema }]) => [field, schema]);
+  const { name, dimensions, metric, ...options } = Object.fromEntries(fields) as Schemas;
+  const vector_count = count('Number of stored vectors.');
+  const collection = { id: uuid, name, dimensions, metric, vector_count, created_at: time(), ...options };
+  const score = 'Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.';
+  const match: Schemas = {
+    id,
+    score: { type: 'number', description: score },
+    metadata: METADATA,
+    values: values('With includeValues.'),
+    distance: { type: 'number', description: 'euclidean only.' },
+  };
   return {
     CollectionName: collectionName(limits).schema,
-    Collection: object(properties),
-    CollectionDetail: object({
-      ...properties,
-      merkleRoot: MERKLE_ROOT,
-      version: integer('Counts the writes behind the root, in groups as they were committed; only grows.'),
-      anchor,
+    Collection: object(collection),
+    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }),
+    RecordId: recordId(limits).schema,
+    AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
+    Record: recordSchema(limits),
+    UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN }),
+    DeleteResult: object({ deleted: TRUE, deletedCount: integer('Records that existed.'), ...WRITTEN }),
+    ...filterSchemas(limits),
+    Match: object(match, ['metadata', 'values', 'distance']),
+    StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
+    VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
+    RecordProof: object(RECORD_PROOF, [], {
+      description: 'Checked offline, without this service, by the verifier in `client/`.',
+    }),
+    Anchor: object({
+      version: integer('Version of the root.'),
+      merkleRoot,
+      vectorCount: integer('Vectors under that root.'),
+      ledgerTx: text('Transaction.'),
+      ledgerExplorerUrl: transactionUrl,
+      confirmedAt: time(),
     }),
   };
 }
 
-export const collectionTexts = (limits: Limits): readonly RouteText[] => [
-  {
-    route: 'POST /collections',
-    id: 'createCollection',
-    summary: 'Create a collection',
-    tag: TAG,
-    response: object({ collection: ref('Collection') }),
-    errors: ['COLLECTION_EXISTS', 'PLAN_LIMIT_REACHED'],
-  },
-  {
-    route: 'GET /collections',
-    id: 'listCollections',
-    summary: 'List collections, newest first',
-    description: 'All of them, or a page where `limit` is given.',
-    tag: TAG,
-    parameters: pageParameters({ maximum: limits.collectionsPageMax }),
-    response: object({ collections: list(ref('Collection')), nextCursor: text('While there are more.') }, [
-      'nextCursor',
-    ]),
-    errors: [],
-  },
-  {
-    route: 'GET /collections/{name}',
-    id: 'getCollection',
-    summary: 'A collection with its root and its newest anchor',
-    tag: TAG,
-    response: object({ collection: ref('CollectionDetail') }),
-    errors: [],
-  },
-  {
-    route: 'PATCH /collections/{name}',
-    id: 'updateCollection',
-    summary: 'Turn deletion protection on or off',
-    tag: TAG,
-    response: object({ collection: ref('CollectionDetail') }),
-    errors: [],
-  },
-  {
-    route: 'DELETE /collections/{name}',
-    id: 'deleteCollection',
-    summary: 'Delete a collection with everything in it',
-    description: 'The name is free at once; a new collection of that name starts empty and has another id.',
-    tag: TAG,
-    response: object({ deleted: { type: 'boolean', const: true } }),
-    errors: [],
-  },
-];
+const DETAIL = object({ collection: ref('CollectionDetail') });
+const PROOF = object({ proof: ref('RecordProof') });
+const SHARDS = object(SHARD_COUNTS, [], { description: 'With `allowPartial` only.' });
+const BY_ID = { type: 'object', description: 'By id.', additionalProperties: ref('StoredRecord') };
+
+export const COLLECTION_WORDS: AllWords = {
+  'collections.create': ['createCollection', 'Create a collection', object({ collection: ref('Collection') })],
+  'collections.list': [
+    'listCollections',
+    'List collections, newest first',
+    object({ collections: list(ref('Collection')), nextCursor: text('While there are more.') }, ['nextCursor']),
+    'All of them, or a page where `limit` is given.',
+  ],
+  'collections.get': ['getCollection', 'A collection with its root and its newest anchor', DETAIL],
+  'collections.update': ['updateCollection', 'Turn deletion protection on or off', DETAIL],
+  'collections.remove': [
+    'deleteCollection',
+    'Delete a collection with everything in it',
+    object({ deleted: TRUE }),
+    'The name is free at once; a new collection of that name starts empty and has another id.',
+  ],
+  'collections.upsert': [
+    'upsertVectors',
+    'Write records; an existing record is replaced as a whole',
+    ref('UpsertResult'),
+    'All or nothing per shard, and idempotent: after a time-out send the same request again. On plans with anchoring the answer waits a little for the anchor of its root.',
+  ],
+  'collections.query': [
+    'queryVectors',
+    'Find the most similar records',
+    object({ matches: list(ref('Match')), shards: SHARDS }, ['shards']),
+    'Exactly one of `vector` and `id`. Best first, ties by id.',
+  ],
+  'collections.fetch': ['fetchVectors', 'Records by id; absent ones are left out', object({ vectors: BY_ID })],
+  'collections.delete': ['deleteVectors', 'Delete records by id', ref('DeleteResult')],
+  'verification.verify': [
+    'verifyCollection',
+    'Compare the stored bytes with the root on the ledger',
+    { oneOf: [ref('VerifyResult'), PROOF] },
+    'Recomputes the root from what is stored. With `id` it answers with a proof for that record instead.',
+  ],
+  'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
+  'collections.anchors': [
+    'listAnchors',
+    'Every root that was confirmed, newest first',
+    object({ anchors: list(ref('Anchor')), nextCursor: nullable(text('Null on the last page.')) }),
+  ],
+};

@@ -1,13 +1,13 @@
 import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
 import { BASE_PATH, routesOf } from '../routes.ts';
-import { ACCOUNT_TEXTS, accountSchemas, OPERATOR_TEXTS } from './accounts.ts';
-import { collectionSchemas, collectionTexts } from './collections.ts';
-import { documentPath, operationOf, type RouteText, requestSchemas } from './operation.ts';
+import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS } from './accounts.ts';
+import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
+import { operationOf, requestSchemas } from './operation.ts';
 import { OPERATION_PATHS } from './operations.ts';
 import { integer, list, object, ref, type Schema, text } from './schema.ts';
-import { VECTOR_TEXTS, vectorSchemas } from './vectors.ts';
-import { verificationSchemas, verificationTexts } from './verification.ts';
+
+const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
 
 const ERROR: Schema = object(
   {
@@ -35,22 +35,12 @@ const ERROR: Schema = object(
  */
 export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): object {
   const { adminToken, limits } = config;
-  const texts = [
-    ...collectionTexts(limits),
-    ...VECTOR_TEXTS,
-    ...verificationTexts(limits),
-    ...ACCOUNT_TEXTS,
-    ...OPERATOR_TEXTS,
-  ];
-  const byRoute = new Map<string, RouteText>(texts.map((words) => [words.route, words]));
   const paths: Record<string, Record<string, Schema>> = {};
   const routes = routesOf(adminToken !== null);
   for (const route of routes) {
-    const words = byRoute.get(`${route.method} ${route.path}`);
-    if (words === undefined) throw new Error(`no description of ${route.method} ${route.path}`);
-    const path = documentPath(route);
+    const path = BASE_PATH + route.path;
     paths[path] ??= {};
-    paths[path][route.method.toLowerCase()] = operationOf(route, words);
+    paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
   }
   const bodies = new Set(routes.map(({ body }) => body).filter((body) => body !== null));
   return {
@@ -74,9 +64,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         Error: ERROR,
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
-        ...vectorSchemas(limits),
-        ...verificationSchemas(),
-        ...accountSchemas(),
+        ...ACCOUNT_SCHEMAS,
       },
       parameters: {
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },

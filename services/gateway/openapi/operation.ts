@@ -1,110 +1,121 @@
+import type { ActionName } from '../../../lib/actions/call.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
-import { BASE_PATH, type Route } from '../routes.ts';
+import type { Route } from '../routes.ts';
 import { ref, type Schema, type Schemas } from './schema.ts';
 
-/** What the document says of one route, beside what the route itself says. */
-export interface RouteText {
-  /** `GET /collections/{name}`, as in the route table. */
-  route: string;
-  id: string;
-  summary: string;
-  description?: string;
-  tag: string;
-  parameters?: readonly Schema[];
-  response: Schema;
-  /** Of the action, beyond those that every request can get. */
-  errors: readonly ErrorCode[];
+/** What of a route neither the route nor its request says, by its action. */
+export type AllWords = {
+  readonly [A in ActionName]?: readonly [id: string, summary: string, answer: Schema, description?: string];
+};
+
+/** Beyond those that every request of a kind can get; in the order of the document. */
+const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
+  DIMENSION_MISMATCH: ['collections.upsert', 'collections.query'],
+  INVALID_FILTER: ['collections.query'],
+  RECORD_NOT_FOUND: ['collections.query'],
+  KEY_NOT_FOUND: ['keys.revoke'],
+  ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
+  COLLECTION_EXISTS: ['collections.create'],
+  LAST_KEY: ['keys.revoke'],
+  PLAN_LIMIT_REACHED: ['collections.create', 'collections.upsert', 'collections.query', 'keys.create'],
+  SHARD_UNAVAILABLE: ['verification.verify', 'collections.proof'],
+};
+const ALWAYS = ['INVALID_ARGUMENT', 'UNAUTHENTICATED', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE'] as const;
+const WITH_BODY = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TIMEOUT'] as const;
+
+const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}` });
+const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
+const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
+/** Beside the request's id, by status. */
+const HEADERS: Readonly<Record<number, Schemas>> = {
+  401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
+  405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+};
+const response = (description: string, schema: Schema, headers: Schemas = {}): Schema => ({
+  description,
+  headers: { ...REQUEST_ID, ...headers },
+  content: { 'application/json': { schema } },
+});
+
+function errorResponses({ access, action, body, path, mayBeAway }: Route): Schemas {
+  const codes = new Set<ErrorCode>([
+    ...ALWAYS,
+    ...(access === 'operator' ? [] : (['FORBIDDEN', 'RATE_LIMITED'] as const)),
+    ...(access === 'read' ? [] : (['OUT_OF_CAPACITY'] as const)),
+    ...(body === null ? [] : WITH_BODY),
+    ...(path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
+    ...(mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
+    ...(Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code]?.includes(action)),
+  ]);
+  const byStatus = Map.groupBy(codes, (code) => ERROR_TABLE[code].status);
+  const responses = [...byStatus].map(([status, ofStatus]) => {
+    const meanings = ofStatus.map((code) => `\`${code}\`: ${ERROR_TABLE[code].when}`);
+    return [status, response(meanings.join('\n\n'), ref('Error'), HEADERS[status])];
+  });
+  return Object.fromEntries(responses);
 }
 
-const ALWAYS: readonly ErrorCode[] = [
-  'INVALID_ARGUMENT',
-  'UNAUTHENTICATED',
-  'METHOD_NOT_ALLOWED',
-  'INTERNAL',
-  'UNAVAILABLE',
-];
-const WITH_KEY: readonly ErrorCode[] = ['FORBIDDEN', 'RATE_LIMITED'];
-const WRITING: readonly ErrorCode[] = ['OUT_OF_CAPACITY'];
-const WITH_BODY: readonly ErrorCode[] = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TIMEOUT'];
-
-const REQUEST_ID_HEADER = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
-const RETRY_STATUSES = new Set([429, 503]);
-
-function errorResponses(codes: readonly ErrorCode[]): Record<string, Schema> {
-  const byStatus = Map.groupBy([...new Set(codes)], (code) => ERROR_TABLE[code].status);
-  const responses: Record<string, Schema> = {};
-  for (const status of [...byStatus.keys()].sort((a, b) => a - b)) {
-    const meanings = byStatus.get(status)!.map((code) => `\`${code}\`: ${ERROR_TABLE[code].when}`);
-    responses[status] = {
-      description: meanings.join('\n\n'),
-      headers: {
-        ...REQUEST_ID_HEADER,
-        ...(RETRY_STATUSES.has(status) ? { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } : {}),
-        ...(status === 405 ? { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } } : {}),
-        ...(status === 401
-          ? { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } }
-          : {}),
-      },
-      content: { 'application/json': { schema: ref('Error') } },
-    };
-  }
-  return responses;
+function parametersOf(route: Route, limits: Limits): Schema[] {
+  const [, target] = /\{(\w+)\}/.exec(route.path) ?? [];
+  const isProofAsWell = route.whenGiven.id !== undefined;
+  const pages: { [A in ActionName]?: Schema } = {
+    'collections.list': { maximum: limits.collectionsPageMax },
+    'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
+  };
+  const query: Schemas = {
+    limit: { schema: { type: 'integer', minimum: 1, ...pages[route.action] } },
+    cursor: {
+      description: '`nextCursor` of the page before.',
+      schema: { type: 'string', minLength: 1, maxLength: CURSOR_MAX_CHARS },
+    },
+    id: {
+      required: !isProofAsWell,
+      description: isProofAsWell ? 'Answer with a proof for this record, like `/proof`.' : 'Record to prove.',
+      schema: ref('RecordId'),
+    },
+  };
+  const inQuery = route.query.map((name) => ({ name, in: 'query', ...query[name] }));
+  if (target === undefined) return inQuery;
+  return [{ $ref: `#/components/parameters/${target === 'name' ? 'CollectionName' : 'Id'}` }, ...inQuery];
 }
 
-/** Path parameters of a route, from its pattern. */
-function pathParameters(route: Route): Schema[] {
-  const name = /\{(\w+)\}/.exec(route.path)?.[1];
-  return name === undefined ? [] : [{ $ref: `#/components/parameters/${name === 'name' ? 'CollectionName' : 'Id'}` }];
+function tagOf({ access, method, path }: Route): string {
+  if (access === 'operator') return 'Operator';
+  const [, area = '', target, what] = path.split('/');
+  if (target === '{name}' && what !== undefined) return method === 'POST' ? 'Vectors' : 'Verification';
+  return capitalized(area);
 }
 
-const componentOf = (name: RequestName): string => `${name[0].toUpperCase()}${name.slice(1)}`;
-const requestRef = (name: RequestName): Schema => ref(componentOf(name));
+const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 /** The bodies of requests, by the names of their components: made from what checks them. */
 export function requestSchemas(limits: Limits, names: Iterable<RequestName>): Schemas {
   const requests = requestsOf(limits);
-  return Object.fromEntries([...names].map((name) => [componentOf(name), requests[name].schema]));
+  return Object.fromEntries([...names].map((name) => [capitalized(name), requests[name].schema]));
 }
 
-/** The operation object of a route. */
-export function operationOf(route: Route, words: RouteText): Schema {
-  const codes = [
-    ...ALWAYS,
-    ...(route.access === 'operator' ? [] : WITH_KEY),
-    ...(route.access === 'read' ? [] : WRITING),
-    ...(route.body === null ? [] : WITH_BODY),
-    ...(route.path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
-    ...(route.mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
-    ...words.errors,
-  ];
-  const parameters = [...pathParameters(route), ...(words.parameters ?? [])];
+/** The operation object of a route. Throws for one that nothing describes. */
+export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
+  const words = allWords[route.action];
+  if (words === undefined) throw new Error(`no description of ${route.action}`);
+  const [operationId, summary, answer, description] = words;
+  const isOperators = route.access === 'operator';
+  const needs = isOperators ? 'Needs the operator token.' : `Needs the scope \`${route.access}\`.`;
+  const parameters = parametersOf(route, limits);
+  const body = route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
   return {
-    operationId: words.id,
-    tags: [words.tag],
-    summary: words.summary,
-    description: [
-      words.description,
-      route.access === 'operator' ? 'Needs the operator token.' : `Needs the scope \`${route.access}\`.`,
-    ]
-      .filter((part) => part !== undefined)
-      .join('\n\n'),
-    security: [route.access === 'operator' ? { operatorToken: [] } : { apiKey: [] }],
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body === null
-      ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: requestRef(route.body) } } } }),
-    responses: {
-      [route.status]: {
-        description: 'Done.',
-        headers: REQUEST_ID_HEADER,
-        content: { 'application/json': { schema: words.response } },
-      },
-      ...errorResponses(codes),
-    },
+    operationId,
+    tags: [tagOf(route)],
+    summary,
+    description: description === undefined ? needs : `${description}\n\n${needs}`,
+    security: [isOperators ? { operatorToken: [] } : { apiKey: [] }],
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: true, content: body } }),
+    responses: { [route.status]: response('Done.', answer), ...errorResponses(route) },
   };
 }
-
-/** Where the document has a route. */
-export const documentPath = (route: Route): string => BASE_PATH + route.path;
