@@ -17,6 +17,13 @@ module.exports = {
       to: { path: '^(services|mixins|start\\.ts|provec\\.ts)' },
     },
     {
+      name: 'engine-knows-no-action',
+      comment: 'A shard is a state machine: it does not know who asks.',
+      severity: 'error',
+      from: { path: '^services/shards/engine/' },
+      to: { path: '^lib/actions/' },
+    },
+    {
       name: 'domain-knows-no-broker',
       comment: 'Only services, their router, mixins and the composition know Moleculer.',
       severity: 'error',

@@ -1,7 +1,7 @@
 import type { RecordBatch } from '../records/batch.ts';
+import type { FetchedRecord, ShardMatch } from '../shard/match.ts';
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
 import type { AnchorStatus } from './anchoring.ts';
-import type { FetchedRecord, ShardMatch } from './shards.ts';
 
 /** A collection as clients see it (snake_case as in the spec). */
 export interface CollectionView {

@@ -1,4 +1,4 @@
-import type { RecordDifference } from './shards.ts';
+import type { RecordDifference } from '../shard/recomputed.ts';
 
 export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'not_anchored';
 

@@ -1,7 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
-import type { FetchedRecord, ShardMatch } from '../actions/shards.ts';
-
 import { INTERNAL_LIMITS } from '../limits.ts';
+import type { FetchedRecord, ShardMatch } from '../shard/match.ts';
 import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-budget.ts';
 
 const RECORD_OVERHEAD_BYTES = 128;

@@ -1,5 +1,19 @@
-import type { ShardSpec } from '../actions/shards.ts';
-import type { CollectionRow } from '../store/catalog.ts';
+import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
+
+/** All a node needs to open a shard. */
+export interface ShardSpec {
+  collectionId: string;
+  /** Billed for what is written. */
+  accountId: string;
+  index: number;
+  /** Number of shards of the collection. */
+  of: number;
+  /** Nodes that follow it; default 0. */
+  replicas?: number;
+  dimensions: number;
+  metric: Metric;
+  quantization: Quantization;
+}
 
 /** What a node needs to open shard `index` of a collection. */
 export function shardSpec(row: CollectionRow, index: number): ShardSpec {

@@ -1,6 +1,6 @@
-import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { type Cut, EMPTY_HEAD, isSameState, isUnsound, type ShardHead } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
+import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreToReseal } from '../../lib/store/resealing.ts';

@@ -1,7 +1,7 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { ShardSpec } from '../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
+import type { ShardSpec } from '../../lib/shard/spec.ts';
 
 /** The shards that somebody waits for: however many wait for one, it is asked for once. */
 export class AwaitedShards {

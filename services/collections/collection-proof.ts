@@ -8,11 +8,11 @@
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
-import type { ShardProof } from '../../lib/actions/shards.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
+import type { ShardProof } from '../../lib/shard/proof.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { shardIndexOf } from './shard-routing.ts';

@@ -1,9 +1,9 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionQuery, QueryResult } from '../../lib/actions/collections.ts';
-import type { FetchedRecord } from '../../lib/actions/shards.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
+import type { FetchedRecord } from '../../lib/shard/match.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type CheckedQuery, readQuery } from './query-request.ts';

@@ -1,5 +1,5 @@
-import type { ShardMatch } from '../../lib/actions/shards.ts';
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
+import type { ShardMatch } from '../../lib/shard/match.ts';
 
 /** Matches in rank order, some of them still to come. */
 export interface MatchList {

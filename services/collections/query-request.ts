@@ -1,7 +1,7 @@
 import type { CollectionQuery } from '../../lib/actions/collections.ts';
-import type { QueryOptions } from '../../lib/actions/shards.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
+import type { QueryOptions } from '../../lib/shard/match.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 
 /**

@@ -13,11 +13,12 @@
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch, ShardSpec } from '../../lib/actions/shards.ts';
 import { answerBudget, recordBytes } from '../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { Lanes } from './lanes.ts';
 import { mergeMatches } from './merge-matches.ts';
 

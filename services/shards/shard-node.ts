@@ -1,24 +1,17 @@
 import type { Logger } from 'pino';
-import type {
-  FetchedRecord,
-  OpenShardStats,
-  Page,
-  QueryOptions,
-  ReplicaState,
-  ShardMatch,
-  ShardProof,
-  ShardSpec,
-  ShardStats,
-  WriteAck,
-} from '../../lib/actions/shards.ts';
+import type { OpenShardStats, ReplicaState, ShardStats } from '../../lib/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Clock, Runtime } from '../../lib/runtime.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
+import type { ShardProof } from '../../lib/shard/proof.ts';
+import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
+import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { ClusterMember, type Peers } from './cluster/member.ts';
 import { shardStats } from './cluster/node-stats.ts';

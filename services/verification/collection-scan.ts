@@ -1,7 +1,7 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Recomputed, RecordDifference } from '../../lib/actions/shards.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameState } from '../../lib/shard/head.ts';
+import type { Recomputed, RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 

@@ -1,5 +1,6 @@
 import canonicalize from 'canonicalize';
-import type { QueryOptions, ShardMatch, ShardSpec } from '../../lib/actions/shards.ts';
+import type { QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
 import { naiveMatches } from './naive-filter.ts';

@@ -1,5 +1,5 @@
 import type { QueryResult } from '../../../lib/actions/collections.ts';
-import type { FetchedRecord } from '../../../lib/actions/shards.ts';
+import type { FetchedRecord } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
 /**

@@ -6,9 +6,10 @@
  * node that does not answer is left to its lease; what it followed is followed by the next one when
  * it is gone.
  */
-import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Placement } from '../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import type { ShardActor } from '../shard/actor.ts';
 

@@ -13,9 +13,10 @@
  * nothing of a shard but time lies outside of the store.
  */
 import type { Logger } from 'pino';
-import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardSpec } from '../../../lib/shard/spec.ts';
 import type { Catalog } from '../../../lib/store/catalog.ts';
 import type { Holder } from '../../../lib/store/owners.ts';

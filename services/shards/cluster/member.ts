@@ -4,12 +4,13 @@
  * `ShardNode` has one when it is not alone.
  */
 import type { Logger } from 'pino';
-import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
 import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { LeaseUse } from '../../../lib/store/owners.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';

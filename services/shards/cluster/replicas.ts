@@ -10,11 +10,12 @@
  * newest checkpoint when its holder next asks for it; readers are sent to the holder meanwhile.
  */
 import type { Logger } from 'pino';
-import type { ReplicaState, ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { isUnavailable } from '../shard/failure.ts';

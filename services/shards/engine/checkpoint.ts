@@ -12,8 +12,8 @@
  */
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { forEachBit } from './bitmap.ts';
 import type { Graph } from './graph.ts';
 import type { SpaceFit } from './index-space.ts';

@@ -1,4 +1,4 @@
-import type { QueryOptions } from '../../../lib/actions/shards.ts';
+import type { QueryOptions } from '../../../lib/shard/match.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Found, Graph } from './graph.ts';
 import type { IndexVector } from './index-space.ts';

@@ -10,9 +10,11 @@
  * All of it is done in steps of about `stepNs`. Only a search of the graph is in one piece: one
  * that would take longer than others should wait gives way to a scan, unless that is dearer by far.
  */
-import type { QueryOptions, ShardMatch, ShardSpec } from '../../../lib/actions/shards.ts';
+
 import { parseFilter } from '../../../lib/filter/parse.ts';
 import { LIMITS, type Limits } from '../../../lib/limits.ts';
+import type { QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
 import { Selector } from './filter/selection.ts';
 import { Scorer } from './scorer.ts';

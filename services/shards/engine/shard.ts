@@ -9,10 +9,12 @@
  */
 
 import { join } from 'node:path';
-import type { FetchedRecord, QueryOptions, ShardMatch, ShardProof, ShardSpec } from '../../../lib/actions/shards.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import type { FetchedRecord, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ShardProof } from '../../../lib/shard/proof.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';

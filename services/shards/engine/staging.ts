@@ -4,9 +4,9 @@
  * puts the map and the slots back as they were.
  */
 
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import type { MerkleMap } from '../../../lib/merkle/map.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { EntryBody } from './entry.ts';
 import type { Slots } from './slots.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { Claim, Claims } from '../cluster/ownership/claims.ts';
 import type { ShardActor } from '../shard/actor.ts';

@@ -10,12 +10,13 @@
  *   takes its shards with it; they open again from their log. Where another node may hold a shard,
  *   callers are told to look for the holder.
  */
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
+
 import { ProvecError } from '../../../lib/errors.ts';
 import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
 import { type ActorEvents, ShardActor } from '../shard/actor.ts';
 import { isUnavailable, logCutShort, ShardUnsettled, storeFailure } from '../shard/failure.ts';

@@ -1,5 +1,5 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { type AwayReason, shardAway } from '../../../lib/shard/away.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { ShardWorker } from '../worker/pool.ts';
 
 /** How a shard is used. */

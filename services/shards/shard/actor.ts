@@ -27,12 +27,13 @@
  *   shard closes and opens again from the log.
  */
 import { randomUUID } from 'node:crypto';
-import type { ShardSpec, WriteAck } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { monthOf } from '../../../lib/time/month.ts';

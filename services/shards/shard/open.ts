@@ -16,12 +16,12 @@
  * recorded root since it was made, and reads no stored records again.
  */
 import type { Logger } from 'pino';
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';

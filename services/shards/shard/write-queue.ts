@@ -1,6 +1,6 @@
-import type { WriteAck } from '../../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/runtime.ts';
+import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { ShardWrite } from '../engine/write.ts';
 import { unavailable } from './failure.ts';
 import type { WriteBudget } from './write-budget.ts';

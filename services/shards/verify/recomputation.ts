@@ -14,10 +14,11 @@
  * before the scan until it is released.
  */
 import { randomUUID } from 'node:crypto';
-import type { AlteredEntry, Recomputed, ShardSpec } from '../../../lib/actions/shards.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import type { AlteredEntry, Recomputed } from '../../../lib/shard/recomputed.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';

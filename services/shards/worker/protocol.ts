@@ -5,18 +5,14 @@
  * `next`, `leave` and `close`, which overtake a `stage`. Whatever was answered before a query was
  * sent, the query sees.
  */
-import type {
-  FetchedRecord,
-  Page,
-  QueryOptions,
-  RecordDifference,
-  ShardMatch,
-  ShardProof,
-  ShardSpec,
-} from '../../../lib/actions/shards.ts';
+
 import type { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ShardProof } from '../../../lib/shard/proof.ts';
+import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';

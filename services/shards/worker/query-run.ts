@@ -1,5 +1,5 @@
-import type { Page, QueryOptions } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
+import type { Page, QueryOptions } from '../../../lib/shard/match.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Phase, Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';

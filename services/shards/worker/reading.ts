@@ -4,7 +4,7 @@
  * page was taken or the reading ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/actions/shards.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';

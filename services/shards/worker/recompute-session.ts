@@ -1,7 +1,8 @@
-import type { RecordDifference, ShardSpec } from '../../../lib/actions/shards.ts';
 import { keyHashOf, leafHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
 import { changesOf } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';

@@ -5,12 +5,13 @@
  * (building and compacting the index). Whoever comes waits for the slice under way and for what its
  * own account has before it. Indexing that falls behind gets more turns (index-debt.ts).
  */
-import type { FetchedRecord, Page } from '../../../lib/actions/shards.ts';
+
 import { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { collectGarbage } from '../../../lib/process/garbage.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { FetchedRecord, Page } from '../../../lib/shard/match.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';

@@ -3,8 +3,9 @@
  * SQLite folder, one worker thread each.
  */
 import { afterEach, expect, test } from '@jest/globals';
-import type { QueryOptions, ShardSpec } from '../../../lib/actions/shards.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
+import type { QueryOptions } from '../../../lib/shard/match.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';

@@ -1,5 +1,5 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { Faults } from './faults.ts';
 import { ShardAudit } from './shard-audit.ts';
 import type { Rows } from './simulated-database.ts';

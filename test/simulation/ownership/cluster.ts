@@ -1,7 +1,7 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardSpecs } from '../../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import type { ShardSize, WorkerOp } from '../../../services/shards/worker/protocol.ts';

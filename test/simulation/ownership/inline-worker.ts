@@ -1,7 +1,7 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
 import { WorkerLost } from '../../../services/shards/worker/pool.ts';

@@ -1,7 +1,7 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
 import type { Auditor } from './auditor.ts';

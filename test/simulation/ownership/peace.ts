@@ -1,5 +1,5 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { shardKey } from '../../../lib/shard/key.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Cluster } from './cluster.ts';
 import type { Rows } from './simulated-database.ts';
 import type { SimulatedNode } from './simulated-node.ts';

@@ -1,5 +1,5 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
 import { isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import { Shard } from '../../../services/shards/engine/shard.ts';
 import { ClientHistory } from './client-history.ts';

@@ -1,8 +1,11 @@
 import pino from 'pino';
-import type { FetchedRecord, Page, ReplicaState, ShardSpec, WriteAck } from '../../../lib/actions/shards.ts';
+import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
+import type { FetchedRecord, Page } from '../../../lib/shard/match.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { Drain } from '../../../services/shards/cluster/drain.ts';

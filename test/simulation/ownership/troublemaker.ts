@@ -1,4 +1,4 @@
-import type { ShardSpec } from '../../../lib/actions/shards.ts';
+import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Cluster } from './cluster.ts';
 import type { Profile, Trouble } from './profile.ts';
 import { CALM } from './simulated-network.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyProof } from '../../../../client/index.ts';
-import type { ShardMatch } from '../../../../lib/actions/shards.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import type { ShardMatch } from '../../../../lib/shard/match.ts';
 import { emptyRow } from '../../../../lib/store/anchors.ts';
 import { mergeMatches } from '../../../../services/collections/merge-matches.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';

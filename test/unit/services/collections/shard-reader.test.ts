@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../../../lib/actions/call.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch, ShardSpec } from '../../../../lib/actions/shards.ts';
 import { vecHashOf } from '../../../../lib/merkle/leaf.ts';
+import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../../lib/shard/match.ts';
+import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import { ShardReader } from '../../../../services/collections/shard-reader.ts';
 import { splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
 import { expectDurationBelow } from '../../../support/duration.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { ShardSpec } from '../../../../lib/actions/shards.ts';
 import type { RecordBatch } from '../../../../lib/records/batch.ts';
+import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import { type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
 
 const LIMIT_MIB = 64;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
-import type { ShardSpec } from '../../../../lib/actions/shards.ts';
 import { isUnsound, type ShardHead } from '../../../../lib/shard/head.ts';
+import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import type { ContradictionStore } from '../../../../lib/store/contradictions.ts';
 import type { LogEntry } from '../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../lib/store/port.ts';

@@ -1,6 +1,6 @@
 import pino from 'pino';
-import type { ShardSpec } from '../../../../../lib/actions/shards.ts';
 import { Placement } from '../../../../../lib/placement/placement.ts';
+import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
 import { Drain, type DrainOptions } from '../../../../../services/shards/cluster/drain.ts';
 import { HandOver, type HandOverOptions } from '../../../../../services/shards/cluster/hand-over.ts';

@@ -4,7 +4,7 @@
  */
 import { expect, test } from '@jest/globals';
 import { debianSample } from '../../../../../examples/debian-sample.ts';
-import type { ShardMatch } from '../../../../../lib/actions/shards.ts';
+import type { ShardMatch } from '../../../../../lib/shard/match.ts';
 import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
 import { invariant } from '../../../../support/invariant.ts';
 import { Model, queryWith, recallOf, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';

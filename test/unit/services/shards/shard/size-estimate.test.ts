@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import type { ShardSpec } from '../../../../../lib/actions/shards.ts';
+import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
 import type { Store } from '../../../../../lib/store/port.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { sizeInMemory } from '../../../../../services/shards/shard/open.ts';

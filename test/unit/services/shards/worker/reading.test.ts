@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Page, QueryOptions, ShardMatch } from '../../../../../lib/actions/shards.ts';
+import type { Page, QueryOptions, ShardMatch } from '../../../../../lib/shard/match.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';

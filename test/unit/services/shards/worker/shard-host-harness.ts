@@ -1,5 +1,6 @@
-import type { QueryOptions, ShardMatch, ShardSpec } from '../../../../../lib/actions/shards.ts';
 import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
+import type { QueryOptions, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type {
   IndexNotice,

@@ -3,8 +3,8 @@
  * quarter of a millisecond by fiat.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { QueryOptions } from '../../../../../lib/actions/shards.ts';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
+import type { QueryOptions } from '../../../../../lib/shard/match.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type { ShardSize, SizeNotice } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { FetchedRecord, Page, ShardMatch } from '../../../../../lib/actions/shards.ts';
+import type { FetchedRecord, Page, ShardMatch } from '../../../../../lib/shard/match.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { cases } from '../../../../support/effort.ts';
 import { Model, queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';

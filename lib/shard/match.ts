@@ -1,0 +1,34 @@
+export interface QueryOptions {
+  vector: Float32Array;
+  topK: number;
+  filter: Record<string, unknown> | null;
+  includeValues: boolean;
+  includeMetadata: boolean;
+  scoreThreshold: number | null;
+  exact: boolean;
+}
+
+export interface ShardMatch {
+  id: string;
+  /** Exact: float32 vectors, float64 sums. Higher is better. */
+  score: number;
+  /** euclidean only. */
+  distance?: number;
+  /** JSON text. */
+  metadata?: string;
+  values?: Float32Array;
+}
+
+export interface FetchedRecord {
+  id: string;
+  values: Float32Array;
+  /** JSON text. */
+  metadata: string;
+}
+
+/** The first part of an answer, or its next one: in order, and all of one state of the shard. */
+export interface Page<T> {
+  items: T[];
+  /** Names what is left, for `shards.next`; null where nothing is. */
+  rest: string | null;
+}

@@ -1,0 +1,14 @@
+import type { ShardHead } from './head.ts';
+
+/**
+ * Answer to a committed write: the head that contains it. A write that changes nothing (deletes of
+ * absent ids) commits nothing.
+ */
+export interface WriteAck {
+  head: ShardHead;
+  upserted: number;
+  /** Records that existed and were deleted. */
+  deleted: number;
+  /** Change of the number of stored vectors. */
+  created: number;
+}
