@@ -53,12 +53,19 @@ for (const name of tests.filter((test) => NOT_IN_GATE.some((path) => test.starts
   if (!suites.some((path) => name.startsWith(path))) breaches.push(`${name}: neither in the gate nor in a long suite`);
 }
 
-/** A page that names a test promises that it is there. */
+/** A page that names a file, or a test without its ending, promises that it is there. */
 const NAMED_TEST =
   /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
 const pages = execFileSync('git', ['ls-files', '--', '*.md'], { encoding: 'utf8' }).split('\n').filter(Boolean);
+const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
+const sources = new Set(files.split('\n'));
 for (const page of pages) {
-  for (const [, named] of readFileSync(page, 'utf8').matchAll(NAMED_TEST)) {
+  const text = readFileSync(page, 'utf8');
+  for (const [, named] of text.matchAll(NAMED_SOURCE)) {
+    const isThere = [...sources].some((name) => name === named || name.endsWith(`/${named}`));
+    if (!isThere) breaches.push(`${page}: there is no ${named}`);
+  }
+  for (const [, named] of text.matchAll(NAMED_TEST)) {
     const start = `test/${named!.split('*')[0]}`;
     if (!files.split('\n').some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named}`);
   }

@@ -26,6 +26,8 @@ const RELATIONS = new Map<string, Relation>([
   ['$lte', 'lte'],
 ]);
 
+const PARSED = new WeakMap<object, FilterNode | null>();
+
 type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'filterMaxInValues'>;
 
 /**
@@ -34,7 +36,17 @@ type FilterLimits = Pick<Limits, 'filterMaxLevels' | 'filterMaxConditions' | 'fi
  */
 export function parseFilter(filter: unknown, limits: FilterLimits, path = 'filter'): FilterNode | null {
   const node = new FilterParser(limits).filter(filter, path, 1);
-  return node.op === 'and' && node.nodes.length === 0 ? null : node;
+  const parsed = node.op === 'and' && node.nodes.length === 0 ? null : node;
+  PARSED.set(filter as object, parsed);
+  return parsed;
+}
+
+/**
+ * As `parseFilter`; what it gave before for the same object, in this process, is taken as it is.
+ */
+export function parsedFilter(filter: object, limits: FilterLimits): FilterNode | null {
+  const known = PARSED.get(filter);
+  return known === undefined ? parseFilter(filter, limits) : known;
 }
 
 class FilterParser {

@@ -2,6 +2,8 @@ import type { Logger } from 'pino';
 import type { OpenShardStats, ReplicaState, ShardStats } from '../../lib/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
+import { parsedFilter } from '../../lib/filter/parse.ts';
+import type { Limits } from '../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Clock, Runtime } from '../../lib/runtime.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
@@ -54,6 +56,7 @@ export class ShardNode {
   #store: Store;
   #clock: Clock;
   #log: Logger;
+  #limits: Limits;
   #shardCache: ShardCache;
   #materialiser: Materialiser;
   #checkpointer: Checkpointer;
@@ -74,6 +77,7 @@ export class ShardNode {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.#limits = config.limits;
     this.#guard = new CapacityGuard(config, store, clock);
     this.#materialiser = new Materialiser(store, log, (key, seq) => this.#shardCache.ownHeads(key)?.confirmed(seq));
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
@@ -223,12 +227,14 @@ export class ShardNode {
     return this.#shardCache.read(shard, work, how.openMaxMs);
   }
 
-  query(
+  async query(
     shard: ShardSpec,
     query: QueryOptions,
     { pageMaxBytes = Number.POSITIVE_INFINITY, ...how }: Reading = {},
   ): Promise<Page<ShardMatch>> {
-    return this.#read(shard, how, ({ key, worker }) => worker.request('query', { key, query, pageMaxBytes }));
+    const filter = query.filter === null ? null : parsedFilter(query.filter, this.#limits);
+    const parsed = { ...query, filter };
+    return this.#read(shard, how, ({ key, worker }) => worker.request('query', { key, query: parsed, pageMaxBytes }));
   }
 
   fetch(

@@ -1,6 +1,9 @@
 import canonicalize from 'canonicalize';
+import { parseFilter } from '../../lib/filter/parse.ts';
+import { LIMITS } from '../../lib/limits.ts';
 import type { QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
+import type { ShardQuery } from '../../services/shards/engine/query.ts';
 import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
 import { naiveMatches } from './naive-filter.ts';
@@ -17,11 +20,20 @@ export function specWith(changes: Partial<ShardSpec> = {}): ShardSpec {
   return { ...identity, dimensions: 4, metric: 'cosine', quantization: 'bf16', ...changes };
 }
 
-export function queryWith(vector: ArrayLike<number>, changes: Partial<QueryOptions> = {}): QueryOptions {
+/** A query as a shard takes it, and the filter as a client sends it. */
+export interface TestQuery extends ShardQuery {
+  sent: QueryOptions['filter'];
+}
+
+export function queryWith(
+  vector: ArrayLike<number>,
+  { filter = null, ...changes }: Partial<QueryOptions> = {},
+): TestQuery {
   return {
     vector: Float32Array.from(vector),
     topK: 10,
-    filter: null,
+    filter: filter === null ? null : parseFilter(filter, LIMITS),
+    sent: filter,
     includeValues: false,
     includeMetadata: false,
     scoreThreshold: null,
@@ -81,10 +93,10 @@ export class Model {
     return referenceRoot([...this.records].map(([id, { values, metadata }]) => referenceLeaf(id, values, metadata)));
   }
 
-  query({ vector, topK, filter, scoreThreshold }: QueryOptions): { id: string; score: number }[] {
+  query({ vector, topK, sent, scoreThreshold }: TestQuery): { id: string; score: number }[] {
     const found: { id: string; score: number }[] = [];
     for (const [id, { values, metadata }] of this.records) {
-      if (filter !== null && !naiveMatches(filter, metadata)) continue;
+      if (sent !== null && !naiveMatches(sent, metadata)) continue;
       const score = referenceScore(this.spec.metric, vector, values);
       if (scoreThreshold === null || score >= scoreThreshold) found.push({ id, score });
     }

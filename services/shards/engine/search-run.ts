@@ -1,7 +1,7 @@
-import type { QueryOptions } from '../../../lib/shard/match.ts';
 import type { Selection } from './filter/selection.ts';
 import type { Found, Graph } from './graph.ts';
 import type { IndexVector } from './index-space.ts';
+import type { ShardQuery } from './query.ts';
 import type { Scorer } from './scorer.ts';
 import type { Slots } from './slots.ts';
 import type { StepMeter, Steps } from './steps.ts';
@@ -33,7 +33,7 @@ const TIE_NS = 600;
  */
 export class SearchRun {
   readonly #slots: Slots;
-  readonly #query: QueryOptions;
+  readonly #query: ShardQuery;
   readonly #selection: Selection | null;
   readonly #scorer: Scorer;
   readonly #batch: Uint32Array;
@@ -43,7 +43,7 @@ export class SearchRun {
 
   constructor(
     slots: Slots,
-    query: QueryOptions,
+    query: ShardQuery,
     selection: Selection | null,
     scorer: Scorer,
     scanCostFactor: number,

@@ -11,12 +11,11 @@
  * that would take longer than others should wait gives way to a scan, unless that is dearer by far.
  */
 
-import { parseFilter } from '../../../lib/filter/parse.ts';
-import { LIMITS, type Limits } from '../../../lib/limits.ts';
-import type { QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
 import { Selector } from './filter/selection.ts';
+import type { ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
 import type { Slots } from './slots.ts';
@@ -32,7 +31,6 @@ export interface SearchOptions extends VectorIndexOptions {
    * shards to the graph.
    */
   scanCostFactor?: number;
-  limits?: Limits;
   /** Work of one step, by estimate. */
   stepNs?: number;
   /** What the columns of filters may take however little the records take. */
@@ -50,7 +48,6 @@ export class Search {
   readonly index: VectorIndex;
   readonly #spec: ShardSpec;
   readonly #slots: Slots;
-  readonly #limits: Limits;
   readonly #selector: Selector;
   readonly #scanCostFactor: number;
   readonly #stepNs: number;
@@ -59,7 +56,6 @@ export class Search {
     this.index = new VectorIndex(spec.metric, spec.quantization, slots, options);
     this.#spec = spec;
     this.#slots = slots;
-    this.#limits = options.limits ?? LIMITS;
     this.#selector = new Selector(slots, options.columnsMinBytes ?? COLUMNS_MIN_BYTES);
     this.#scanCostFactor = options.scanCostFactor ?? 1;
     this.#stepNs = options.stepNs ?? STEP_NS;
@@ -83,10 +79,9 @@ export class Search {
     this.#selector.moved(from, to);
   }
 
-  *rank(query: QueryOptions): Steps<Ranking> {
+  *rank(query: ShardQuery): Steps<Ranking> {
     const meter = new StepMeter(this.#stepNs);
-    const filter = query.filter === null ? null : parseFilter(query.filter, this.#limits);
-    const selection = filter === null ? null : yield* this.#selector.select(filter, meter);
+    const selection = query.filter === null ? null : yield* this.#selector.select(query.filter, meter);
     const scorer = new Scorer(this.#spec.metric, this.#slots, query.vector);
     const run = new SearchRun(this.#slots, query, selection, scorer, this.#scanCostFactor, meter);
     const graph = query.exact ? null : this.index.graph;
@@ -104,7 +99,7 @@ export class Search {
   }
 
   /** What a query is told of one that was ranked. */
-  matchAt(rank: number, { slots, scores, scorer }: Ranking, query: QueryOptions): ShardMatch {
+  matchAt(rank: number, { slots, scores, scorer }: Ranking, query: ShardQuery): ShardMatch {
     const slot = slots[rank];
     const match: ShardMatch = { id: this.#slots.id(slot), score: scores[rank] };
     if (this.#spec.metric === 'euclidean') match.distance = scorer.distance(slot);

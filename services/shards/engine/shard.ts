@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
-import type { FetchedRecord, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
@@ -22,6 +22,7 @@ import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpo
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { Graph } from './graph.ts';
 import { withPrivateCopy } from './private-copy.ts';
+import type { ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
 import { assertMetadata, hashRecord, Staging } from './staging.ts';
@@ -175,19 +176,19 @@ export class Shard {
   }
 
   /** Best first. Throws ProvecError INVALID_FILTER, RangeError for another length. */
-  query(query: QueryOptions): ShardMatch[] {
+  query(query: ShardQuery): ShardMatch[] {
     const ranking = runThrough(this.rankSteps(query));
     return Array.from(ranking.slots, (_, rank) => this.matchAt(rank, ranking, query));
   }
 
   /** `query` in steps; each says whether the state may change before the next. */
-  *rankSteps(query: QueryOptions): Steps<Ranking> {
+  *rankSteps(query: ShardQuery): Steps<Ranking> {
     this.#assertDimensions(query.vector);
     return yield* this.#search.rank(query);
   }
 
   /** One match of a ranking. Its slots are pinned, or the state is as it was. */
-  matchAt(rank: number, ranking: Ranking, query: QueryOptions): ShardMatch {
+  matchAt(rank: number, ranking: Ranking, query: ShardQuery): ShardMatch {
     return this.#search.matchAt(rank, ranking, query);
   }
 

@@ -9,13 +9,14 @@
 import type { ProvecError } from '../../../lib/errors.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, Page, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { ShardQuery } from '../engine/query.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
 import type { PostedWrite } from './posted-write.ts';
@@ -57,7 +58,7 @@ export interface WorkerOps {
   stage: { params: { key: ShardKey; writes: PostedWrite[] }; result: Staged };
   commit: { params: { key: ShardKey }; result: ShardSize };
   abort: { params: { key: ShardKey }; result: null };
-  query: { params: { key: ShardKey; query: QueryOptions; pageMaxBytes: number }; result: Page<ShardMatch> };
+  query: { params: { key: ShardKey; query: ShardQuery; pageMaxBytes: number }; result: Page<ShardMatch> };
   fetch: { params: { key: ShardKey; ids: string[]; pageMaxBytes: number }; result: Page<FetchedRecord> };
   /** The next page of what was queried or fetched; null when it is not kept any more. */
   next: {

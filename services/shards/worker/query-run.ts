@@ -1,5 +1,6 @@
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Page, QueryOptions } from '../../../lib/shard/match.ts';
+import type { Page } from '../../../lib/shard/match.ts';
+import type { ShardQuery } from '../engine/query.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Phase, Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';
@@ -41,7 +42,7 @@ export class QueryRun {
   lastSliceMs = 0;
   readonly #id: number;
   readonly #held: Queried;
-  readonly #query: QueryOptions;
+  readonly #query: ShardQuery;
   readonly #pageMaxBytes: number;
   readonly #terms: QueryTerms;
   readonly #receivedMs: number;
@@ -50,7 +51,7 @@ export class QueryRun {
   #usedMs = 0;
   #readingMs = 0;
 
-  constructor(id: number, held: Queried, query: QueryOptions, pageMaxBytes: number, terms: QueryTerms) {
+  constructor(id: number, held: Queried, query: ShardQuery, pageMaxBytes: number, terms: QueryTerms) {
     this.#id = id;
     this.#held = held;
     this.#query = query;

@@ -4,7 +4,8 @@
  * page was taken or the reading ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, Page, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
@@ -36,7 +37,7 @@ export class Reading {
     shard.pin(slots);
   }
 
-  static ofMatches(shard: Shard, ranking: Ranking, query: QueryOptions): Reading {
+  static ofMatches(shard: Shard, ranking: Ranking, query: ShardQuery): Reading {
     return new Reading(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
   }
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { Page, QueryOptions, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { Page, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
@@ -118,7 +119,7 @@ function startHost() {
     pass: (ms: number) => {
       nowMs += ms;
     },
-    query: (query: QueryOptions = ALL) => ask('query', { key: 'c.0', query, pageMaxBytes: 1_000 }),
+    query: (query: ShardQuery = ALL) => ask('query', { key: 'c.0', query, pageMaxBytes: 1_000 }),
     next: (page: Page<unknown>) => ask('next', { key: 'c.0', rest: page.rest!, pageMaxBytes: 20_000 }),
   };
 }

@@ -1,6 +1,7 @@
 import { type ShardKey, shardKey } from '../../../../../lib/shard/key.ts';
-import type { QueryOptions, ShardMatch } from '../../../../../lib/shard/match.ts';
+import type { ShardMatch } from '../../../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
+import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type {
   IndexNotice,
@@ -81,7 +82,7 @@ export class HostHarness {
     return id;
   }
 
-  query(key: ShardKey, query: QueryOptions, pageMaxBytes = Number.MAX_VALUE): number {
+  query(key: ShardKey, query: ShardQuery, pageMaxBytes = Number.MAX_VALUE): number {
     return this.send('query', { key, query, pageMaxBytes });
   }
 

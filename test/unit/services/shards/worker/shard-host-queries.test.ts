@@ -5,6 +5,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { ShardKey } from '../../../../../lib/shard/key.ts';
 import type { QueryOptions } from '../../../../../lib/shard/match.ts';
+import type { ShardQuery } from '../../../../../services/shards/engine/query.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type { ShardSize, SizeNotice } from '../../../../../services/shards/worker/protocol.ts';
 import { queryWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
@@ -18,7 +19,7 @@ const CHEAP = queryWith([1, 1]);
 const BOMB = bomb(0, { topK: 5 });
 
 /** One of many that differ. */
-function bomb(i: number, changes: Partial<QueryOptions> = { topK: 1_000 }): QueryOptions {
+function bomb(i: number, changes: Partial<QueryOptions> = { topK: 1_000 }): ShardQuery {
   const conditions = Array.from({ length: 250 }, (_, k) => ({ tags: { $ne: `q${k}` } }));
   return queryWith([1, 1], { filter: { n: { $gte: -i }, $and: conditions }, ...changes });
 }
@@ -84,7 +85,7 @@ describe('a query that takes long', () => {
   });
 
   test('leaves a query of its own shard that ends within a slice its answer at once', () => {
-    const cheap = { ...CHEAP, filter: { n: -1 } };
+    const cheap = queryWith([1, 1], { filter: { n: -1 } });
     host.turnsUntil(host.query(large, cheap));
     const long = host.query(large, BOMB);
     host.turn();
@@ -253,7 +254,7 @@ describe('refused', () => {
     const scan = host.query(large, { ...CHEAP, exact: true });
     host.turnsUntil(scan);
     expect(refusal(scan).message).toContain('the search is too expensive');
-    const cheap = host.query(large, { ...CHEAP, filter: { n: { $lt: 5 } } });
+    const cheap = host.query(large, queryWith([1, 1], { filter: { n: { $lt: 5 } } }));
     host.turnsUntil(cheap);
     expect(host.matches(cheap)).toHaveLength(5);
   });
@@ -263,7 +264,7 @@ describe('refused', () => {
     host = new HostHarness({ cpuMaxMs: builtMs / 2 });
     large = host.open('large');
     host.write(large, records(RECORDS));
-    const first = host.query(large, { ...CHEAP, filter: { n: { $lt: 5 } } });
+    const first = host.query(large, queryWith([1, 1], { filter: { n: { $lt: 5 } } }));
     host.settle();
     expect(host.matches(first)).toHaveLength(5);
     expect(host.nowMs).toBeGreaterThan(builtMs);

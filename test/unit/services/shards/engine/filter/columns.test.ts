@@ -52,7 +52,7 @@ const { filter } = fc.letrec<{ filter: Record<string, unknown> }>((tie) => ({
   ),
 }));
 
-const ALL = queryWith([1, 1], { topK: 10_000 });
+const allWith = (filter: Record<string, unknown>) => queryWith([1, 1], { topK: 10_000, filter });
 
 function idsOf(matches: { id: string }[]): string[] {
   return matches.map(({ id }) => id).sort();
@@ -79,7 +79,7 @@ test.each<[string, EngineOptions]>([
         };
         const check = () => {
           for (const given of filters) {
-            const query = { ...ALL, filter: given };
+            const query = allWith(given);
             expect(idsOf(shard.query(query))).toEqual(idsOf(model.query(query)));
           }
         };
@@ -111,7 +111,8 @@ test('columns follow records that compaction moves', () => {
     });
     write(shard, upsertOf(records, 512));
   }
-  const query = { ...queryWith(values, { topK: 10_000 }), filter: { tags: 't3', s: { $gte: 's2' }, n: { $gte: 700 } } };
+  const filter = { tags: 't3', s: { $gte: 's2' }, n: { $gte: 700 } };
+  const query = queryWith(values, { topK: 10_000, filter });
   const before = idsOf(shard.query(query));
   const gone = new Set(ids.filter((_, i) => i % 3 !== 0));
   for (let i = 0; i < ids.length; i += 1000) {
@@ -130,7 +131,7 @@ test('columns are built anew when replaced values pile up', () => {
     const metadata = { s: `value ${round}`, tags: Array.from({ length: 50 }, (_, i) => `${round}/${i}`) };
     write(shard, upsertOf([['r', { values: [1, 1], metadata }]], 2));
   };
-  const find = (round: number) => shard.query({ ...ALL, filter: { s: `value ${round}`, tags: `${round}/7` } });
+  const find = (round: number) => shard.query(allWith({ s: `value ${round}`, tags: `${round}/7` }));
   put(0);
   expect(find(0)).toHaveLength(1);
   const bytes = shard.bytes;
