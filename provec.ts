@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type ServiceBroker as Broker, ServiceBroker, type ServiceSchema } from 'moleculer';
 import type { Logger } from 'pino';
 import type { LedgerInfo } from './lib/actions/anchoring.ts';
-import { call } from './lib/actions/call.ts';
+import { type Caller, call } from './lib/actions/call.ts';
 import type { Config } from './lib/config.ts';
 import { STOP_MAX_MS } from './lib/limits.ts';
 import { sayingWhatIsInTheWay } from './lib/process/data-dir.ts';
@@ -18,8 +18,9 @@ import { makeLogger } from './lib/process/logger.ts';
 import { checkpointsIn, isShared, takeHome } from './lib/process/node-home.ts';
 import { refuseLinks } from './lib/process/own-files.ts';
 import { SERVICE_NAMES, type ServiceName } from './lib/process/service-names.ts';
+import { StartedParts } from './lib/process/started-parts.ts';
 import { type Clock, type Runtime, SYSTEM_CLOCK } from './lib/runtime.ts';
-import { type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
+import { type Keyring, type StoreKeys, storeKeys, transportKeys } from './lib/secret/keyring.ts';
 import { openSecrets } from './lib/secret/secret-file.ts';
 import type { Store } from './lib/store/port.ts';
 import { isStoreMade, openSqliteStore } from './lib/store/sqlite/store.ts';
@@ -90,122 +91,56 @@ export interface Provec {
   waiting(): string[];
 }
 
-/** What was started, by name, and how it stops. */
-type StartedPart = readonly [name: string, stop: () => Promise<unknown>];
-
 /**
  * Starts Provec. Throws DataDirError, StoreError, or an error whose message is a sentence for the
  * operator.
  */
 export async function startProvec(config: Config, overrides: Overrides = {}): Promise<Provec> {
-  const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
-  const started: StartedPart[] = [];
-  let stopping: Promise<void> | null = null;
-  let stopEndMs = 0;
-  const stop = (forMs = STOP_MAX_MS): Promise<void> => {
-    if (stopping === null) stopEndMs = clock.monotonicMs() + forMs;
-    stopping ??= stopAll(started, log, (name) => {
-      part = name;
-    });
-    return stopping;
-  };
-  let part = 'the start';
-  let shardsWaiting = (): string[] => [];
-  const metrics = new Metrics();
-  let running: { broker: ServiceBroker; store: Store } | null = null;
-  const readiness = async (): Promise<Readiness> =>
-    running === null
-      ? { ready: false, reasons: ['services are starting'] }
-      : readinessOf({ ...running, services, needed: NEEDED_BY_GATEWAYS });
-  const healthServer = (): HealthServer => {
-    const stats = <T>(asked: Promise<T> | undefined): Promise<T | null> =>
-      asked?.catch(() => null) ?? Promise.resolve(null);
-    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own
-    // alone.
-    const showsAnchoring = services.includes('anchoring') || services.includes('gateway');
-    const gauges = new ServiceGauges(metrics.registry, {
-      shards: () =>
-        stats(services.includes('shards') && running ? call(running.broker, 'shards.stats', {}) : undefined),
-      anchoring: () => stats(showsAnchoring && running ? call(running.broker, 'anchoring.stats', {}) : undefined),
-    });
-    const isStopping = () => stopping !== null;
-    return new HealthServer(
-      new Map([
-        ['/livez', async () => livezPage()],
-        ['/readyz', () => readyzPage({ readiness, isStopping })],
-        ['/metrics', () => metricsPage({ metrics, gauges })],
-      ]),
-    );
-  };
+  const process = new ProvecProcess(config, overrides);
   try {
-    const health = config.healthPort === null ? null : healthServer();
-    if (health) started.push(['the health port', () => health.close()]);
-    const healthUrl = health ? await health.listen(config.healthPort!, config.host) : null;
-    await refuseLinks(config);
-    const home = await takeHome(config);
-    started.push(['the data directory', () => home.release()]);
-    const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));
-    const secrets = await openSecrets(config, isNew, log);
-    const opening = openStore(config, home.folder, storeKeys(secrets), log, overrides.storeMaxPages);
-    const store = await opening.catch((error: unknown) => {
-      throw sayingWhatIsInTheWay(error);
-    });
-    started.push(['the store', () => store.close()]);
-    const needsDevLedger = services.includes('anchoring') && config.ledger === 'on' && config.solanaRpcUrls === null;
-    const devLedger = needsDevLedger ? await startDevLedger({ dataDir: config.dataDir, log }) : null;
-    if (devLedger) started.push(['the ledger', () => devLedger.stop()]);
+    return await process.start();
+  } catch (error) {
+    await process.stop();
+    throw error;
+  }
+}
 
-    const runtime: Runtime = { config, store, clock, log };
-    const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
-    const options = brokerOptions({ config, log, metrics, transportKeys: transportKeys(secrets) });
-    if (shardCalls) options.middlewares?.push(shardCalls.middleware, retriedCalls);
-    if (services.includes('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
-    const broker = new ServiceBroker(options);
-    const leave = async (): Promise<void> => {
-      // The others have to hear first that this node serves nothing any more; what they still ask
-      // for is refused, and goes elsewhere.
-      if (shardCalls) await delay(LEAVE_MS);
-      await broker.stop();
-    };
-    started.push(['the connections to other nodes', leave]);
-    if (shardCalls) broker.createService(shardCalls.service);
-    const factories: Record<ServiceName, () => ServiceSchema> = {
-      gateway: () =>
-        gateway(runtime, {
-          metrics,
-          timeouts: overrides.httpTimeouts,
-          readiness,
-        }),
-      cluster: () => cluster(runtime),
-      verification: () => verification(runtime),
-      collections: () => collections(runtime),
-      keys: () => keys(runtime),
-      metering: () => metering(runtime),
-      anchoring: () => anchoring(runtime, devLedger),
-      shards: () => shards(runtime, shardCalls !== null),
-    };
-    for (const name of SERVICE_NAMES.filter((name) => services.includes(name)).reverse()) {
-      const service = broker.createService(factories[name]());
-      started.push([`the service ${name}`, () => broker.destroyService(service)]);
-      if (name !== 'shards') continue;
-      shardsWaiting = () => service.waiting();
-      // Before Moleculer waits for the requests in flight: while the others ask for shards there
-      // always are some.
-      const forMs = (): number => Math.max(0, stopEndMs - AFTER_SHARDS_MS - clock.monotonicMs());
-      if (shardCalls) started.push(['the shards', () => service.leave(forMs())]);
-    }
+class ProvecProcess {
+  readonly #config: Config;
+  readonly #overrides: Overrides;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #services: readonly ServiceName[];
+  readonly #metrics = new Metrics();
+  readonly #parts: StartedParts;
+  #running: { broker: ServiceBroker; store: Store } | null = null;
+  #stopEndMs = 0;
+  #shardsWaiting = (): string[] => [];
+
+  constructor(config: Config, overrides: Overrides) {
+    const { clock = SYSTEM_CLOCK, log = makeLogger(config), services = SERVICE_NAMES } = overrides;
+    this.#config = config;
+    this.#overrides = overrides;
+    this.#clock = clock;
+    this.#log = log;
+    this.#services = services;
+    this.#parts = new StartedParts(log);
+  }
+
+  async start(): Promise<Provec> {
+    const healthUrl = await this.#startHealth();
+    const { store, keys } = await this.#openStore();
+    const devLedger = await this.#startDevLedger();
+    const broker = this.#makeServices(
+      { config: this.#config, store, clock: this.#clock, log: this.#log },
+      keys,
+      devLedger,
+    );
     await broker.start();
     // Before the key is made: nothing may fail between that and telling it.
-    const ledger = services.includes('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
-    const { bootstrapPlan, bootstrapKey } = config;
-    const bootstrapSecret = services.includes('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
-    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the
-    // key.
-    const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
-    if (isKeyUntold) started.push(['the first key', () => forgetFirstKey(runtime)]);
-    const url = services.includes('gateway') ? await listen(broker) : null;
-    if (isKeyUntold) started.pop();
-    running = { broker, store };
+    const ledger = this.#runs('anchoring') ? await call(broker, 'anchoring.info', {}) : null;
+    const { bootstrapSecret, url } = await this.#open(broker, store);
+    this.#running = { broker, store };
     return {
       url,
       healthUrl,
@@ -214,28 +149,155 @@ export async function startProvec(config: Config, overrides: Overrides = {}): Pr
       ledger,
       broker,
       store,
-      stop,
-      waiting: () => [part, ...shardsWaiting()],
+      stop: (forMs) => this.stop(forMs),
+      waiting: () => [this.#parts.current, ...this.#shardsWaiting()],
     };
-  } catch (error) {
-    await stop();
-    throw error;
   }
+
+  stop(forMs = STOP_MAX_MS): Promise<void> {
+    if (!this.#parts.isStopping) this.#stopEndMs = this.#clock.monotonicMs() + forMs;
+    return this.#parts.stop();
+  }
+
+  #runs(name: ServiceName): boolean {
+    return this.#services.includes(name);
+  }
+
+  /** Its URL; null without a health port. */
+  async #startHealth(): Promise<string | null> {
+    const { healthPort, host } = this.#config;
+    if (healthPort === null) return null;
+    const readiness = (): Promise<Readiness> => this.#readiness();
+    const isStopping = (): boolean => this.#parts.isStopping;
+    const pages = { metrics: this.#metrics, gauges: this.#gauges() };
+    const health = new HealthServer(
+      new Map([
+        ['/livez', async () => livezPage()],
+        ['/readyz', () => readyzPage({ readiness, isStopping })],
+        ['/metrics', () => metricsPage(pages)],
+      ]),
+    );
+    this.#parts.add('the health port', () => health.close());
+    return health.listen(healthPort, host);
+  }
+
+  async #readiness(): Promise<Readiness> {
+    if (this.#running === null) return { ready: false, reasons: ['services are starting'] };
+    return readinessOf({ ...this.#running, services: this.#services, needed: NEEDED_BY_GATEWAYS });
+  }
+
+  #gauges(): ServiceGauges {
+    const stats = <T>(isShown: boolean, ask: (broker: Caller) => Promise<T>): Promise<T | null> =>
+      isShown && this.#running ? ask(this.#running.broker).catch(() => null) : Promise.resolve(null);
+    // A gateway also shows the numbers of an anchoring service elsewhere; others show their own
+    // alone.
+    const showsAnchoring = this.#runs('anchoring') || this.#runs('gateway');
+    return new ServiceGauges(this.#metrics.registry, {
+      shards: () => stats(this.#runs('shards'), (broker) => call(broker, 'shards.stats', {})),
+      anchoring: () => stats(showsAnchoring, (broker) => call(broker, 'anchoring.stats', {})),
+    });
+  }
+
+  /** Takes this process's place in the data folder, and opens the store under its secrets. */
+  async #openStore(): Promise<{ store: Store; keys: Keyring }> {
+    const config = this.#config;
+    await refuseLinks(config);
+    const home = await takeHome(config);
+    this.#parts.add('the data directory', () => home.release());
+    const isNew = config.mongoUrl === null && !(await isStoreMade(config.dataDir));
+    const secrets = await openSecrets(config, isNew, this.#log);
+    const { storeMaxPages } = this.#overrides;
+    const opening = openStore(config, home.folder, storeKeys(secrets), this.#log, storeMaxPages);
+    const store = await opening.catch((error: unknown) => {
+      throw sayingWhatIsInTheWay(error);
+    });
+    this.#parts.add('the store', () => store.close());
+    return { store, keys: transportKeys(secrets) };
+  }
+
+  async #startDevLedger(): Promise<DevLedger | null> {
+    const { dataDir, ledger, solanaRpcUrls } = this.#config;
+    if (!this.#runs('anchoring') || ledger === 'off' || solanaRpcUrls !== null) return null;
+    const devLedger = await startDevLedger({ dataDir, log: this.#log });
+    this.#parts.add('the ledger', () => devLedger.stop());
+    return devLedger;
+  }
+
+  #makeServices(runtime: Runtime, transportKeys: Keyring, devLedger: DevLedger | null): ServiceBroker {
+    const { config, log, store } = runtime;
+    const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
+    const options = brokerOptions({ config, log, metrics: this.#metrics, transportKeys });
+    if (shardCalls) options.middlewares?.push(shardCalls.middleware, retriedCalls);
+    if (this.#runs('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
+    const broker = new ServiceBroker(options);
+    this.#parts.add('the connections to other nodes', async () => {
+      // The others have to hear first that this node serves nothing any more; what they still ask
+      // for is refused, and goes elsewhere.
+      if (shardCalls) await delay(LEAVE_MS);
+      await broker.stop();
+    });
+    if (shardCalls) broker.createService(shardCalls.service);
+    const factories = this.#factories(runtime, devLedger, shardCalls !== null);
+    for (const name of SERVICE_NAMES.filter((name) => this.#runs(name)).reverse()) {
+      const service = broker.createService(factories[name]());
+      this.#parts.add(`the service ${name}`, () => broker.destroyService(service));
+      if (name === 'shards') this.#stopShards(service as unknown as ShardsService, shardCalls !== null);
+    }
+    return broker;
+  }
+
+  #factories(
+    runtime: Runtime,
+    devLedger: DevLedger | null,
+    isCluster: boolean,
+  ): Record<ServiceName, () => ServiceSchema> {
+    const { httpTimeouts: timeouts } = this.#overrides;
+    return {
+      gateway: () => gateway(runtime, { metrics: this.#metrics, timeouts, readiness: () => this.#readiness() }),
+      cluster: () => cluster(runtime),
+      verification: () => verification(runtime),
+      collections: () => collections(runtime),
+      keys: () => keys(runtime),
+      metering: () => metering(runtime),
+      anchoring: () => anchoring(runtime, devLedger),
+      shards: () => shards(runtime, isCluster),
+    };
+  }
+
+  /**
+   * In a cluster before Moleculer waits for the requests in flight: while the others ask for shards
+   * there always are some.
+   */
+  #stopShards(service: ShardsService, isCluster: boolean): void {
+    this.#shardsWaiting = () => service.waiting();
+    const forMs = (): number => Math.max(0, this.#stopEndMs - AFTER_SHARDS_MS - this.#clock.monotonicMs());
+    if (isCluster) this.#parts.add('the shards', () => service.leave(forMs()));
+  }
+
+  /** Makes the first key where there is none, and listens. */
+  async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
+    const { bootstrapKey, bootstrapPlan } = this.#config;
+    const runtime = { store, clock: this.#clock };
+    const bootstrapSecret = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
+    // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the
+    // key.
+    const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
+    if (isKeyUntold) this.#parts.add('the first key', () => forgetFirstKey(runtime));
+    const url = this.#runs('gateway') ? await listen(broker) : null;
+    if (isKeyUntold) this.#parts.drop();
+    return { bootstrapSecret, url };
+  }
+}
+
+/** Methods of the shards service. */
+interface ShardsService {
+  waiting(): string[];
+  leave(forMs: number): Promise<void>;
 }
 
 async function listen(broker: Broker): Promise<string> {
   const { port, host } = await broker.call<{ port: number; host: string }, object>('gateway.listen', {});
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-async function stopAll(started: StartedPart[], log: Logger, onPart: (name: string) => void): Promise<void> {
-  for (let part = started.pop(); part; part = started.pop()) {
-    const [name, stop] = part;
-    onPart(name);
-    await stop().catch((error: unknown) =>
-      log.error({ err: error, part: name }, 'a part of the service did not stop cleanly'),
-    );
-  }
 }
 
 /**

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino';
+
+/**
+ * What a process has started, by name, to be stopped in the reverse order. A part that does not
+ * stop cleanly is logged, and the next one is stopped.
+ */
+export class StartedParts {
+  readonly #log: Logger;
+  readonly #stops: (readonly [name: string, stop: () => Promise<unknown>])[] = [];
+  #stopping: Promise<void> | null = null;
+  /** The part that is being stopped. */
+  current = 'the start';
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  get isStopping(): boolean {
+    return this.#stopping !== null;
+  }
+
+  add(name: string, stop: () => Promise<unknown>): void {
+    this.#stops.push([name, stop]);
+  }
+
+  /** Takes back the last part: it needs no stopping any more. */
+  drop(): void {
+    this.#stops.pop();
+  }
+
+  /** Idempotent; never rejects. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  async #stopAll(): Promise<void> {
+    for (let part = this.#stops.pop(); part; part = this.#stops.pop()) {
+      const [name, stop] = part;
+      this.current = name;
+      await stop().catch((error: unknown) =>
+        this.#log.error({ err: error, part: name }, 'a part of the service did not stop cleanly'),
+      );
+    }
+  }
+}
