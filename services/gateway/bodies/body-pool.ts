@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import { Tinypool } from 'tinypool';
 import { ProvecError } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
-import type { BodyJob, BodyOutcome } from './body-protocol.ts';
+import type { BodyJob, BodyOutcome } from './body-worker.ts';
 import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
 
 /** What the largest body within the limits takes, and what is the most that one may. */
@@ -34,26 +34,15 @@ export function bodyWorkers(processors = availableParallelism(), memoryMiB = mem
 
 type Turn = (request: QueueRequest) => Promise<Permit>;
 
-interface Waiting {
-  job: BodyJob;
-  resolve(body: unknown): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Decodes bodies: small ones at once, large ones and those with many escapes in worker threads that
- * are started when first needed, each account's in turn. A worker that dies fails the body it had
- * and is replaced.
+ * are started when first needed, each account's in turn. A worker that runs out of memory fails the
+ * body it had and is replaced.
  */
 export class BodyPool {
   readonly #offThreadMinBytes: number;
-  readonly #workersMax: number;
-  readonly #heapMaxMiB: number;
   readonly #turn: Turn;
-  readonly #idle: Worker[] = [];
-  readonly #endings = new Map<Worker, NodeJS.Timeout>();
-  readonly #busy = new Map<Worker, Waiting>();
-  readonly #queue: Waiting[] = [];
+  readonly #threads: Tinypool;
   #closed = false;
 
   /**
@@ -61,9 +50,17 @@ export class BodyPool {
    */
   constructor(offThreadMinBytes: number, { workers, heapMiB }: ReturnType<typeof bodyWorkers>, turn: Turn) {
     this.#offThreadMinBytes = offThreadMinBytes;
-    this.#workersMax = workers;
-    this.#heapMaxMiB = heapMiB;
     this.#turn = turn;
+    this.#threads = new Tinypool({
+      filename: new URL('./body-worker.ts', import.meta.url).href,
+      minThreads: 0,
+      maxThreads: workers,
+      idleTimeout: IDLE_MS,
+      useAtomics: false,
+      resourceLimits: { maxOldGenerationSizeMb: heapMiB },
+    });
+    // One that ends while it rests is replaced when it is needed.
+    this.#threads.on('error', () => undefined);
   }
 
   /** Takes `bytes` over. Rejects with the ProvecError for the client, or with ClientGoneError. */
@@ -76,82 +73,30 @@ export class BodyPool {
     if (bytes.byteLength < this.#offThreadMinBytes && !hasManyEscapes(bytes)) return decodeBody(kind, bytes, context);
     const permit = await this.#turn(request);
     try {
-      if (this.#closed) throw new ProvecError('UNAVAILABLE', 'The service is stopping.', { retryAfterSeconds: 1 });
-      const body = await new Promise<unknown>((resolve, reject) => {
-        this.#queue.push({ job: { kind, bytes, context }, resolve, reject });
-        this.#next();
-      });
-      return body as Bodies[K];
+      return bodyOf(await this.#run({ kind, bytes, context })) as Bodies[K];
     } finally {
       permit.release();
     }
   }
 
-  /** Ends the workers; what they had or what waits is refused. */
+  /** Ends the threads; what they had is refused. */
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#queue.splice(0))
-      waiting.reject(new ProvecError('UNAVAILABLE', 'The service is stopping.'));
-    await Promise.all([...this.#idle.splice(0), ...this.#busy.keys()].map((worker) => worker.terminate()));
+    await this.#threads.destroy();
   }
 
-  #next(): void {
-    while (this.#queue.length > 0) {
-      const worker = this.#rested() ?? (this.#busy.size < this.#workersMax ? this.#start() : null);
-      if (worker === null) return;
-      const waiting = this.#queue.shift()!;
-      this.#busy.set(worker, waiting);
-      worker.ref();
-      worker.postMessage(waiting.job, [waiting.job.bytes.buffer]);
+  async #run(job: BodyJob): Promise<BodyOutcome> {
+    if (this.#closed) throw stopping();
+    try {
+      return (await this.#threads.run(job, { transferList: [job.bytes.buffer] })) as BodyOutcome;
+    } catch (error) {
+      throw this.#closed ? stopping() : deathOf(error);
     }
   }
-
-  /** Takes the worker that rested shortest, so that the others may end. */
-  #rested(): Worker | null {
-    const worker = this.#idle.pop() ?? null;
-    if (worker !== null) clearTimeout(this.#endings.get(worker));
-    return worker;
-  }
-
-  #rest(worker: Worker): void {
-    worker.unref();
-    this.#idle.push(worker);
-    const ending = setTimeout(() => {
-      this.#idle.splice(this.#idle.indexOf(worker), 1);
-      void worker.terminate();
-    }, IDLE_MS);
-    this.#endings.set(worker, ending.unref());
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./body-worker.ts', import.meta.url), {
-      name: 'provec-body',
-      resourceLimits: { maxOldGenerationSizeMb: this.#heapMaxMiB },
-    });
-    worker.on('message', (outcome: BodyOutcome) => {
-      const waiting = this.#busy.get(worker);
-      this.#busy.delete(worker);
-      this.#rest(worker);
-      if (waiting !== undefined) settle(waiting, outcome);
-      this.#next();
-    });
-    let cause: unknown = null;
-    worker.on('error', (error) => {
-      cause = error;
-    });
-    worker.on('exit', () => {
-      const waiting = this.#busy.get(worker);
-      this.#busy.delete(worker);
-      clearTimeout(this.#endings.get(worker));
-      this.#endings.delete(worker);
-      const idle = this.#idle.indexOf(worker);
-      if (idle >= 0) this.#idle.splice(idle, 1);
-      waiting?.reject(this.#closed ? new ProvecError('UNAVAILABLE', 'The service is stopping.') : deathOf(cause));
-      if (!this.#closed) this.#next();
-    });
-    return worker;
-  }
 }
+
+const stopping = (): ProvecError =>
+  new ProvecError('UNAVAILABLE', 'The service is stopping.', { retryAfterSeconds: 1 });
 
 /**
  * Keys with escapes take several times as long as others: as many as this, up to a few
@@ -164,10 +109,9 @@ function hasManyEscapes(bytes: Uint8Array): boolean {
   return count > ESCAPES_MAX;
 }
 
-function settle(waiting: Waiting, outcome: BodyOutcome): void {
-  if (outcome.status === 'decoded') waiting.resolve(outcome.body);
-  else if (outcome.status === 'fault') waiting.reject(new Error(`a body worker failed: ${outcome.message}`));
-  else waiting.reject(new ProvecError(outcome.code, outcome.message, { details: outcome.details ?? [] }));
+function bodyOf(outcome: BodyOutcome): unknown {
+  if (outcome.status === 'decoded') return outcome.body;
+  throw new ProvecError(outcome.code, outcome.message, { details: outcome.details ?? [] });
 }
 
 /**
@@ -177,5 +121,5 @@ function deathOf(cause: unknown): Error {
   if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_WORKER_OUT_OF_MEMORY') {
     return new ProvecError('BODY_TOO_LARGE', 'The body holds too many values; send it in several requests.');
   }
-  return new Error('a body worker ended', { cause });
+  return new Error('a body worker failed', { cause });
 }

@@ -1,35 +1,47 @@
 /**
- * Thread that parses and checks large bodies, one at a time, so that the main thread never does.
+ * Runs in a thread of the body pool: parses and checks one large body, so that the main thread
+ * never does.
  */
-import { parentPort } from 'node:worker_threads';
-import { ProvecError } from '../../../lib/errors.ts';
-import type { BodyJob, BodyOutcome } from './body-protocol.ts';
-import { decodeBody } from './decoders.ts';
+import { Tinypool } from 'tinypool';
+import { type ErrorCode, type ErrorDetail, ProvecError } from '../../../lib/errors.ts';
+import type { RequestName } from '../../../lib/requests/requests.ts';
+import { type BodyContext, decodeBody } from './decoders.ts';
 
-const port = parentPort;
-if (port === null) throw new Error('body-worker.ts runs as a worker thread');
+/** Asks for one decoding; `bytes` is transferred. */
+export interface BodyJob {
+  kind: RequestName;
+  bytes: Uint8Array<ArrayBuffer>;
+  context: BodyContext;
+}
 
-/** The buffers of an answer that can be handed over instead of copied. */
-function transferable(body: unknown): ArrayBuffer[] {
+export type BodyOutcome =
+  | { status: 'decoded'; body: unknown }
+  | { status: 'refused'; code: ErrorCode; message: string; details: ErrorDetail[] | undefined };
+
+/** Hands the vectors of the body over instead of copying them. Throws what is a fault of ours. */
+export default function decode({ kind, bytes, context }: BodyJob): unknown {
+  try {
+    const body: unknown = decodeBody(kind, bytes, context);
+    const outcome: BodyOutcome = { status: 'decoded', body };
+    return Tinypool.move({
+      [Tinypool.transferableSymbol]: buffersOf(body),
+      [Tinypool.valueSymbol]: outcome,
+    } as never);
+  } catch (error) {
+    if (!(error instanceof ProvecError)) throw error;
+    return {
+      status: 'refused',
+      code: error.code,
+      message: error.message,
+      details: error.details,
+    } satisfies BodyOutcome;
+  }
+}
+
+function buffersOf(body: unknown): ArrayBuffer[] {
   if (typeof body !== 'object' || body === null) return [];
   const { vector, records } = body as { vector?: unknown; records?: { vectors?: unknown } };
   return [vector, records?.vectors]
     .filter((value) => value instanceof Float32Array)
     .map((vector) => vector.buffer as ArrayBuffer);
 }
-
-function outcomeOf({ kind, bytes, context }: BodyJob): BodyOutcome {
-  try {
-    return { status: 'decoded', body: decodeBody(kind, bytes, context) };
-  } catch (error) {
-    if (error instanceof ProvecError) {
-      return { status: 'refused', code: error.code, message: error.message, details: error.details };
-    }
-    return { status: 'fault', message: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-port.on('message', (job: BodyJob) => {
-  const outcome = outcomeOf(job);
-  port.postMessage(outcome, outcome.status === 'decoded' ? transferable(outcome.body) : []);
-});
