@@ -103,17 +103,16 @@ export const INTERNAL_LIMITS = Object.freeze({
   queryBlockMax: 64,
   queryBlockIdleMaxMs: 2_000,
   queryBlockUnlimitedMax: 1_024,
-  /** Longer than it takes another process on its machine to find it. */
+  /** Longer than it takes the others to find a dead node dead. */
   queryBlockLostAfterMs: 10_000,
   queryRecallMaxMs: 1_000,
-  queryJournalLeaseMs: 6_000,
-  /** The lease, with both clocks wrong by a tenth in the worst direction, rounded up. */
-  queryJournalDeadAfterMs: 7_500,
   queryQueueMaxRequests: 4_096,
   queryCpuMaxMs: 5_000,
   filterMaxListedValues: 100_000,
   meteringTickMs: 1_000,
   meteringMemoryMaxMs: 600_000,
+  /** For how long another instance does what one failed to do. */
+  meteringPassOverMs: 5_000,
   recomputeScansMax: 4,
   recomputeSessionsMax: 2_048,
   recomputeSessionIdleMaxMs: 300_000,

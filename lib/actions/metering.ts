@@ -15,18 +15,12 @@ export interface UsageReport {
   limits: { [name in keyof UsageCounts]: number | null };
   /**
    * Of `usage.query_count`, how many may not have been made: an instance took them beforehand and
-   * does not say. 0 but after a failure.
+   * does not give them back. 0 but after a failure.
    */
   query_count_uncertainty: number;
   /** ISO 8601 UTC. */
   resets_at: string;
   pricing_url: string;
-}
-
-/** How many queries of an open block were used. */
-export interface BlockUse {
-  id: string;
-  used: number;
 }
 
 /**
@@ -37,8 +31,14 @@ export interface RoomMade {
   accountId: string;
 }
 
-export interface MeteringActions {
+/** What the instance in charge of the account does, whichever is asked. */
+export interface ChargedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
+  /** Counts one query; throws PLAN_LIMIT_REACHED. */
+  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
+}
+
+export interface MeteringActions extends ChargedActions {
   /**
    * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the
    * request) unless there is a `ticket`. Answers 'count' when only the upper bound does not fit:
@@ -60,18 +60,19 @@ export interface MeteringActions {
    * in the store, and nothing of it may be committed later. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
-  /** Counts one query; throws PLAN_LIMIT_REACHED. */
-  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
+  /**
+   * Asked of one instance by another: carry this out, whoever is in charge. Instances of a former
+   * version do not have it, so that they are in charge of nothing.
+   */
+  'metering.forwarded': {
+    params: { action: keyof ChargedActions; params: ChargedActions[keyof ChargedActions]['params'] };
+    result: ChargedActions[keyof ChargedActions]['result'];
+  };
   /**
    * Asked of one instance by another: give back the queries that you took beforehand and have not
    * used, and write what is not written yet.
    */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
-  /**
-   * Asked of one instance by another: write what is not written yet, and say what you have used of
-   * your open blocks.
-   */
-  'metering.queriesUsed': { params: { accountId: string }; result: BlockUse[] };
   /** A query that failed costs nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };
   /** Room for one more collection or key of the plan; null = no limit. The store enforces it. */

@@ -20,19 +20,6 @@ export interface QueryBlock {
   granted: number;
 }
 
-/** Which batch of queries was the last that a counter gave back. */
-export interface BatchMark {
-  /** UUID of the process. */
-  counter: string;
-  /** Grows from batch to batch of one counter, from 1. */
-  number: number;
-}
-
-/** Queries that are given back together. */
-export interface QueryBatch extends BatchMark {
-  count: number;
-}
-
 export interface QueriesTaken {
   /** Open blocks included, whole. */
   queries: number;
@@ -75,14 +62,6 @@ export interface WriteHolds {
 export interface UsageStore {
   /** Includes every committed log entry exactly once. */
   read(accountId: string, month: string): Promise<UsageRow>;
-  /**
-   * Takes a batch of queries off, never below 0, and marks its counter with its number. Atomic.
-   * Does nothing where that mark is as high already, so that it can be repeated after an unknown
-   * outcome, nor where the month has no queries.
-   */
-  returnQueries(accountId: string, month: string, batch: QueryBatch): Promise<void>;
-  /** Takes the counter's mark off if it is this one. */
-  forgetBatch(accountId: string, month: string, mark: BatchMark): Promise<void>;
   readQueries(accountId: string, month: string): Promise<QueriesTaken>;
   /**
    * Takes min(count, limit - taken) queries as an open block and returns how many; 0 opens none.
@@ -97,8 +76,8 @@ export interface UsageStore {
     limit: number | null,
   ): Promise<number>;
   /**
-   * Ends a block and takes off what of it was not `used`. Of several calls one counts; false when
-   * it was not open.
+   * Ends a block and takes off what of it was not `used`, never below 0 in all. `used` below 0
+   * takes off more than the block. Of several calls one counts; false when it was not open.
    */
   closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean>;
   readHolds(accountId: string): Promise<WriteHolds>;

@@ -1,9 +1,6 @@
-import type { BlockUse } from '../../lib/actions/metering.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
-import type { QueryBlock } from '../../lib/store/usage.ts';
+import type { QueriesTaken, QueryBlock } from '../../lib/store/usage.ts';
 import type { Allowance } from './allowance.ts';
-import type { ReturnedQueries } from './returned-queries.ts';
 import { Sightings } from './sightings.ts';
 
 /** Queries taken beforehand. */
@@ -14,7 +11,15 @@ export interface Block {
   /** The limit it was granted under; null for none. */
   limit: number | null;
   granted: number;
+  /** Below 0 where more came back than were drawn. */
   used: number;
+}
+
+/** Failed queries of a month whose block is closed. */
+export interface Credit {
+  /** Of the block that brings it to the store. */
+  id: string;
+  count: number;
 }
 
 /** A query that waits for a block. */
@@ -27,9 +32,10 @@ export interface QueryWaiter {
 /** What one instance knows of an account's queries. */
 export interface AccountQueries {
   block: Block | null;
-  /** Blocks that the store is still to close. */
-  closing: Map<string, Pick<Block, 'id' | 'month' | 'used'>>;
-  returned: ReturnedQueries;
+  /** Blocks that the store is still to close, by id. */
+  closing: Map<string, Pick<Block, 'month' | 'used'>>;
+  /** By month. */
+  credits: Map<string, Credit>;
   waiting: QueryWaiter[];
   refilling: boolean;
   /** Open blocks of others that were found where nothing was left. */
@@ -43,17 +49,18 @@ export interface AccountQueries {
   takenBefore: number;
 }
 
-export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, returned: ReturnedQueries): AccountQueries {
+/** `nowMs`: monotonic. */
+export function newAccountQueries(nowMs: () => number): AccountQueries {
   return {
     block: null,
     closing: new Map(),
-    returned,
+    credits: new Map(),
     waiting: [],
     refilling: false,
-    foreign: new Sightings(() => clock.monotonicMs()),
+    foreign: new Sightings(nowMs),
     tail: Promise.resolve(),
     operations: 0,
-    lastTakenMs: clock.monotonicMs(),
+    lastTakenMs: nowMs(),
     taken: 0,
     takenBefore: 0,
   };
@@ -61,44 +68,30 @@ export function newAccountQueries(clock: Pick<Clock, 'monotonicMs'>, returned: R
 
 /**
  * How many to take beforehand: as many as were taken lately, and of what `remaining` says is left
- * (null: no limit) a sixteenth, so that many instances near a limit do not hold back from each
- * other what one needs.
+ * (null: no limit) a sixteenth, so that a crash near a limit costs little.
  */
 export function spare({ taken, takenBefore }: AccountQueries, remaining: number | null): number {
-  const lately = taken + takenBefore;
-  if (remaining === null) return Math.min(INTERNAL_LIMITS.queryBlockUnlimitedMax, lately);
-  return Math.max(0, Math.min(INTERNAL_LIMITS.queryBlockMax, lately, Math.floor(remaining / 16)));
+  const max =
+    remaining === null
+      ? INTERNAL_LIMITS.queryBlockUnlimitedMax
+      : Math.min(INTERNAL_LIMITS.queryBlockMax, Math.floor(remaining / 16));
+  return Math.max(0, Math.min(max, taken + takenBefore));
 }
 
-/** Whether all that was found has been called back already, in vain. */
-export function isAsked(open: QueryBlock[], asked: ReadonlySet<string>): boolean {
-  return open.length > 0 && open.every(({ id }) => asked.has(id));
-}
-
-/** What an instance has used of its blocks that the store may have open. */
-export function usesOf({ block, closing }: AccountQueries): BlockUse[] {
-  return [...(block === null ? [] : [block]), ...closing.values()].map(({ id, used }) => ({ id, used }));
-}
-
-/**
- * How many queries of the blocks that are `open` are not used, and of how many nobody knows.
- * `before`: those open before the `uses` were asked for.
- */
-export function inUse(
-  open: QueryBlock[],
-  before: QueryBlock[],
-  uses: BlockUse[],
-): { unused: number; uncertain: number } {
-  const known = new Map(uses.map(({ id, used }) => [id, used]));
-  const old = new Set(before.map(({ id }) => id));
-  const sum = { unused: 0, uncertain: 0 };
-  for (const { id, granted } of open) {
-    // What is newer than the answers was drawn from after they were asked for.
-    const used = known.get(id) ?? (old.has(id) ? null : 0);
-    if (used === null) sum.uncertain += granted;
-    else sum.unused += granted - used;
-  }
-  return sum;
+/** How many are used of the queries that the store says are taken, and the blocks of others. */
+export function usedOf(
+  { block, closing, credits }: AccountQueries,
+  month: string,
+  { queries, blocks }: QueriesTaken,
+): { queries: number; foreign: QueryBlock[] } {
+  const credit = credits.get(month);
+  const ours = new Map<string, number>();
+  for (const [id, { used }] of closing) ours.set(id, used);
+  if (block !== null) ours.set(block.id, block.used);
+  if (credit !== undefined) ours.set(credit.id, 0);
+  let unused = credit?.count ?? 0;
+  for (const { id, granted } of blocks) unused += ours.has(id) ? granted - ours.get(id)! : 0;
+  return { queries: Math.max(0, queries - unused), foreign: blocks.filter(({ id }) => !ours.has(id)) };
 }
 
 /** Uses no more of the block; the store is still to close it. */
@@ -106,4 +99,9 @@ export function dissolve(account: AccountQueries): void {
   const { block } = account;
   account.block = null;
   if (block !== null) account.closing.set(block.id, block);
+}
+
+/** Whether the store knows all that there is to know. */
+export function isWritten({ credits, closing }: AccountQueries): boolean {
+  return credits.size === 0 && closing.size === 0;
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
@@ -7,8 +6,9 @@ import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import { answersCalls } from '../../mixins/transport/lost-calls.ts';
+import { AccountCharge, type ChargedWork } from './account-charge.ts';
 import type { Allowance } from './allowance.ts';
-import { BlockUses } from './block-uses.ts';
 import { QueryQuota } from './query-quota.ts';
 import { planLimitReached } from './refusal.ts';
 import { usageReport } from './usage-report.ts';
@@ -18,55 +18,36 @@ type Call<N extends keyof MeteringActions> = Context<Actions[N]['params']>;
 
 const count = { type: 'number', integer: true, min: 0 };
 
-/** Beside the store, and shared like it: the processes of one machine look after each other's. */
-const JOURNALS = 'query-blocks';
-const TICKS_PER_ADOPTION = 5;
-
 /** Usage and plan limits. */
 export default function meteringService({ config, store, clock, log }: Runtime): ServiceSchema {
   let broker: ServiceBroker;
+  let charge: AccountCharge;
   let timer: NodeJS.Timeout | undefined;
   const { usage } = store;
   const { pricingUrl } = config;
 
-  /** The other nodes that count. */
-  const peers = (): string[] => {
-    const services = broker.registry.getServiceList({ onlyAvailable: true });
-    const nodes = services.filter(({ name }) => name === 'metering').map(({ nodeID }) => nodeID as string);
-    return nodes.filter((node) => node !== broker.nodeID);
-  };
-  /**
-   * What those of the nodes answer that do; what it means that one does not is for the caller to
-   * say.
-   */
-  const askPeers = async <N extends 'metering.yieldQueries' | 'metering.queriesUsed'>(
-    action: N,
-    accountId: string,
-    nodes: readonly string[] = peers(),
-  ): Promise<Actions[N]['result'][]> => {
-    const options = { timeout: INTERNAL_LIMITS.queryRecallMaxMs };
-    const answers = await Promise.allSettled(
-      nodes.map((nodeID) => call(broker, action, { accountId }, { ...options, nodeID })),
-    );
-    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  /** The other nodes that have an action and count as connected. */
+  const peers = (action: keyof MeteringActions): string[] => {
+    const endpoints: { id: string; isAvailable: boolean }[] = broker.registry.actions.get(action)?.endpoints ?? [];
+    return endpoints.flatMap(({ id, isAvailable }) => (isAvailable && id !== broker.nodeID ? [id] : []));
   };
   const announceRoom = (accountId: string): void => {
     // Whoever does not hear of it looks again within a second.
     broker.broadcast('metering.roomMade', { accountId } satisfies RoomMade).catch(() => undefined);
   };
-
-  const uses = new BlockUses({ folder: join(config.dataDir, JOURNALS), usage, clock, log });
   const writes = new WriteQuota({ usage, clock, pricingUrl, isAlone: !isShared(config), onRoom: announceRoom });
   const queries = new QueryQuota({
     usage,
     clock,
     pricingUrl,
-    uses,
+    isOurs: (accountId) => charge.isOurs(accountId),
     async recall(accountId, nodes) {
-      const known = peers().filter((node) => nodes.includes(node));
-      await askPeers('metering.yieldQueries', accountId, known);
+      const options = { timeout: INTERNAL_LIMITS.queryRecallMaxMs };
+      const known = peers('metering.yieldQueries').filter((node) => nodes.includes(node));
+      await Promise.allSettled(
+        known.map((nodeID) => call(broker, 'metering.yieldQueries', { accountId }, { ...options, nodeID })),
+      );
     },
-    usesElsewhere: async (accountId) => (await askPeers('metering.queriesUsed', accountId)).flat(),
     get node() {
       return broker.nodeID;
     },
@@ -76,22 +57,30 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const plan = await planOf(ctx, accountId);
     return { plan, limits: config.plans[plan] };
   };
+  const work: ChargedWork = {
+    async 'metering.usage'(caller, { accountId }) {
+      const allowance = await allowanceOf(caller, accountId);
+      const [used, collections, keys] = await Promise.all([
+        queries.read(accountId),
+        store.catalog.countCollections(accountId),
+        store.keys.count(accountId),
+      ]);
+      return usageReport({ ...used, collections, keys }, allowance, pricingUrl);
+    },
+    async 'metering.takeQuery'(caller, { accountId }) {
+      return queries.take(accountId, await allowanceOf(caller, accountId));
+    },
+  };
+  const look = (): void => {
+    queries.tick().catch((error: unknown) => log.warn({ err: error }, 'queries could not be counted yet'));
+  };
 
   return {
     name: 'metering',
     actions: {
       usage: {
         params: { accountId: 'string' },
-        async handler(ctx: Call<'metering.usage'>) {
-          const { accountId } = ctx.params;
-          const allowance = await allowanceOf(ctx, accountId);
-          const [used, collections, keys] = await Promise.all([
-            queries.read(accountId),
-            store.catalog.countCollections(accountId),
-            store.keys.count(accountId),
-          ]);
-          return usageReport({ ...used, collections, keys }, allowance, pricingUrl);
-        },
+        handler: (ctx: Call<'metering.usage'>) => charge.run(ctx, 'metering.usage', ctx.params),
       },
       reserveWrite: {
         params: { accountId: 'string', writes: count, vectors: count, ticket: { type: 'string', optional: true } },
@@ -123,13 +112,22 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       },
       takeQuery: {
         params: { accountId: 'string' },
-        async handler(ctx: Call<'metering.takeQuery'>) {
-          const { accountId } = ctx.params;
-          return queries.take(accountId, await allowanceOf(ctx, accountId));
+        handler: (ctx: Call<'metering.takeQuery'>) =>
+          charge.run(ctx, 'metering.takeQuery', ctx.params, ({ month }) => {
+            // Where that fails it is tried again.
+            queries.giveBack(ctx.params.accountId, month).catch(() => undefined);
+          }),
+      },
+      forwarded: {
+        params: { action: { type: 'enum', values: Object.keys(work) }, params: 'object' },
+        handler: (ctx: Call<'metering.forwarded'>) => {
+          const { action, params } = ctx.params;
+          return (work[action] as (caller: Caller, params: unknown) => Promise<unknown>)(ctx, params);
         },
       },
       giveBackQuery: {
         params: { accountId: 'string', month: 'string' },
+        // Not forwarded: it must not be done twice, and can be done anywhere.
         async handler(ctx: Call<'metering.giveBackQuery'>) {
           await queries.giveBack(ctx.params.accountId, ctx.params.month);
           return null;
@@ -141,10 +139,6 @@ export default function meteringService({ config, store, clock, log }: Runtime):
           await queries.yield(ctx.params.accountId);
           return null;
         },
-      },
-      queriesUsed: {
-        params: { accountId: 'string' },
-        handler: (ctx: Call<'metering.queriesUsed'>) => queries.uses(ctx.params.accountId),
       },
       limits: {
         params: { accountId: 'string' },
@@ -172,28 +166,25 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       'metering.roomMade'(ctx: Context<RoomMade>) {
         writes.look(ctx.params.accountId);
       },
+      // Another instance may be in charge now.
+      '$services.changed': look,
     },
     created() {
       broker = this.broker;
+      const answers = (node: string, maxMs: number) => answersCalls(broker, node, maxMs);
+      const others = { peers: () => peers('metering.forwarded'), answers };
+      charge = new AccountCharge({ node: broker.nodeID, clock, work, ...others });
     },
-    async started() {
-      await uses.start();
-      let ticks = 0;
-      const tick = (): void => {
-        uses.beat();
+    started() {
+      timer = setInterval(() => {
         writes.sweep();
-        queries.tick().catch((error: unknown) => log.warn({ err: error }, 'queries could not be counted yet'));
-        if (++ticks % TICKS_PER_ADOPTION === 0) void uses.adopt();
-      };
-      timer = setInterval(tick, INTERNAL_LIMITS.meteringTickMs);
+        look();
+      }, INTERNAL_LIMITS.meteringTickMs);
     },
     async stopped() {
       clearInterval(timer);
-      try {
-        await queries.close();
-      } finally {
-        uses.close();
-      }
+      charge.stop();
+      await queries.close();
     },
   };
 }

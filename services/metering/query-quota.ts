@@ -1,34 +1,15 @@
 /**
  * Counts queries, exactly, without a store write per query, with any number of instances.
  *
- * Queries are drawn from a *block* that was taken from the store beforehand, by a conditional
- * increment that never passes the plan's limit: as many as were asked for just before, at most
- * `queryBlockMax`, and fewer when little is left. The store knows which blocks are open, and at
- * which node. A block that is not used goes back after two seconds, at the end of its month, when
- * the limit changes, on `close`, and when another instance asks for it. Where the plan has no limit
- * a block is larger.
- *
- * Nothing is refused early: a query is refused only when the store has nothing left and no block is
- * open anywhere. If one is, its node is asked to give it back (`recall`) and the store is asked
- * again. All store operations of an account run one after another (`tail`); recalls run between
- * them, so that two instances that recall each other do not wait for each other.
- *
- * A report counts what is used of open blocks, not the blocks: the others say what they have used
- * before the store is read. A block that was opened after that, and so while the report was made,
- * counts as not used yet; one that is older and of which nobody speaks (its node is gone, or does
- * not answer) counts as used, and the report says by how much that may be too many.
- *
- * Failure: how many queries of a block a dead process used stands in its journal (see
- * use-journal.ts), on its own disk: what it did not use goes back at once where another process
- * uses the same folder, else when its node starts again. While a block is open whose node does not
- * answer, queries that find nothing else are told to try again (UNAVAILABLE), for
- * `queryBlockLostAfterMs` (10 s); after that the block counts as used until its journal is found:
- * for good when its disk is lost. So a limit is never passed, and a crash costs an account at most
- * the block. An instance that is cut off from the others but not from the store gives back by
- * itself; one that is cut off from the store can only use up what it has.
+ * They are drawn from a *block*, taken from the store by a conditional increment that never passes
+ * the limit. The instance in charge of the account (account-charge.ts) holds it, as long as it is;
+ * unused it goes back after two seconds, with its month, when the limit changes, on `close`, and
+ * when another instance asks. A query is refused only when nothing is left and no block is open
+ * anywhere: those found are called back first.
+ * Failure: what a dead instance held stays counted. While it may yet come back (10 s) queries that
+ * find nothing else are told to try again, then the store closes the block as used.
  */
 import { randomUUID } from 'node:crypto';
-import type { BlockUse } from '../../lib/actions/metering.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
@@ -38,31 +19,27 @@ import { monthOf } from '../../lib/time/month.ts';
 import {
   type AccountQueries,
   dissolve,
-  inUse,
-  isAsked,
+  isWritten,
   newAccountQueries,
   type QueryWaiter,
   spare,
-  usesOf,
+  usedOf,
 } from './account-queries.ts';
 import type { Allowance } from './allowance.ts';
-import type { BlockUses } from './block-uses.ts';
 import { planLimitReached } from './refusal.ts';
-import { type BatchNumbers, ReturnedQueries } from './returned-queries.ts';
 
 export interface QueryQuotaOptions {
   usage: UsageStore;
   clock: Clock;
   pricingUrl: string;
   readonly node: string;
-  uses: BlockUses;
+  /** Whether this instance is in charge of the account. */
+  isOurs(accountId: string): boolean;
   /**
    * Has those of the nodes that can be reached give back what they hold of the account; never
    * rejects.
    */
   recall(accountId: string, nodes: readonly string[]): Promise<void>;
-  /** What all others have used of their blocks, as far as they can be reached; never rejects. */
-  usesElsewhere(accountId: string): Promise<BlockUse[]>;
 }
 
 /**
@@ -70,13 +47,10 @@ export interface QueryQuotaOptions {
  * deleted.
  */
 const FRUITLESS_MAX = 16;
-const UNKNOWN = 'It is not known yet whether the plan has queries left: try again.';
 
 export class QueryQuota {
   readonly #options: QueryQuotaOptions;
   readonly #accounts = new Map<string, AccountQueries>();
-  readonly #numbers: BatchNumbers = { counter: randomUUID(), next: () => ++this.#batches };
-  #batches = 0;
   #closed = false;
 
   constructor(options: QueryQuotaOptions) {
@@ -91,10 +65,9 @@ export class QueryQuota {
     if (this.#closed) throw unavailable('The service is stopping.');
     const account = this.#account(accountId);
     const month = this.#month();
-    const { queries } = allowance.limits;
-    account.lastTakenMs = this.#options.clock.monotonicMs();
+    account.lastTakenMs = this.#nowMs();
     account.taken++;
-    if (this.#draw(account, month, queries)) return { month };
+    if (this.#draw(account, month, allowance.limits.queries)) return { month };
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
       throw unavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
@@ -106,52 +79,32 @@ export class QueryQuota {
   /** Takes back a query that `take` counted in `month`, here or elsewhere. */
   async giveBack(accountId: string, month: string): Promise<void> {
     const account = this.#account(accountId);
-    const { block } = account;
-    if (block?.month === month && block.used > 0 && this.#options.uses.isCurrent) {
-      block.used--;
-      this.#options.uses.note(block.id, block.used);
+    if (account.block?.month === month) {
+      account.block.used--;
       return;
     }
-    account.returned.add(month, 1);
+    const credit = account.credits.get(month) ?? { id: randomUUID(), count: 0 };
+    credit.count++;
+    account.credits.set(month, credit);
     // Others may need it, who cannot know of it before it is in the store.
     await this.#writeOut(accountId, account);
   }
 
   /**
    * The account's usage this month: at least what was answered before, at most what had begun in
-   * the end, here and wherever the others can be reached. `uncertain`: of `queries`, how many may
-   * not have been used.
+   * the end. `uncertain`: of `queries`, how many may not have been used, since another instance
+   * took them beforehand and does not give them back.
    */
   async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
-    const { usage } = this.#options;
     const month = this.#month();
-    const before = await usage.readQueries(accountId, month);
-    const uses = await this.#options.usesElsewhere(accountId);
-    const account = this.#account(accountId);
-    // Of a process that died on this machine a moment ago the journal says what it had used.
-    if (inUse(before.blocks, before.blocks, [...uses, ...usesOf(account)]).uncertain > 0)
-      await this.#options.uses.adopt();
-    return this.#inTurn(account, async () => {
-      // Whether a block or a batch of which the answer was lost is in the store's number, nobody
-      // knows before.
-      await this.#closeBlocks(accountId, account);
-      await account.returned.settle();
-      const stored = await usage.read(accountId, month);
-      const taken = await usage.readQueries(accountId, month);
-      const open = inUse(taken.blocks, before.blocks, [...uses, ...usesOf(account)]);
-      const queries = Math.max(0, taken.queries - open.unused - account.returned.in(month));
-      return { month, row: { ...stored, queries }, uncertain: Math.min(queries, open.uncertain) };
-    });
-  }
-
-  /**
-   * For the report of another instance: what is used of the blocks that the store may have open.
-   */
-  async uses(accountId: string): Promise<BlockUse[]> {
-    const account = this.#accounts.get(accountId);
-    if (account === undefined) return [];
-    await this.#writeOut(accountId, account);
-    return usesOf(account);
+    let found = await this.#look(accountId, month);
+    if (found.foreign.length > 0) {
+      await this.#options.recall(accountId, nodesOf(found.foreign));
+      found = await this.#look(accountId, month);
+    }
+    const { row, queries, foreign } = found;
+    const uncertain = foreign.reduce((sum, { granted }) => sum + granted, 0);
+    return { month, row: { ...row, queries }, uncertain: Math.min(queries, uncertain) };
   }
 
   /** Gives back what was taken beforehand. */
@@ -160,71 +113,55 @@ export class QueryQuota {
     if (account !== undefined) await this.#writeOut(accountId, account, true);
   }
 
-  /** Returns blocks that are idle or of a past month. To be called once a second. */
-  async tick(): Promise<void> {
-    if (!this.#options.uses.isCurrent) this.renewUses();
-    const month = this.#month();
-    const nowMs = this.#options.clock.monotonicMs();
-    const forgetBeforeMs = nowMs - INTERNAL_LIMITS.meteringMemoryMaxMs;
-    const written = await Promise.allSettled(
-      [...this.#accounts].map(async ([accountId, account]) => {
-        account.takenBefore = account.taken;
-        account.taken = 0;
-        const idle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
-        if (idle || account.block?.month !== month) dissolve(account);
-        if (!isWritten(account)) await this.#writeOut(accountId, account);
-        const unused = account.block === null && isWritten(account);
-        // What was seen of others' blocks is kept for as long as it may be of use.
-        const isForgettable = account.foreign.size === 0 || account.lastTakenMs <= forgetBeforeMs;
-        if (!idle || !unused || account.waiting.length + account.operations > 0) return;
-        if (isForgettable) this.#accounts.delete(accountId);
-        await this.#inTurn(account, () => account.returned.unmark());
-      }),
-    );
-    rethrowFirst(written);
-  }
-
   /**
-   * Begins a new journal, and gives back all blocks of the old one: somebody may have found it
-   * abandoned.
+   * Gives back blocks that are idle, of a past month, or of accounts that another instance is in
+   * charge of. To be called once a second, and when instances come or go.
    */
-  renewUses(): void {
-    for (const account of this.#accounts.values()) dissolve(account);
-    this.#options.uses.renew();
+  async tick(): Promise<void> {
+    const month = this.#month();
+    const nowMs = this.#nowMs();
+    await all(this.#accounts, async ([accountId, account]) => {
+      account.takenBefore = account.taken;
+      account.taken = 0;
+      const isIdle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
+      if (isIdle || account.block?.month !== month || !this.#options.isOurs(accountId)) dissolve(account);
+      if (!isWritten(account)) await this.#writeOut(accountId, account);
+      const isUnused = account.block === null && isWritten(account);
+      if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;
+      // What was seen of others' blocks is kept for as long as it may be of use.
+      const isOld = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.meteringMemoryMaxMs;
+      if (account.foreign.size === 0 || isOld) this.#accounts.delete(accountId);
+    });
   }
 
   /** Forgets an account that was deleted. */
   forget(accountId: string): void {
     const account = this.#accounts.get(accountId);
     if (account === undefined) return;
-    dissolve(account);
-    for (const id of account.closing.keys()) this.#options.uses.end(id);
+    account.block = null;
     account.closing.clear();
-    account.returned.clear();
+    account.credits.clear();
   }
 
   /** Refuses further queries and returns all blocks. */
   async close(): Promise<void> {
     this.#closed = true;
-    const written = await Promise.allSettled(
-      [...this.#accounts].map(async ([accountId, account]) => {
-        await this.#writeOut(accountId, account, true);
-        await this.#inTurn(account, () => account.returned.unmark());
-      }),
-    );
-    rethrowFirst(written);
+    await all(this.#accounts, ([accountId, account]) => this.#writeOut(accountId, account, true));
   }
 
   #account(accountId: string): AccountQueries {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      const returned = new ReturnedQueries(this.#options.usage, accountId, this.#numbers);
-      account = newAccountQueries(this.#options.clock, returned);
+      account = newAccountQueries(() => this.#nowMs());
       this.#accounts.set(accountId, account);
     }
     return account;
   }
 
+  /**
+   * Store operations of an account run one after another; recalls run between them, so that two
+   * instances that recall each other do not wait for each other.
+   */
   #inTurn<T>(account: AccountQueries, operation: () => Promise<T>): Promise<T> {
     account.operations++;
     const result = account.tail.then(operation).finally(() => account.operations--);
@@ -232,24 +169,24 @@ export class QueryQuota {
     return result;
   }
 
+  #look(accountId: string, month: string): Promise<{ row: UsageRow; queries: number; foreign: QueryBlock[] }> {
+    const { usage } = this.#options;
+    const account = this.#account(accountId);
+    return this.#inTurn(account, async () => {
+      const row = await usage.read(accountId, month);
+      return { row, ...usedOf(account, month, await usage.readQueries(accountId, month)) };
+    });
+  }
+
   /**
    * Uses one query of the block; a block granted under another limit is not drawn from: the plan
    * has changed.
    */
-  #draw(account: AccountQueries, month: string, limit: number | null): boolean {
-    const { block } = account;
-    const { uses } = this.#options;
+  #draw({ block }: AccountQueries, month: string, limit: number | null): boolean {
     if (block === null || block.month !== month || block.used >= block.granted) return false;
     if (limit !== null && block.limit !== limit) return false;
-    if (uses.isCurrent) {
-      block.used++;
-      uses.note(block.id, block.used);
-      // Asked after the use was noted too: a process may be paused anywhere, and what was noted too
-      // late nobody saw.
-      if (uses.isCurrent) return true;
-    }
-    dissolve(account);
-    return false;
+    block.used++;
+    return true;
   }
 
   #writeOut(accountId: string, account: AccountQueries, withBlock = this.#closed): Promise<void> {
@@ -260,17 +197,29 @@ export class QueryQuota {
   }
 
   async #closeBlocks(accountId: string, account: AccountQueries): Promise<void> {
-    const { usage, uses } = this.#options;
     for (const [id, { month, used }] of [...account.closing]) {
-      await usage.closeBlock(accountId, month, id, used);
+      await this.#options.usage.closeBlock(accountId, month, id, used);
       account.closing.delete(id);
-      uses.end(id);
     }
   }
 
+  /**
+   * A credit goes to the store as a block of one, which is closed with fewer than none used: both
+   * steps can be repeated after an unknown outcome, so that it counts once.
+   */
   async #write(accountId: string, account: AccountQueries): Promise<void> {
+    const { usage, node } = this.#options;
     await this.#closeBlocks(accountId, account);
-    await account.returned.write();
+    for (const [month, credit] of [...account.credits]) {
+      // Of an account that was deleted nothing is to come back.
+      const { queries } = await usage.readQueries(accountId, month);
+      if (queries > 0) {
+        await usage.openBlock(accountId, month, { id: credit.id, node }, 1, null);
+        account.closing.set(credit.id, { month, used: -credit.count });
+      }
+      account.credits.delete(month);
+    }
+    await this.#closeBlocks(accountId, account);
   }
 
   async #refill(accountId: string, account: AccountQueries): Promise<void> {
@@ -280,13 +229,12 @@ export class QueryQuota {
     try {
       for (let fruitless = 0; account.waiting.length > 0; ) {
         const [first] = account.waiting;
-        const open = await this.#inTurn(account, () => this.#takeBlock(accountId, account));
+        const open = await this.#inTurn(account, () => this.#takeBlock(accountId, account, asked));
         if (account.waiting[0] !== first) fruitless = 0;
-        else if (isAsked(open, asked) || fruitless++ === FRUITLESS_MAX) throw unavailable(UNKNOWN);
+        else if (fruitless++ === FRUITLESS_MAX) throw notKnown();
         if (open.length === 0) continue;
         for (const { id } of open) asked.add(id);
-        await this.#options.uses.adopt();
-        await this.#options.recall(accountId, [...new Set(open.map(({ node }) => node))]);
+        await this.#options.recall(accountId, nodesOf(open));
       }
     } catch (error) {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
@@ -297,37 +245,46 @@ export class QueryQuota {
 
   /**
    * Takes queries from the store for those who wait, and a block for those to come; refuses those
-   * for whom nothing is left. Where others may hold some, returns their blocks, and decides
-   * nothing.
+   * for whom nothing is left. Where others may hold some, gives their blocks that were not `asked`
+   * for yet, and decides nothing.
    */
-  async #takeBlock(accountId: string, account: AccountQueries): Promise<QueryBlock[]> {
-    const { usage, clock, uses } = this.#options;
+  async #takeBlock(accountId: string, account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
+    const { usage } = this.#options;
     const first = account.waiting[0];
     if (first === undefined) return [];
     const limit = first.allowance.limits.queries;
     const month = this.#month();
     dissolve(account);
     await this.#write(accountId, account);
-    const askedAtMs = clock.monotonicMs();
+    const askedAtMs = this.#nowMs();
     const stored = limit === null ? null : await usage.readQueries(accountId, month);
-    if (!uses.isCurrent) {
-      this.renewUses();
-      return [];
-    }
     if (limit === null || stored === null || stored.queries < limit) {
       await this.#serve(accountId, account, { month, limit, taken: stored?.queries ?? 0 });
       return [];
     }
     const asking = account.waiting.length;
     account.foreign.observe(stored.blocks.map(({ id }) => [id, 0] as const));
-    const open = stored.blocks.filter(
-      ({ id }) => account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs,
-    );
+    const open = stored.blocks.filter(({ id }) => !asked.has(id));
     // One that came meanwhile asks the store itself, and so do all when something of ours is still
     // to go back.
-    if (open.length > 0 || account.returned.in(month) > 0) return open;
+    if (open.length > 0 || account.credits.size > 0) return open;
+    await this.#endLost(accountId, account, month, stored.blocks, askedAtMs);
     this.#refuse(account.waiting.splice(0, asking), stored.queries, account);
     return [];
+  }
+
+  /** Blocks that nobody gives back count as used, from some time on. Throws UNAVAILABLE before. */
+  async #endLost(
+    accountId: string,
+    { foreign }: AccountQueries,
+    month: string,
+    blocks: QueryBlock[],
+    askedAtMs: number,
+  ): Promise<void> {
+    const isHeld = ({ id }: QueryBlock): boolean =>
+      foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
+    if (blocks.some(isHeld)) throw notKnown();
+    for (const { id, granted } of blocks) await this.#options.usage.closeBlock(accountId, month, id, granted);
   }
 
   /** Opens a block of which `taken` queries were taken when it was read, and serves who waits. */
@@ -336,18 +293,13 @@ export class QueryQuota {
     account: AccountQueries,
     { month, limit, taken }: { month: string; limit: number | null; taken: number },
   ): Promise<void> {
-    const { node, uses } = this.#options;
+    const { node } = this.#options;
     const block = { id: randomUUID(), month, limit, used: 0 };
-    const { generation } = uses;
-    uses.begin({ accountId, month, id: block.id });
     const asking = account.waiting.length;
     const wanted = asking + spare(account, limit === null ? null : limit - taken - asking);
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
     const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
-    // Where this process stood still meanwhile and has another journal now, nobody would learn of
-    // its uses.
-    if (uses.generation !== generation) return;
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];
@@ -382,16 +334,25 @@ export class QueryQuota {
   #month(): string {
     return monthOf(this.#options.clock.wallMs());
   }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
 }
 
-/** Whether the store knows all that there is to know. */
-function isWritten({ returned, closing }: AccountQueries): boolean {
-  return returned.isEmpty && closing.size === 0;
+function nodesOf(blocks: QueryBlock[]): string[] {
+  return [...new Set(blocks.map(({ node }) => node))];
 }
 
-function rethrowFirst(outcomes: PromiseSettledResult<unknown>[]): void {
+/** Does all, then throws the first error that there was. */
+async function all<T>(items: Iterable<T>, act: (item: T) => Promise<void>): Promise<void> {
+  const outcomes = await Promise.allSettled([...items].map(act));
   const failed = outcomes.find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
+}
+
+function notKnown(): ProvecError {
+  return unavailable('It is not known yet whether the plan has queries left: try again.');
 }
 
 function unavailable(message: string): ProvecError {

@@ -10,7 +10,7 @@ import { keysContract } from './keys-contract.ts';
 import { logContract } from './log-contract.ts';
 import { ownersContract } from './owners-contract.ts';
 import { recordsContract } from './records-contract.ts';
-import { entry, newBatch, newCollection } from './store-rows.ts';
+import { entry, newBlock, newCollection } from './store-rows.ts';
 import { usageContract } from './usage-contract.ts';
 
 /**
@@ -141,7 +141,7 @@ export function storeContract(
           () => store.keys.count('a'),
           () => store.log.append(entry(shard, 1)),
           () => store.log.head(shard),
-          () => store.usage.returnQueries('a', '2026-11', newBatch(1)),
+          () => store.usage.openBlock('a', '2026-11', newBlock(), 1, null),
           () => store.records.scan(shard),
           () => store.records.apply(shard, 0, 1, []),
           () => store.checkpoints.stage(shard),

@@ -4,7 +4,7 @@ import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
 import type { RecordChange, RecordScan, StoredRecord } from '../../lib/store/records.ts';
-import type { QueryBatch, QueryBlock } from '../../lib/store/usage.ts';
+import type { QueryBlock } from '../../lib/store/usage.ts';
 
 /** Rows and entries for the tests of the storage port; every call makes new ids. */
 
@@ -46,11 +46,6 @@ export function newAccount(change: Partial<AccountRow> = {}): AccountRow {
 /** A block of queries, of a node whose name takes some quoting. */
 export function newBlock(): Pick<QueryBlock, 'id' | 'node'> {
   return { id: randomUUID(), node: 'a.node$ of any name' };
-}
-
-/** The first batch of a counter of its own. */
-export function newBatch(count: number): QueryBatch {
-  return { counter: randomUUID(), number: 1, count };
 }
 
 export function newCollection(change: Partial<CollectionRow> = {}): CollectionRow {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { WriteHolds } from '../../lib/store/usage.ts';
 import type { StoreUnderTest } from './store-contract.ts';
-import { entry, newBatch, newBlock, newCollection, WEIRD_IDS } from './store-rows.ts';
+import { entry, newBlock, newCollection, WEIRD_IDS } from './store-rows.ts';
 
 const MONTH = '2026-11';
 
@@ -115,52 +115,20 @@ export function usageContract(subject: StoreUnderTest): void {
       expect((await subject.store.usage.readHolds(b)).revision).toBe(0);
     });
 
-    test('gives queries back, never below zero', async () => {
+    test('a block of which fewer than none were used takes off as many more, once, and never below zero', async () => {
       const { usage } = subject.store;
-      await usage.openBlock(a, MONTH, newBlock(), 5, null);
-      await usage.returnQueries(a, MONTH, newBatch(2));
-      expect((await usage.read(a, MONTH)).queries).toBe(3);
-      await usage.returnQueries(a, MONTH, newBatch(9));
-      const early = newBatch(9);
-      await usage.returnQueries(b, MONTH, early);
-      expect((await usage.read(a, MONTH)).queries).toBe(0);
-      expect((await usage.read(b, MONTH)).queries).toBe(0);
-      // It left nothing behind, no mark either.
-      await usage.openBlock(b, MONTH, newBlock(), 10, null);
-      await usage.returnQueries(b, MONTH, early);
-      expect((await usage.read(b, MONTH)).queries).toBe(1);
-    });
-
-    test('a batch comes off once, however often it comes, and an older one of its counter not at all', async () => {
-      const { usage } = subject.store;
-      const counter = randomUUID();
-      const queries = async (month = MONTH): Promise<number> => (await usage.read(a, month)).queries;
-      for (const month of [MONTH, '2026-12']) await usage.openBlock(a, month, newBlock(), 20, null);
-      const first = { counter, number: 1, count: 5 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.returnQueries(a, MONTH, first)));
-      expect(await queries()).toBe(15);
-      const next = { counter, number: 7, count: 2 };
-      await Promise.all([1, 2, 3, 4].map(() => usage.returnQueries(a, MONTH, next)));
-      expect(await queries()).toBe(13);
-      for (const late of [first, { counter, number: 6, count: 1 }]) await usage.returnQueries(a, MONTH, late);
-      expect(await queries()).toBe(13);
-      await usage.returnQueries(a, MONTH, newBatch(1));
-      await usage.returnQueries(a, '2026-12', first);
-      expect([await queries(), await queries('2026-12')]).toEqual([12, 15]);
-    });
-
-    test("a counter's mark is taken off only if it is the one that is named", async () => {
-      const { usage } = subject.store;
-      const batch = { counter: randomUUID(), number: 3, count: 2 };
-      await usage.openBlock(a, MONTH, newBlock(), 10, null);
-      await usage.returnQueries(a, MONTH, batch);
-      for (const number of [2, 4]) await usage.forgetBatch(a, MONTH, { ...batch, number });
-      await usage.forgetBatch(b, MONTH, batch);
-      await usage.returnQueries(a, MONTH, batch);
-      expect((await usage.read(a, MONTH)).queries).toBe(8);
-      await usage.forgetBatch(a, MONTH, batch);
-      await usage.returnQueries(a, MONTH, batch);
-      expect((await usage.read(a, MONTH)).queries).toBe(6);
+      const queries = async (): Promise<number> => (await usage.read(a, MONTH)).queries;
+      const [first, credit, last] = [newBlock(), newBlock(), newBlock()];
+      await usage.openBlock(a, MONTH, first, 10, 10);
+      await usage.closeBlock(a, MONTH, first.id, 10);
+      expect(await usage.openBlock(a, MONTH, credit, 1, null)).toBe(1);
+      const closed = await Promise.all([1, 2, 3, 4].map(() => usage.closeBlock(a, MONTH, credit.id, -3)));
+      expect(closed.filter(Boolean)).toHaveLength(1);
+      expect(await queries()).toBe(7);
+      await usage.openBlock(a, MONTH, last, 1, null);
+      expect(await usage.closeBlock(a, MONTH, last.id, -9)).toBe(true);
+      expect(await queries()).toBe(0);
+      expect(await usage.openBlock(a, MONTH, newBlock(), 20, 10)).toBe(10);
     });
 
     test('a block of a plan without a limit is as large as was asked for, whatever others have taken', async () => {

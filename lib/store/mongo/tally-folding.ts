@@ -42,8 +42,6 @@ export interface MonthPart {
   queries?: number;
   /** By id, those that are open. */
   blocks?: Record<string, BlockPart>;
-  /** Counter -> number of its last batch of queries. */
-  marks?: Record<string, number>;
 }
 
 export interface UsageDocument {

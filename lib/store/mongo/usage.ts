@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Collection, Filter } from 'mongodb';
-import type { BatchMark, QueriesTaken, QueryBatch, QueryBlock, UsageRow, UsageStore, WriteHolds } from '../usage.ts';
+import type { QueriesTaken, QueryBlock, UsageRow, UsageStore, WriteHolds } from '../usage.ts';
 import type { Connection } from './connection.ts';
 import { idPart, lastNumber } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
@@ -49,28 +49,6 @@ export class MongoUsage implements UsageStore {
     return this.#connection.run('read', 'reading usage', () => this.#read(account, monthField(month)));
   }
 
-  async returnQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): Promise<void> {
-    const account = idPart(accountId);
-    const path = queriesPath(month);
-    const mark = markPath(month, counter);
-    await this.#connection.run('write', 'giving queries back', async () => {
-      for (let left = count; left > 0; ) {
-        const fresh = { _id: account, [path]: { $gte: left }, [mark]: { $not: { $gte: number } } };
-        const update = { $inc: { [path]: -left }, $set: { [mark]: number } };
-        if (await this.#change(fresh as Filter<UsageDocument>, update)) return;
-        const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
-        if (stored?.queries === undefined || (stored.marks?.[idPart(counter)] ?? 0) >= number) return;
-        left = Math.min(left, stored.queries);
-      }
-    });
-  }
-
-  async forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): Promise<void> {
-    const mark = markPath(month, counter);
-    const there = { _id: idPart(accountId), [mark]: number } as Filter<UsageDocument>;
-    await this.#connection.run('write', 'giving queries back', () => this.#change(there, { $unset: { [mark]: '' } }));
-  }
-
   async readQueries(accountId: string, month: string): Promise<QueriesTaken> {
     const account = idPart(accountId);
     return this.#connection.run('read', 'reading usage', async () => {
@@ -113,7 +91,7 @@ export class MongoUsage implements UsageStore {
       const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
       const open = stored?.blocks?.[idPart(id)];
       if (open === undefined) return false;
-      const unused = Math.max(0, open.n - used);
+      const unused = Math.min(stored?.queries ?? 0, Math.max(0, open.n - used));
       const there = { _id: account, [place]: { $exists: true } } as Filter<UsageDocument>;
       return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
     });
@@ -204,9 +182,9 @@ export class MongoUsage implements UsageStore {
   }
 
   /** What the document says of a month's queries; null when it says nothing. */
-  async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks' | 'marks'> | null> {
+  async #queries(account: string, month: string): Promise<Pick<MonthPart, 'queries' | 'blocks'> | null> {
     const field = monthField(month);
-    const parts = ['queries', 'blocks', 'marks'].map((part) => [`months.${field}.${part}`, 1] as const);
+    const parts = ['queries', 'blocks'].map((part) => [`months.${field}.${part}`, 1] as const);
     const projection = Object.fromEntries(parts);
     return (await this.#usage.findOne({ _id: account }, { projection }))?.months?.[field] ?? null;
   }
@@ -223,10 +201,6 @@ function queriesPath(month: string): string {
 
 function blockPath(month: string, id: string): string {
   return `months.${monthField(month)}.blocks.${idPart(id)}`;
-}
-
-function markPath(month: string, counter: string): string {
-  return `months.${monthField(month)}.marks.${idPart(counter)}`;
 }
 
 /** Only what belongs there. */

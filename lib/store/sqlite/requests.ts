@@ -88,8 +88,6 @@ export const OPERATIONS = {
   },
   usage: {
     read: 'read',
-    returnQueries: 'write',
-    forgetBatch: 'write',
     readQueries: 'read',
     openBlock: 'write',
     closeBlock: 'write',

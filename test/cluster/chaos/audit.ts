@@ -1,3 +1,4 @@
+import type { UsageReport } from '../../../lib/actions/metering.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import type { Api } from '../../support/api-client.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
@@ -113,7 +114,7 @@ async function rootFaults(
 }
 
 async function usageFaults({ api, recorder, observer, before }: AuditOptions, faults: string[]): Promise<void> {
-  const { body } = await api<{ usage: { write_count: number; query_count: number } }>('GET', '/usage');
+  const { body } = await api<UsageReport>('GET', '/usage');
   const writes = body.usage.write_count - before.write_count;
   const queries = body.usage.query_count - before.query_count;
   if (observer.missed === 0 && writes !== observer.writes)
@@ -126,8 +127,12 @@ async function usageFaults({ api, recorder, observer, before }: AuditOptions, fa
     faults.push(`${writes} writes are counted, ${acknowledged} acknowledged, ${records('unknown')} unknown`);
   const answered = count('query', 'ok').length;
   const unanswered = count('query', 'unknown').length;
-  if (queries < answered || queries > answered + unanswered)
-    faults.push(`${queries} queries are counted, ${answered} were answered, ${unanswered} have an unknown outcome`);
+  // What killed nodes had taken beforehand.
+  const uncertain = body.query_count_uncertainty;
+  if (queries < answered || queries - uncertain > answered + unanswered) {
+    const counted = `${queries} queries are counted, ${uncertain} of them uncertain`;
+    faults.push(`${counted}; ${answered} were answered, ${unanswered} have an unknown outcome`);
+  }
   const lost = [...recorder.operations.values()]
     .flat()
     .filter(({ kind, answered, value }) => kind === 'write' && answered !== null && !observer.values.has(value!));

@@ -6,6 +6,7 @@ import { ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { type ActionName, type Actions, call } from '../../../lib/actions/call.ts';
 import { readConfig } from '../../../lib/config.ts';
+import { Placement } from '../../../lib/placement/placement.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../lib/runtime.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
@@ -150,6 +151,13 @@ export class ControlCluster {
     this.nodes.push(node);
     return node;
   }
+}
+
+/** Nodes in the order in which they are in charge of an account. */
+export function inOrderOf(accountId: string, nodes: readonly ControlNode[]): ControlNode[] {
+  const placement = new Placement(nodes.map(({ id }) => ({ node: id, weight: 1 })));
+  const names = placement.order(accountId, nodes.length);
+  return names.map((name) => nodes.find(({ id }) => id === name)!);
 }
 
 function wireOf(broker: ServiceBroker): Wire {

@@ -5,16 +5,13 @@
 import { writeSync } from 'node:fs';
 import { ProvecError } from '../../../lib/errors.ts';
 import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
-import { startQueryCounter } from '../../support/query-counter.ts';
+import { queryCounter } from '../../support/query-counter.ts';
 import { TEST_KEYS } from '../../support/store-keys.ts';
 
 const [, , folder, accountId, limit] = process.argv as [string, string, string, string, string | undefined];
 const { usage } = await openSqliteStore(`${folder}/store`, { keys: TEST_KEYS });
-const { uses, quota, take } = await startQueryCounter(usage, `${folder}/uses`);
-setInterval(() => {
-  uses.beat();
-  void quota.tick();
-}, 1_000);
+const { quota, take } = queryCounter(usage);
+setInterval(() => void quota.tick(), 1_000);
 writeSync(1, 'ready\n');
 for (;;) {
   try {

@@ -1,10 +1,11 @@
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import type { Tally } from '../../log.ts';
-import type { BatchMark, QueriesTaken, QueryBatch, QueryBlock, UsageRow, WriteHolds } from '../../usage.ts';
+import type { QueriesTaken, QueryBlock, UsageRow, WriteHolds } from '../../usage.ts';
 import { decodeRow } from '../row-codec.ts';
 import { damaged } from '../store-failure.ts';
 import type { Database } from './database.ts';
 
+/** `query_batches` is of a former version: a folder without it would not be opened. */
 export const USAGE_SCHEMA = `
   CREATE TABLE IF NOT EXISTS usage_months (
     account TEXT NOT NULL, month TEXT NOT NULL, writes INTEGER NOT NULL DEFAULT 0, queries INTEGER NOT NULL DEFAULT 0,
@@ -42,24 +43,6 @@ export class UsageTables {
     const sql = 'SELECT vectors FROM stored_vectors WHERE account = ?';
     const { vectors = 0 } = this.#database.get<{ vectors: number }>(sql, accountId) ?? {};
     return { ...this.#month(accountId, month), vectors };
-  }
-
-  returnQueries(accountId: string, month: string, { counter, number, count }: QueryBatch): void {
-    if (this.#month(accountId, month).queries === 0) return;
-    const isNew = this.#database.run(
-      `INSERT INTO query_batches VALUES (?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET number = excluded.number WHERE number < excluded.number`,
-      accountId,
-      month,
-      counter,
-      number,
-    );
-    if (isNew > 0) this.#addQueries(accountId, month, -count);
-  }
-
-  forgetBatch(accountId: string, month: string, { counter, number }: BatchMark): void {
-    const sql = 'DELETE FROM query_batches WHERE account = ? AND month = ? AND counter = ? AND number = ?';
-    this.#database.run(sql, accountId, month, counter, number);
   }
 
   readQueries(accountId: string, month: string): QueriesTaken {

@@ -281,69 +281,64 @@ describe('given back after its block has closed', () => {
   });
 
   test.each([
-    ['was', true],
-    ['was not', false],
-  ])('where the outcome is unknown and the store %s written, each query comes off once', async (_, isWritten) => {
-    const { returnQueries } = store.usage;
+    ['openBlock', true],
+    ['openBlock', false],
+    ['closeBlock', true],
+    ['closeBlock', false],
+  ] as const)('where the outcome of %s is unknown, done: %s, each query comes off once', async (step, isDone) => {
+    const { [step]: original } = store.usage;
     let failures = 0;
-    store.usage.returnQueries = async (...args) => {
-      failures++;
-      if (isWritten && failures === 1) await returnQueries.apply(store.usage, args);
-      throw new StoreError('unknown', 'no answer came');
-    };
+    const fail =
+      (kind: 'unknown' | 'unavailable') =>
+      async (...args: unknown[]) => {
+        if (kind === 'unknown' && isDone && failures++ === 0) await Reflect.apply(original, store.usage, args);
+        throw new StoreError(kind, kind === 'unknown' ? 'no answer came' : 'out of reach');
+      };
+    Object.assign(store.usage, { [step]: fail('unknown') });
     await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
-    await expect(reported()).rejects.toThrow('no answer came');
-    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    expect(await reported()).toBe(19);
+    Object.assign(store.usage, { [step]: fail('unavailable') });
     await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
-    await expect(reported()).rejects.toThrow('out of reach');
-    store.usage.returnQueries = returnQueries;
     expect(await reported()).toBe(18);
+    Object.assign(store.usage, { [step]: original });
+    await eventually(async () => (await inStore()) === 18);
     await giveBack('2026-11');
-    await eventually(async () => (await inStore()) === 17);
+    expect([await reported(), await inStore()]).toEqual([17, 17]);
     await stop(node);
-    expect(await inStore()).toBe(17);
+    expect(await store.usage.readQueries(accountId, '2026-11')).toEqual({ queries: 17, blocks: [] });
   });
 
   test('what could not be written is kept', async () => {
-    const { returnQueries } = store.usage;
-    store.usage.returnQueries = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
+    const { openBlock } = store.usage;
+    store.usage.openBlock = () => Promise.reject(new StoreError('unavailable', 'out of reach'));
     await expect(giveBack('2026-11')).rejects.toThrow('out of reach');
     expect(await reported()).toBe(19);
-    store.usage.returnQueries = returnQueries;
+    store.usage.openBlock = openBlock;
     await eventually(async () => (await inStore()) === 19);
   });
 
-  test('marks of batches go when they are needed no more; one that was repeated keeps its own', async () => {
-    const { returnQueries, forgetBatch } = store.usage;
-    let marks = 0;
-    store.usage.returnQueries = async (...args) => {
-      await returnQueries.apply(store.usage, args);
-      marks++;
-    };
-    store.usage.forgetBatch = async (...args) => {
-      await forgetBatch.apply(store.usage, args);
-      marks--;
-    };
-    await giveBack('2026-11');
-    expect(marks).toBe(1);
-    clock.advance(3_000);
-    await eventually(() => marks === 0);
-    await giveBack('2026-11');
-    await stop(node);
-    expect([marks, await inStore()]).toEqual([0, 18]);
-    node = await start();
-    let failures = 0;
-    const returning = store.usage.returnQueries;
-    store.usage.returnQueries = async (...args) => {
-      await returning.apply(store.usage, args);
-      if (failures++ === 0) throw new StoreError('unknown', 'no answer came');
-    };
-    await expect(giveBack('2026-11')).rejects.toThrow('no answer came');
-    await eventually(() => failures === 2);
-    await stop(node);
-    expect([marks, await inStore()]).toEqual([2, 17]);
-    Object.assign(store.usage, { returnQueries, forgetBatch });
+  test('it makes room in the block in hand, and the rest of it goes back', async () => {
+    await takeMany(79);
+    expect(await inStore()).toBe(99);
+    for (let i = 0; i < 20; i++) await giveBack('2026-11');
+    expect(await reported()).toBe(79);
+    expect((await takeMany(30)).passed).toBe(21);
+    expect(await inStore()).toBe(100);
   });
+
+  test('of an account that is gone nothing comes back', async () => {
+    await node.call('keys.deleteAccount', { id: accountId });
+    await giveBack('2026-11');
+    expect(await store.usage.readQueries(accountId, '2026-11')).toEqual({ queries: 0, blocks: [] });
+  });
+});
+
+test('a store that grants nothing although it has some left ends the wait', async () => {
+  const { openBlock } = store.usage;
+  store.usage.openBlock = async () => 0;
+  expect((await refusal(take())).code).toBe('UNAVAILABLE');
+  store.usage.openBlock = openBlock;
+  await take();
 });
 
 test('the report lays usage beside the limits of the plan, null where there is none', async () => {

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { MongoClient } from 'mongodb';
 import { openMongoStore } from '../../../../../lib/store/mongo/store.ts';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
-import { entry, head, newBatch, newCollection, put } from '../../../../contract/store-rows.ts';
+import { entry, head, newBlock, newCollection, put } from '../../../../contract/store-rows.ts';
 import { MongoRelay } from '../../../../support/mongo-relay.ts';
 import {
   hasOwnMongoServer,
@@ -123,7 +123,8 @@ if (isMongoThere(hasOwnMongoServer)) {
           ].map((call) => (call() as Promise<unknown>).catch((error: unknown) => error)),
         );
         for (const outcome of outcomes) expect(outcome).toMatchObject({ name: 'StoreError', kind: 'unavailable' });
-        const write = await store.usage.returnQueries('x', MONTH, newBatch(1)).catch((error: unknown) => error);
+        const block = newBlock();
+        const write = await store.usage.openBlock('x', MONTH, block, 1, null).catch((error: unknown) => error);
         expect(write).toMatchObject({ name: 'StoreError' });
         expect(['unknown', 'unavailable']).toContain((write as StoreError).kind);
       } finally {
