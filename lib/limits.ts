@@ -99,7 +99,6 @@ export const INTERNAL_LIMITS = Object.freeze({
   /** Two renewals that did not come. */
   writeHoldOrphanedAfterMs: 5_000,
   writeHoldsMax: 1_024,
-  writeLineDeadAfterMs: 5_000,
   queryBlockMax: 64,
   queryBlockIdleMaxMs: 2_000,
   queryBlockUnlimitedMax: 1_024,

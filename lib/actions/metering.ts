@@ -23,31 +23,19 @@ export interface UsageReport {
   pricing_url: string;
 }
 
-/**
- * Event `metering.roomMade`, broadcast where room for writes came free while another instance has
- * requests waiting for it: look again.
- */
-export interface RoomMade {
-  accountId: string;
-}
-
 /** What the instance in charge of the account does, whichever is asked. */
 export interface ChargedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
-  /** Counts one query; throws PLAN_LIMIT_REACHED. */
-  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
-}
-
-export interface MeteringActions extends ChargedActions {
   /**
    * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the
    * request) unless there is a `ticket`. Answers 'count' when only the upper bound does not fit:
    * the caller then counts the ids that are new and asks again with that number and the `ticket` it
    * was given, under which it is alone with the account. Throws PLAN_LIMIT_REACHED. `id` null: the
-   * plan has no limit and there is nothing to settle.
+   * plan has no limit and there is nothing to settle. An `id` for the
+   * room comes with what is forwarded.
    */
   'metering.reserveWrite': {
-    params: { accountId: string; writes: number; vectors: number; ticket?: string };
+    params: { accountId: string; writes: number; vectors: number; ticket?: string; id?: string };
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
   /**
@@ -60,6 +48,11 @@ export interface MeteringActions extends ChargedActions {
    * in the store, and nothing of it may be committed later. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
+  /** Counts one query; throws PLAN_LIMIT_REACHED. */
+  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
+}
+
+export interface MeteringActions extends ChargedActions {
   /**
    * Asked of one instance by another: carry this out, whoever is in charge. Instances of a former
    * version do not have it, so that they are in charge of nothing.

@@ -42,7 +42,7 @@ export interface WriteHold {
   beat: number;
 }
 
-/** An instance that has requests waiting for room. */
+/** An instance of a former version that has requests waiting for room. */
 export interface WaitingInstance {
   instance: string;
   beat: number;
@@ -55,7 +55,7 @@ export interface WriteHolds {
   holds: WriteHold[];
   /** Id of the hold that lets no other in. */
   alone: string | null;
-  /** In order of arrival. */
+  /** Always empty in what this version writes. */
   line: WaitingInstance[];
 }
 

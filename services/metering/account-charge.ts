@@ -1,9 +1,9 @@
 /**
  * Which instance is in charge of an account: the others forward to it, so that the account has one
- * block of queries.
- * Promises: instances that see the same ones agree (rendezvous hashing). Only calls rest on that:
- * two that both believe they are in charge pass no limit, since the store's conditional changes
- * decide.
+ * block of queries and one order of writes.
+ * Promises: instances that see the same ones agree (rendezvous hashing). Only calls and order rest
+ * on that: two that both believe they are in charge pass no limit, since the store's conditional
+ * changes decide.
  * Fails: what it does not answer, or fails to do, is done by the instance that asked it, and the
  * next in the account's order is in charge for a while. What the first did of it is not known: only
  * what may be done twice is forwarded.

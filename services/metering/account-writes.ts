@@ -1,11 +1,13 @@
 import { HoldSightings } from './hold-sightings.ts';
-import type { WriteRequest } from './write-decisions.ts';
+import type { Decision, WriteRequest } from './write-decisions.ts';
 
 export type WriteAnswer = { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
 
 /** A write that waits for room. */
 export interface Waiter extends WriteRequest {
   giveUpAtMs: number;
+  /** What was decided for it when nobody learned whether that was written. */
+  unsure: Decision | null;
   resolve(answer: WriteAnswer): void;
   reject(error: unknown): void;
 }
@@ -18,14 +20,12 @@ export interface AccountWrites {
   renewing: Set<string>;
   /** When the first orphaned hold runs out: somebody may have been told to come back then. */
   runsOutAtMs: number;
-  /** Holds made here that have not been ended here. */
-  own: Set<string>;
+  /** No turn has ended yet. */
+  isNew: boolean;
   sightings: HoldSightings;
   deciding: boolean;
   /** Something came while a decision was being made. */
   again: boolean;
-  /** Its place in line is to be shown to be alive. */
-  beatDue: boolean;
   lastUsedMs: number;
 }
 
@@ -36,11 +36,10 @@ export function newAccountWrites(nowMs: () => number): AccountWrites {
     ending: new Map(),
     renewing: new Set(),
     runsOutAtMs: Number.POSITIVE_INFINITY,
-    own: new Set(),
+    isNew: true,
     sightings: new HoldSightings(nowMs),
     deciding: false,
     again: false,
-    beatDue: false,
     lastUsedMs: 0,
   };
 }

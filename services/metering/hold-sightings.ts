@@ -1,13 +1,13 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { WaitingInstance, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
+import type { WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { Sightings } from './sightings.ts';
 
 /** A ticket's time runs from the beginning of its count, whether its holder lives or not. */
 const countOf = (id: string): string => `${id} count`;
 
 /**
- * What an instance has seen of one account's holds and of those who wait, by its own monotonic
- * clock. Times are those of a reading: of its beginning.
+ * What an instance has seen of one account's holds, by its own monotonic clock. Times are those of
+ * a reading: of its beginning.
  */
 export class HoldSightings {
   readonly #nowMs: () => number;
@@ -30,11 +30,10 @@ export class HoldSightings {
   }
 
   /** Takes in a row that was read or written. */
-  observe({ holds, line }: WriteHolds): void {
+  observe({ holds }: WriteHolds): void {
     this.#sightings.observe([
       ...holds.map(({ id, beat }) => [id, beat] as const),
       ...holds.map(({ id, baseline }) => [countOf(id), baseline] as const),
-      ...line.map(({ instance, beat }) => [instance, beat] as const),
     ]);
   }
 
@@ -52,10 +51,5 @@ export class HoldSightings {
   isOrphaned({ id }: WriteHold, askedAtMs: number): boolean {
     const quietMs = Math.min(this.#sightings.unchangedMs(id, askedAtMs), askedAtMs - this.#stalledUntilMs);
     return quietMs >= INTERNAL_LIMITS.writeHoldOrphanedAfterMs;
-  }
-
-  /** Whether an instance has lost its place in line. */
-  isGone({ instance }: WaitingInstance, askedAtMs: number): boolean {
-    return this.#sightings.unchangedMs(instance, askedAtMs) >= INTERNAL_LIMITS.writeLineDeadAfterMs;
   }
 }

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
-import type { MeteringActions, RoomMade } from '../../lib/actions/metering.ts';
+import type { MeteringActions } from '../../lib/actions/metering.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
@@ -31,11 +32,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const endpoints: { id: string; isAvailable: boolean }[] = broker.registry.actions.get(action)?.endpoints ?? [];
     return endpoints.flatMap(({ id, isAvailable }) => (isAvailable && id !== broker.nodeID ? [id] : []));
   };
-  const announceRoom = (accountId: string): void => {
-    // Whoever does not hear of it looks again within a second.
-    broker.broadcast('metering.roomMade', { accountId } satisfies RoomMade).catch(() => undefined);
-  };
-  const writes = new WriteQuota({ usage, clock, pricingUrl, isAlone: !isShared(config), onRoom: announceRoom });
+  const writes = new WriteQuota({ usage, clock, pricingUrl, isAlone: !isShared(config) });
   const queries = new QueryQuota({
     usage,
     clock,
@@ -67,6 +64,22 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       ]);
       return usageReport({ ...used, collections, keys }, allowance, pricingUrl);
     },
+    async 'metering.reserveWrite'(
+      caller,
+      { accountId, writes: records, vectors, ticket, id = ticket ?? randomUUID() },
+    ) {
+      const allowance = await allowanceOf(caller, accountId);
+      const need = { writes: records, vectors };
+      return writes.reserve(accountId, { id, need, allowance, isCounted: ticket !== undefined });
+    },
+    async 'metering.renew'(_, { accountId, id }) {
+      writes.renew(accountId, id);
+      return null;
+    },
+    async 'metering.settle'(_, { accountId, id }) {
+      await writes.settle(accountId, id);
+      return null;
+    },
     async 'metering.takeQuery'(caller, { accountId }) {
       return queries.take(accountId, await allowanceOf(caller, accountId));
     },
@@ -85,30 +98,23 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       reserveWrite: {
         params: { accountId: 'string', writes: count, vectors: count, ticket: { type: 'string', optional: true } },
         async handler(ctx: Call<'metering.reserveWrite'>) {
-          const { accountId, ticket, ...need } = ctx.params;
-          const allowance = await allowanceOf(ctx, accountId);
-          if (allowance.limits.writes === null && allowance.limits.vectors === null) {
-            if (ticket !== undefined) await writes.settle(accountId, ticket);
+          const { accountId, ticket } = ctx.params;
+          const { limits } = await allowanceOf(ctx, accountId);
+          if (limits.writes === null && limits.vectors === null) {
+            if (ticket !== undefined) await call(ctx, 'metering.settle', { accountId, id: ticket });
             return { outcome: 'reserved', id: null };
           }
-          return ticket === undefined
-            ? writes.reserve(accountId, need, allowance)
-            : writes.reserveCounted(accountId, need, ticket, allowance);
+          // The same one wherever it is decided in the end: room is held for it once.
+          return charge.run(ctx, 'metering.reserveWrite', { ...ctx.params, id: ticket ?? randomUUID() });
         },
       },
       renew: {
         params: { accountId: 'string', id: 'string' },
-        handler(ctx: Call<'metering.renew'>) {
-          writes.renew(ctx.params.accountId, ctx.params.id);
-          return null;
-        },
+        handler: (ctx: Call<'metering.renew'>) => charge.run(ctx, 'metering.renew', ctx.params),
       },
       settle: {
         params: { accountId: 'string', id: 'string' },
-        async handler(ctx: Call<'metering.settle'>) {
-          await writes.settle(ctx.params.accountId, ctx.params.id);
-          return null;
-        },
+        handler: (ctx: Call<'metering.settle'>) => charge.run(ctx, 'metering.settle', ctx.params),
       },
       takeQuery: {
         params: { accountId: 'string' },
@@ -162,9 +168,6 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     events: {
       'keys.changed'(ctx: Context<KeysChanged>) {
         if (ctx.params.what === 'account') queries.forget(ctx.params.accountId);
-      },
-      'metering.roomMade'(ctx: Context<RoomMade>) {
-        writes.look(ctx.params.accountId);
       },
       // Another instance may be in charge now.
       '$services.changed': look,

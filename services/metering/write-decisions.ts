@@ -8,21 +8,25 @@ export interface WriteNeed {
 }
 
 export interface WriteRequest {
-  /** UUID that its hold gets. */
+  /** UUID that its hold gets; of one that has counted the ticket, which is that of its hold. */
   id: string;
   need: WriteNeed;
   allowance: Allowance;
+  /** It has a ticket, and has counted exactly. */
+  isCounted: boolean;
 }
 
 export type Decision =
   | { outcome: 'reserved' }
   | { outcome: 'count' }
-  | { outcome: 'refused'; limit: 'writes'; used: number }
+  | { outcome: 'refused'; limit: 'writes' | 'vectors'; used: number }
   /**
    * It does not fit beside orphaned holds, of which the last that is in its way runs out after so
    * long.
    */
-  | { outcome: 'uncertain'; forMs: number };
+  | { outcome: 'uncertain'; forMs: number }
+  /** Its ticket has run out, or is not known. */
+  | { outcome: 'gone' };
 
 /**
  * What is held, and how many milliseconds are left to each hold that is orphaned: nothing is heard
@@ -40,14 +44,11 @@ export interface Held {
  */
 export function decideWrites(held: Held, stored: UsageRow, requests: WriteRequest[], holdsMax: number): Decision[] {
   const upper = { writes: stored.writes, vectors: stored.vectors };
-  for (const hold of held.holds) {
-    upper.writes += hold.writes;
-    upper.vectors += hold.vectors;
-  }
+  for (const hold of held.holds) add(upper, hold);
   const decisions: Decision[] = [];
-  const stages = stagesOf(held, stored);
+  const orphans = orphansOf(held);
   for (const { id, need, allowance } of requests) {
-    const forMs = uncertainForMs(held, stages, { need, allowance }, holdsMax);
+    const forMs = uncertainForMs(held, orphans, stored, { need, allowance }, holdsMax);
     if (held.alone !== null && forMs === null) break;
     if (passes(allowance.limits.writes, stored.writes, need.writes)) {
       // What is committed stays, so there is nothing to wait for.
@@ -56,8 +57,7 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
       decisions.push({ outcome: 'uncertain', forMs });
     } else if (held.holds.length < holdsMax && fits(upper, { need, allowance })) {
       held.holds.push({ id, ...need, baseline: null, beat: 0 });
-      upper.writes += need.writes;
-      upper.vectors += need.vectors;
+      add(upper, need);
       decisions.push({ outcome: 'reserved' });
     } else if (held.holds.length === 0) {
       held.holds.push({ id, ...need, baseline: stored.vectors, beat: 0 });
@@ -68,40 +68,68 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
   return decisions;
 }
 
-type Need = Pick<WriteRequest, 'need' | 'allowance'>;
-
-/** What is committed or held by orphaned holds, at a time when so many of them are left. */
-interface Stage {
-  writes: number;
-  vectors: number;
-  holds: number;
-  /** Null: now. */
-  inMs: number | null;
+/**
+ * Decides a request that has counted. Its ticket becomes its reservation, or is ended where it is
+ * refused. `before`: what was decided when nobody learned whether that was written.
+ */
+export function decideCounted(
+  held: Held,
+  stored: UsageRow,
+  { id, need, allowance: { limits } }: WriteRequest,
+  before: Decision | null,
+): Decision {
+  const hold = held.holds.find((other) => other.id === id);
+  if (hold === undefined) return before?.outcome === 'refused' ? before : { outcome: 'gone' };
+  if (hold.baseline === null) return before?.outcome === 'reserved' ? before : { outcome: 'gone' };
+  const limit = (['writes', 'vectors'] as const).find((name) => passes(limits[name], stored[name], need[name]));
+  if (limit !== undefined) {
+    held.holds.splice(held.holds.indexOf(hold), 1);
+    if (held.alone === id) held.alone = null;
+    return { outcome: 'refused', limit, used: stored[limit] };
+  }
+  hold.beat++;
+  const isSure = !passes(limits.vectors, hold.baseline, need.vectors);
+  Object.assign(hold, isSure ? { ...need, baseline: null } : { baseline: stored.vectors });
+  return { outcome: isSure ? 'reserved' : 'count' };
 }
+
+type Need = Pick<WriteRequest, 'need' | 'allowance'>;
 
 function fits(used: Pick<UsageRow, 'writes' | 'vectors'>, { need, allowance: { limits } }: Need): boolean {
   return !passes(limits.writes, used.writes, need.writes) && !passes(limits.vectors, used.vectors, need.vectors);
 }
 
-/** From now on until the last orphaned hold has run out. */
-function stagesOf({ holds, orphaned }: Held, { writes, vectors }: UsageRow): Stage[] {
-  const inMs = ({ id }: WriteHold): number => orphaned.get(id)!;
-  const left = holds.filter(({ id }) => orphaned.has(id)).sort((one, other) => inMs(other) - inMs(one));
-  const stages: Stage[] = [];
-  const used = { writes, vectors };
-  for (const [held, hold] of left.entries()) {
-    stages.push({ ...used, holds: held, inMs: inMs(hold) });
-    used.writes += hold.writes;
-    used.vectors += hold.vectors;
-  }
-  return [...stages, { ...used, holds: left.length, inMs: null }].reverse();
+function add(sum: Pick<UsageRow, 'writes' | 'vectors'>, { writes, vectors }: WriteNeed): void {
+  sum.writes += writes;
+  sum.vectors += vectors;
+}
+
+/** Orphaned holds, those that have most time left first. */
+function orphansOf({ holds, orphaned }: Held): { hold: WriteHold; inMs: number }[] {
+  const orphans = holds.flatMap((hold) => {
+    const inMs = orphaned.get(hold.id);
+    return inMs === undefined ? [] : [{ hold, inMs }];
+  });
+  return orphans.sort((one, other) => other.inMs - one.inMs);
 }
 
 /**
  * For how long a request has no room even if the living give back all that they hold; null when it
  * may have some.
  */
-function uncertainForMs({ alone, orphaned }: Held, stages: Stage[], request: Need, holdsMax: number): number | null {
+function uncertainForMs(
+  { alone, orphaned }: Held,
+  orphans: { hold: WriteHold; inMs: number }[],
+  stored: UsageRow,
+  request: Need,
+  holdsMax: number,
+): number | null {
   if (alone !== null) return orphaned.get(alone) ?? null;
-  return (stages.find((stage) => stage.holds < holdsMax && fits(stage, request)) ?? stages.at(-1)!).inMs;
+  const used = { writes: stored.writes, vectors: stored.vectors };
+  if (!fits(used, request)) return orphans[0]?.inMs ?? null;
+  for (const [before, { hold, inMs }] of orphans.entries()) {
+    add(used, hold);
+    if (before + 1 >= holdsMax || !fits(used, request)) return inMs;
+  }
+  return null;
 }

@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import type { Store } from '../../lib/store/port.ts';
 import type { WriteAnswer } from '../../services/metering/account-writes.ts';
+import type { Allowance } from '../../services/metering/allowance.ts';
+import type { WriteNeed, WriteRequest } from '../../services/metering/write-decisions.ts';
 import { commitTally, HandClock, openTemporaryStore, startNode, type TestNode } from './accounts.ts';
 
 const LIMITS = { writes: 100, vectors: 20 };
@@ -43,6 +46,11 @@ export class MeteredAccount {
 
   commit = (writes: number, vectors = 0): Promise<void> =>
     commitTally(this.store, this.clock, this.id, writes, vectors);
+}
+
+/** What asks for room, under a `ticket` or for the first time. */
+export function asking(need: WriteNeed, allowance: Allowance, ticket?: string): WriteRequest {
+  return { id: ticket ?? randomUUID(), need, allowance, isCounted: ticket !== undefined };
 }
 
 /** The id of what was reserved; throws what was answered where that is anything else. */

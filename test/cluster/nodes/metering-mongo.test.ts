@@ -7,6 +7,7 @@ import type { Allowance } from '../../../services/metering/allowance.ts';
 import { QueryQuota } from '../../../services/metering/query-quota.ts';
 import { WriteQuota } from '../../../services/metering/write-quota.ts';
 import { commitTally } from '../../support/accounts.ts';
+import { asking } from '../../support/metered-account.ts';
 import { anyMongoServer, isMongoThere } from '../../support/mongo-server.ts';
 import { type MongoDatabase, mongoDatabase } from '../../unit/lib/store/mongo/database.ts';
 
@@ -69,17 +70,16 @@ if (isMongoThere(start)) {
   test('MongoDB: writers at all instances fill the vectors and the writes to the limit exactly', async () => {
     const accountId = randomUUID();
     const quotas: WriteQuota[] = [];
-    const onRoom = () => {
-      for (const quota of quotas) quota.look(accountId);
-    };
-    for (const { usage } of stores)
-      quotas.push(new WriteQuota({ usage, clock, pricingUrl: '', isAlone: false, onRoom }));
+    for (const { usage } of stores) quotas.push(new WriteQuota({ usage, clock, pricingUrl: '', isAlone: false }));
+    const sweeping = setInterval(() => {
+      for (const quota of quotas) quota.sweep();
+    }, 20);
     let calls = 0;
     const any = () => quotas[calls++ % INSTANCES];
     const write = async (vectors: number): Promise<void> => {
-      let answer = await any().reserve(accountId, { writes: 1, vectors: 1 }, ALLOWANCE);
+      let answer = await any().reserve(accountId, asking({ writes: 1, vectors: 1 }, ALLOWANCE));
       if (answer.outcome === 'count')
-        answer = await any().reserveCounted(accountId, { writes: 1, vectors }, answer.ticket, ALLOWANCE);
+        answer = await any().reserve(accountId, asking({ writes: 1, vectors }, ALLOWANCE, answer.ticket));
       if (answer.outcome !== 'reserved' || answer.id === null) throw new Error('counted twice');
       await commitTally(stores[calls % INSTANCES], clock, accountId, 1, vectors);
       await any().settle(accountId, answer.id);
@@ -89,6 +89,7 @@ if (isMongoThere(start)) {
     expect(created.filter((outcome) => outcome === 'PLAN_LIMIT_REACHED')).toHaveLength(10);
     const replaced = await Promise.all(Array.from({ length: 25 }, () => outcomeOf(write(0))));
     expect(replaced.filter((outcome) => outcome === 'passed')).toHaveLength(LIMITS.writes - LIMITS.vectors);
+    clearInterval(sweeping);
     const row = await stores[0].usage.read(accountId, month);
     expect(row).toMatchObject({ writes: LIMITS.writes, vectors: LIMITS.vectors });
     expect(await stores[1].usage.readHolds(accountId)).toMatchObject({ holds: [], alone: null, line: [] });

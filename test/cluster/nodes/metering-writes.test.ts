@@ -1,30 +1,38 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ChargedActions } from '../../../lib/actions/metering.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import type { WriteAnswer } from '../../../services/metering/account-writes.ts';
 import { commitTally, eventually, HandClock, isPending, refusal } from '../../support/accounts.ts';
-import { ControlCluster, type ControlNode } from './control-cluster.ts';
+import { ControlCluster, type ControlNode, inOrderOf } from './control-cluster.ts';
 
 const LIMITS = { vectors: 20, writes: 60 };
 const PLANS = { free: LIMITS, pro: { vectors: 200, writes: 600 } };
 
 let cluster: ControlCluster;
 let clock: HandClock;
+/** The first is in charge of the account, the next ones follow it. */
 let nodes: ControlNode[];
 let accountId: string;
 
 beforeEach(async () => {
   clock = new HandClock();
   cluster = await ControlCluster.open({ plans: PLANS, clock });
-  nodes = await cluster.start('a', 'b', 'c');
-  accountId = (await nodes[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+  const started = await cluster.start('a', 'b', 'c');
+  accountId = (await started[0].call('keys.createAccount', { name: 'someone', plan: 'free' })).account.id;
+  nodes = inOrderOf(accountId, started);
 });
 afterEach(() => cluster.end());
 
 const reserve = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
   node.call('metering.reserveWrite', { accountId, writes, vectors, ticket });
 const settle = (node: ControlNode, id: string) => node.call('metering.settle', { accountId, id });
+/** Without asking who is in charge, as a node that takes itself for it. */
+const here = (node: ControlNode, action: keyof ChargedActions, params: ChargedActions[typeof action]['params']) =>
+  node.call('metering.forwarded', { action, params });
+const reserveHere = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
+  here(node, 'metering.reserveWrite', { accountId, writes, vectors, ticket }) as Promise<WriteAnswer>;
 const commit = (writes: number, vectors = 0) => commitTally(cluster.store, clock, accountId, writes, vectors);
 const stored = () => cluster.store.usage.read(accountId, '2026-11');
 const row = () => cluster.store.usage.readHolds(accountId);
@@ -34,6 +42,22 @@ async function idOf(promise: Promise<WriteAnswer>): Promise<string> {
   if (answer.outcome !== 'reserved' || answer.id === null)
     throw new Error(`not reserved but ${JSON.stringify(answer)}`);
   return answer.id;
+}
+
+/** What asks for room and has to wait for it, once it has been looked for. */
+async function waiting(ask: () => Promise<WriteAnswer>): Promise<{ answer: Promise<WriteAnswer> }> {
+  const { read } = cluster.store.usage;
+  let readings = 0;
+  cluster.store.usage.read = async (...args) => {
+    const found = await read.apply(cluster.store.usage, args);
+    readings++;
+    return found;
+  };
+  const answer = ask();
+  answer.catch(() => undefined);
+  await eventually(() => readings > 0);
+  cluster.store.usage.read = read;
+  return { answer };
 }
 
 /** Writers that keep to the protocol, each call of which reaches another node. */
@@ -112,13 +136,31 @@ test('a node that is killed under load takes nothing with it but what it held', 
   expect((await stored()).vectors).toBe(200);
 });
 
+test('writers at nodes that all believe they are in charge fill the vectors and the writes exactly', async () => {
+  const write = async (node: ControlNode, vectors: number): Promise<void> => {
+    let answer = await reserveHere(node, 1);
+    if (answer.outcome === 'count') answer = await reserveHere(node, 1, vectors, answer.ticket);
+    const id = await idOf(Promise.resolve(answer));
+    await commit(1, vectors);
+    await here(node, 'metering.settle', { accountId, id });
+  };
+  const all = (count: number, vectors: number) =>
+    Promise.all(Array.from({ length: count }, (_, at) => codeOf(write(nodes[at % 3], vectors))));
+  const created = await all(45, 1);
+  expect(created.filter((code) => code === 'written')).toHaveLength(20);
+  expect(created.filter((code) => code === 'PLAN_LIMIT_REACHED')).toHaveLength(25);
+  const replaced = await all(60, 0);
+  expect(replaced.filter((code) => code === 'written')).toHaveLength(40);
+  expect(await stored()).toMatchObject({ vectors: 20, writes: 60 });
+  expect(await row()).toMatchObject({ holds: [], alone: null, line: [] });
+});
+
 test('room that a dead caller holds comes back after two minutes, and nobody is told before that the plan is used up', async () => {
   await idOf(reserve(nodes[0], 20));
   await nodes[0].kill();
-  const waiting = refusal(reserve(nodes[1], 1));
-  await eventually(async () => (await row()).line.length === 1);
+  const { answer } = await waiting(() => reserve(nodes[1], 1));
   clock.advance(5_000);
-  expect(await waiting).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
+  expect(await refusal(answer)).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 115 });
   clock.advance(114_999);
   expect(await refusal(reserve(nodes[1], 1))).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: 1 });
   clock.advance(1);
@@ -130,20 +172,18 @@ test('room that a dead caller holds comes back after two minutes, and nobody is 
 
 test('a renewal at any node keeps a reservation for all, and shows that it is waited for', async () => {
   const held = await idOf(reserve(nodes[0], 20));
-  const first = refusal(reserve(nodes[1], 1));
-  await eventually(async () => (await row()).line.length === 1);
+  const first = await waiting(() => reserve(nodes[1], 1));
   clock.advance(100_000);
-  expect((await first).code).toBe('UNAVAILABLE');
+  expect((await refusal(first.answer)).code).toBe('UNAVAILABLE');
   await nodes[2].call('metering.renew', { accountId, id: held });
   await eventually(async () => (await row()).holds[0].beat === 1);
-  const second = reserve(nodes[1], 1);
-  await eventually(async () => (await row()).line.length === 1);
+  const second = await waiting(() => reserve(nodes[1], 1));
   clock.advance(INTERNAL_LIMITS.writeHolderRenewMs);
   await nodes[0].call('metering.renew', { accountId, id: held });
   await eventually(async () => (await row()).holds[0].beat === 2);
   clock.advance(INTERNAL_LIMITS.writeHoldOrphanedAfterMs - 1);
   await settle(nodes[2], held);
-  await idOf(second);
+  await idOf(second.answer);
 });
 
 test('a node that was paused between looking and holding gives nothing away on what it saw', async () => {
@@ -159,7 +199,7 @@ test('a node that was paused between looking and holding gives nothing away on w
   };
   const late = reserve(nodes[0], 15);
   await eventually(() => paused);
-  const held = await idOf(reserve(nodes[1], 15));
+  const held = await idOf(reserveHere(nodes[1], 15));
   gate.resolve();
   expect(await isPending(late)).toBe(true);
   await commit(15, 15);
@@ -172,8 +212,8 @@ test('a ticket, its count and its end may each come to another node; nobody gets
   await commit(15, 15);
   const answer = await reserve(nodes[0], 10);
   if (answer.outcome !== 'count') throw new Error('there was room');
-  const others = nodes.map((node) => reserve(node, 1, 0));
-  await eventually(async () => (await row()).line.length === 3);
+  const others: Promise<WriteAnswer>[] = [];
+  for (const node of nodes) others.push((await waiting(() => reserve(node, 1, 0))).answer);
   expect(await isPending(Promise.race(others))).toBe(true);
   expect(await idOf(reserve(nodes[1], 10, 5, answer.ticket))).toBe(answer.ticket);
   expect((await refusal(reserve(nodes[2], 10, 5, answer.ticket))).code).toBe('UNAVAILABLE');
@@ -204,28 +244,28 @@ test('after an unknown outcome room is held once, not twice', async () => {
 
 test('small requests at one node do not overtake a large one that waits at another', async () => {
   const held = await idOf(reserve(nodes[0], 15));
-  const large = reserve(nodes[1], 10);
-  await eventually(async () => (await row()).line.length === 1);
-  const small = reserve(nodes[2], 1);
-  await eventually(async () => (await row()).line.length === 2);
-  expect(await isPending(Promise.race([large, small]))).toBe(true);
+  const large = await waiting(() => reserve(nodes[1], 10));
+  const small = await waiting(() => reserve(nodes[2], 1));
+  expect(await isPending(Promise.race([large.answer, small.answer]))).toBe(true);
   await settle(nodes[0], held);
-  await idOf(large);
-  await idOf(small);
-  expect((await row()).line).toEqual([]);
+  await idOf(large.answer);
+  await idOf(small.answer);
 });
 
-test('a node that died waiting in line loses its place after five seconds', async () => {
-  const held = await idOf(reserve(nodes[0], 15));
-  const large = reserve(nodes[1], 10).catch(() => undefined);
-  await eventually(async () => (await row()).line.length === 1);
-  await nodes[1].kill();
-  const small = reserve(nodes[2], 1);
-  await eventually(async () => (await row()).line.length === 2);
-  clock.advance(4_999);
-  expect(await isPending(small)).toBe(true);
-  clock.advance(1);
-  await settle(nodes[0], await idOf(small));
-  await settle(nodes[0], held);
-  await large;
+test('who waits at a node that is killed waits at the next one, and gets its room once', async () => {
+  const held = await idOf(reserve(nodes[1], 15));
+  const { answer } = await waiting(() => reserve(nodes[2], 10));
+  await nodes[0].kill();
+  await settle(nodes[1], held);
+  const id = await idOf(answer);
+  expect((await row()).holds).toEqual([expect.objectContaining({ id, writes: 10 })]);
+  await settle(nodes[2], id);
+  expect((await row()).holds).toEqual([]);
+});
+
+test('nobody waits for the line in which instances of a former version stand', async () => {
+  const line = [{ instance: 'of a former version', beat: 3 }];
+  await cluster.store.usage.replaceHolds(accountId, { revision: 1, holds: [], alone: null, line });
+  await settle(nodes[1], await idOf(reserve(nodes[1], 15)));
+  expect(await row()).toMatchObject({ holds: [], alone: null, line: [] });
 });
