@@ -68,11 +68,6 @@ export interface MeteringActions extends ChargedActions {
   'metering.yieldQueries': { params: { accountId: string }; result: null };
   /** A query that failed costs nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };
-  /** Room for one more collection or key of the plan; null = no limit. The store enforces it. */
-  'metering.limits': {
-    params: { accountId: string };
-    result: { collections: number | null; keys: number | null; anchoring: boolean; plan: PlanName };
-  };
   /** The error to throw when the store answered 'limit'. Always throws PLAN_LIMIT_REACHED. */
   'metering.refuse': { params: { accountId: string; limit: 'collections' | 'keys' }; result: never };
 }

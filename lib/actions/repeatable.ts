@@ -32,7 +32,6 @@ const REPEATABLE: readonly ActionName[] = [
   'keys.plan',
   'keys.listAccounts',
   'metering.usage',
-  'metering.limits',
   'metering.takeQuery',
   'metering.reserveWrite',
   'metering.renew',

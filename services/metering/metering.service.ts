@@ -118,11 +118,16 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       },
       takeQuery: {
         params: { accountId: 'string' },
-        handler: (ctx: Call<'metering.takeQuery'>) =>
-          charge.run(ctx, 'metering.takeQuery', ctx.params, ({ month }) => {
+        async handler(ctx: Call<'metering.takeQuery'>) {
+          const { accountId } = ctx.params;
+          const allowance = await allowanceOf(ctx, accountId);
+          // Without a limit nobody can be refused for what another instance holds.
+          if (allowance.limits.queries === null) return queries.take(accountId, allowance);
+          return charge.run(ctx, 'metering.takeQuery', ctx.params, ({ month }) => {
             // Where that fails it is tried again.
-            queries.giveBack(ctx.params.accountId, month).catch(() => undefined);
-          }),
+            queries.giveBack(accountId, month).catch(() => undefined);
+          });
+        },
       },
       forwarded: {
         params: { action: { type: 'enum', values: Object.keys(work) }, params: 'object' },
@@ -144,13 +149,6 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         async handler(ctx: Call<'metering.yieldQueries'>) {
           await queries.yield(ctx.params.accountId);
           return null;
-        },
-      },
-      limits: {
-        params: { accountId: 'string' },
-        async handler(ctx: Call<'metering.limits'>) {
-          const { plan, limits } = await allowanceOf(ctx, ctx.params.accountId);
-          return { collections: limits.collections, keys: limits.keys, anchoring: limits.anchoring, plan };
         },
       },
       refuse: {

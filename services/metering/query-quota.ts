@@ -124,7 +124,8 @@ export class QueryQuota {
       account.takenBefore = account.taken;
       account.taken = 0;
       const isIdle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
-      if (isIdle || account.block?.month !== month || !this.#options.isOurs(accountId)) dissolve(account);
+      const isElsewhere = account.block?.limit !== null && !this.#options.isOurs(accountId);
+      if (isIdle || account.block?.month !== month || isElsewhere) dissolve(account);
       if (!isWritten(account)) await this.#writeOut(accountId, account);
       const isUnused = account.block === null && isWritten(account);
       if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;

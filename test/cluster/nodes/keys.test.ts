@@ -145,7 +145,7 @@ test('an account that was deleted is gone on a node that does not hear of it wit
   await a.call('keys.deleteAccount', { id: accountId });
   clock.advance(501);
   expect(await enter(secret)).toBe('UNAUTHENTICATED');
-  for (const action of ['keys.plan', 'metering.takeQuery', 'metering.limits'] as const)
+  for (const action of ['keys.plan', 'metering.takeQuery', 'metering.usage'] as const)
     expect(await outcome(b.call(action, { accountId }))).toBe('ACCOUNT_NOT_FOUND');
 });
 

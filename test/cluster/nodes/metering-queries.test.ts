@@ -268,7 +268,7 @@ test('the month changes under all nodes at once', async () => {
 
 test('a change of plan holds on nodes that do not hear of it within half a second', async () => {
   await untilRefused(...nodes);
-  await nodes[1].call('metering.limits', { accountId });
+  await nodes[1].call('keys.plan', { accountId });
   nodes[1].isCut = true;
   await nodes[0].call('keys.setPlan', { id: accountId, plan: 'pro' });
   expect(await codeOf(take(nodes[1]))).toBe('PLAN_LIMIT_REACHED');

@@ -48,7 +48,7 @@ describe('accounts', () => {
     for (const plan of ['pro', 'enterprise', 'free', 'business'] as const) {
       expect(await node.call('keys.setPlan', { id: account.id, plan })).toMatchObject({ id: account.id, plan });
       expect(await node.call('keys.plan', { accountId: account.id })).toBe(plan);
-      expect((await node.call('metering.limits', { accountId: account.id })).plan).toBe(plan);
+      expect((await node.call('metering.usage', { accountId: account.id })).plan).toBe(plan);
     }
     expect((await node.call('keys.listAccounts', {})).map((each) => each.plan)).toEqual(['business']);
   });

@@ -360,12 +360,6 @@ test('the report lays usage beside the limits of the plan, null where there is n
     collection_count: null,
     key_count: null,
   });
-  expect(await node.call('metering.limits', { accountId })).toEqual({
-    collections: null,
-    keys: null,
-    anchoring: true,
-    plan: 'enterprise',
-  });
 });
 
 test('metering.refuse names what is full', async () => {
@@ -378,7 +372,7 @@ test('metering.refuse names what is full', async () => {
 });
 
 test('an unknown account is ACCOUNT_NOT_FOUND everywhere', async () => {
-  for (const action of ['metering.usage', 'metering.takeQuery', 'metering.limits'] as const) {
+  for (const action of ['metering.usage', 'metering.takeQuery'] as const) {
     expect((await refusal(node.call(action, { accountId: 'nobody' }))).code).toBe('ACCOUNT_NOT_FOUND');
   }
 });
