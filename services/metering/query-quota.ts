@@ -62,7 +62,6 @@ export class QueryQuota {
    * not known whether anything is left.
    */
   async take(accountId: string, allowance: Allowance): Promise<{ month: string }> {
-    if (this.#closed) throw unavailable('The service is stopping.');
     const account = this.#account(accountId);
     const month = this.#month();
     account.lastTakenMs = this.#nowMs();
@@ -97,13 +96,17 @@ export class QueryQuota {
    */
   async read(accountId: string): Promise<{ month: string; row: UsageRow; uncertain: number }> {
     const month = this.#month();
-    let found = await this.#look(accountId, month);
-    if (found.foreign.length > 0) {
-      await this.#options.recall(accountId, nodesOf(found.foreign));
-      found = await this.#look(accountId, month);
+    let { row, queries, foreign } = await this.#look(accountId, month);
+    if (foreign.length > 0) {
+      const before = new Set(foreign.map(({ id }) => id));
+      await this.#options.recall(accountId, nodesOf(foreign));
+      ({ row, queries, foreign } = await this.#look(accountId, month));
+      // What was drawn from a block that was opened since began after the report did.
+      const [held, since] = [foreign.filter(({ id }) => before.has(id)), foreign.filter(({ id }) => !before.has(id))];
+      queries = Math.max(0, queries - grantedIn(since));
+      foreign = held;
     }
-    const { row, queries, foreign } = found;
-    const uncertain = foreign.reduce((sum, { granted }) => sum + granted, 0);
+    const uncertain = grantedIn(foreign);
     return { month, row: { ...row, queries }, uncertain: Math.min(queries, uncertain) };
   }
 
@@ -144,7 +147,7 @@ export class QueryQuota {
     account.credits.clear();
   }
 
-  /** Refuses further queries and returns all blocks. */
+  /** Returns all blocks, and takes none for queries to come any more. */
   async close(): Promise<void> {
     this.#closed = true;
     await all(this.#accounts, ([accountId, account]) => this.#writeOut(accountId, account, true));
@@ -241,6 +244,8 @@ export class QueryQuota {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
     } finally {
       account.refilling = false;
+      // What comes after the end has a block of its own; should it stay open, all of it is used.
+      if (this.#closed) this.#writeOut(accountId, account).catch(() => undefined);
     }
   }
 
@@ -297,10 +302,10 @@ export class QueryQuota {
     const { node } = this.#options;
     const block = { id: randomUUID(), month, limit, used: 0 };
     const asking = account.waiting.length;
-    const wanted = asking + spare(account, limit === null ? null : limit - taken - asking);
+    const more = this.#closed ? 0 : spare(account, limit === null ? null : limit - taken - asking);
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
-    const granted = await this.#open(accountId, month, { id: block.id, node }, wanted, limit);
+    const granted = await this.#open(accountId, month, { id: block.id, node }, asking + more, limit);
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];
@@ -340,6 +345,8 @@ export class QueryQuota {
     return this.#options.clock.monotonicMs();
   }
 }
+
+const grantedIn = (blocks: QueryBlock[]): number => blocks.reduce((sum, { granted }) => sum + granted, 0);
 
 function nodesOf(blocks: QueryBlock[]): string[] {
   return [...new Set(blocks.map(({ node }) => node))];

@@ -10,6 +10,7 @@ import {
   startNode,
   type TestNode,
 } from '../../../support/accounts.ts';
+import { queryCounter } from '../../../support/query-counter.ts';
 
 let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
 let store: Store;
@@ -125,6 +126,17 @@ describe('with a limit', () => {
     node = await start();
     expect(await reported()).toBe(8);
     expect((await takeMany(128)).passed).toBe(92);
+  });
+
+  test('a query that comes after the end of what counts them is counted, and nothing is left open', async () => {
+    const { quota, take } = queryCounter(store.usage, clock);
+    await Promise.all(Array.from({ length: 8 }, () => take(accountId, 100)));
+    await quota.close();
+    expect(await inStore()).toBe(8);
+    await Promise.all(Array.from({ length: 3 }, () => take(accountId, 100)));
+    expect(await inStore()).toBe(11);
+    await eventually(async () => (await store.usage.readQueries(accountId, '2026-11')).blocks.length === 0);
+    expect(await inStore()).toBe(11);
   });
 
   test('blocks that nobody uses go back by themselves', async () => {
