@@ -1,16 +1,13 @@
 /**
- * One node's view of all shard nodes: where a shard should be held, and by whom it should be
- * followed.
+ * One node's view of all shard nodes: which node should hold a shard, and which should follow it.
  *
- * Promises: a shard that nobody holds goes to a node that follows it already, else to the first in
- * its order (rendezvous hashing) that has room and is not used beyond `FULL` times the mean, else
- * to the first that has room, else to the first: a shard is never left without a node while there
- * is one. Every node with the same view gives the same answer. Nothing here moves a shard that is
- * held: its holder keeps it until the planner of that node gives it away. How it fails: with an old
- * view it names a node that is gone or full. A caller that cannot reach it leaves it out and asks
- * again; a node that is full takes the shard all the same and gives another away later. Callers
- * with different views may name different nodes: the compare-and-set on the owner's row lets one of
- * them have it.
+ * Promises: while there is a node, a shard gets one. Every node with the same view gives the same
+ * answer. Nothing here moves a shard that is held: its holder keeps it until that node's planner
+ * gives it away.
+ * How it fails: with an old view it names a node that is gone or full. With different views callers
+ * may name different nodes, and the compare-and-set on the owner's row lets one of them have the
+ * shard.
+ * See docs/internals/placement.md.
  */
 
 import type { ShardKey } from '../shard/key.ts';

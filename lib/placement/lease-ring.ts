@@ -1,14 +1,9 @@
 /**
- * Which leases a node reads, and how often, so that a cluster of n nodes does not read n^2 rows
- * each second.
+ * Which leases a node reads, and how often: in a cluster of n nodes not n^2 rows each second.
  *
- * Every node watches the next few leases after its own in the order of their incarnations (a ring,
- * since incarnations are random) and ends those that it finds dead; for everybody else a lease is
- * dead once it is gone. All leases are read seldom, the more seldom the more there are: what is
- * read per node and second is bounded. A holder that a node waits for is watched by it as well. So
- * a death is found as soon as with everybody watching everybody, unless all watchers of a node die
- * with it: then by the first node that wants one of its shards, or by those that come next in the
- * ring.
+ * Promises: the rows that a node reads each second are bounded. A death is found as soon as if
+ * everybody watched everybody, unless all watchers of a node die with it.
+ * See docs/internals/placement.md.
  */
 
 const WATCHED = 3;

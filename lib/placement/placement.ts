@@ -1,20 +1,12 @@
 /**
- * In what order nodes are asked to hold a shard: rendezvous hashing (Thaler and Ravishankar 1998),
- * weighted by what a node can hold (Schindelhauer and Schomaker 2005: the smallest of -ln(u) /
- * weight wins, u a hash of shard and node).
+ * The order in which nodes are asked to hold a shard: weighted rendezvous hashing.
  *
- * Promises: the order is a pure function of the shard, the nodes and their weights, so every node
- * with the same view gets the same one. A node that joins comes first for its share of the shards
- * (its weight among all weights) and changes the order of the others for none; when a node leaves,
- * each of its shards goes on to the node that was next, which differs from shard to shard. Where
- * views differ for a while, two callers may ask two nodes: both may try to claim the shard, the
- * compare-and-set on the owner's row lets one of them, and the other answers with its name. Who
- * holds a shard is what the store says; this is only where to look for a holder, or to make one.
- *
- * Names are hashed once each (SHA-256); a pair costs two rounds of MurmurHash3's finaliser (Appleby
- * 2011), a few nanoseconds, since a thousand nodes and a hundred thousand shards are 10^8 pairs. It
- * resists nobody who chooses names, and need not: shard keys hold UUIDs that the service makes,
- * nodes are named by the operator.
+ * Promises: the order is a pure function of the shard, the nodes and their weights. A node that
+ * joins comes first for its share of the shards and changes the order of the others for none. When
+ * a node leaves, each of its shards goes on to the node that was next. It says only where to look
+ * for a holder, or to make one; who holds a shard is what the store says. It does not resist
+ * somebody who chooses names.
+ * See docs/internals/placement.md.
  */
 import { hash } from 'node:crypto';
 import type { ShardKey } from '../shard/key.ts';

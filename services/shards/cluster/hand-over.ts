@@ -1,16 +1,12 @@
 /**
  * Gives one shard to another node, in good order.
  *
- * Promises: a shard goes on serving while it is saved and while the node that is to have it opens a
- * copy and brings it up to a moment ago; then it is let out of memory with nothing in flight, left
- * to that node, and the node is asked to open it, which is to read the last entries of the log.
- * Callers that come meanwhile are sent there and wait for that: no request fails because of a
- * hand-over. A shard that opens within a moment is neither saved nor copied first. A shard that is
- * held and not in memory is left to the other node and nothing more: whoever wants it opens it
- * there. How it fails: a copy that is not there in time is not waited for; the other node opens the
- * shard from its checkpoint then, and callers wait for that. When the other node does not take the
- * shard, whoever is asked next claims it, this node included; nothing is lost at any step, since
- * nothing of a shard but time lies outside of the store.
+ * Promises: the shard serves while it is saved and copied. It leaves memory with nothing in flight,
+ * and callers are sent to the other node and wait there: no request fails because of a hand-over.
+ * How it fails: a copy that is late is not waited for, and the other node opens the shard from its
+ * checkpoint. If the other node does not take the shard, the next node that is asked claims it,
+ * this one included. Nothing is lost at any step.
+ * See docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
 import type { ReplicaState } from '../../../lib/actions/shards.ts';

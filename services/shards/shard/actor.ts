@@ -1,30 +1,13 @@
 /**
- * One open shard on the node that owns it: the only writer of its log.
+ * One open shard on the node that holds it: the only writer of its log.
  *
- * Promises
- * - A write that is acknowledged is one durable log entry, complete or not there at all; its
- *   effects are visible to every read that begins after the acknowledgement.
- * - At most one append is in flight. Requests that arrive meanwhile share the next entry (group
- *   commit), in order of arrival.
- * - Nothing of a write is visible before its entry is durable; a refused append leaves the shard as
- *   it was.
- * - A write that has waited past its deadline is refused when its turn comes, not before; one whose
- *   turn has come is answered only when its outcome is known. ProvecError says that nothing of it
- *   is or will be committed, StoreError 'unknown' that nobody knows.
- *
- * How it fails
- * - The store refuses for lack of space: 507 for the whole group, state unchanged.
- * - A write makes the engine throw: the group is halved until that write is alone, and it alone
- *   fails, with 500. The shard goes on, since a stage that throws takes back all it did to the map
- *   and the slots: each change is noted with the old leaf and slot before it is made.
- * - The outcome of an append is unknown: the log is read at that seq before anything else; what is
- *   found there decides. Where nothing is found, an empty entry takes the seq first, so that what
- *   is still on its way cannot land later. When that cannot be done either, the group fails with
- *   the store's error and the shard closes.
- * - Somebody else's entry stands at our seq: we are deposed. The group fails with 503 and the shard
- *   closes.
- * - The worker dies before the append: 503. After it: the write stands and is acknowledged; the
- *   shard closes and opens again from the log.
+ * Promises: an acknowledged write is one durable log entry, complete or absent, and every read that
+ * begins after the acknowledgement sees it. Nothing of a write is visible before its entry is
+ * durable. At most one append is in flight.
+ * How it fails: ProvecError says that nothing of the write is or will be committed, StoreError
+ * 'unknown' that nobody knows. A refused append leaves the shard as it was. The shard closes when
+ * an outcome cannot be found out, when another node has taken the seq, and when the worker dies.
+ * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
 import { ProvecError } from '../../../lib/errors.ts';

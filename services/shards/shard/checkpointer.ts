@@ -1,25 +1,12 @@
 /**
  * Decides when a shard is checkpointed and how far its log may be trimmed.
  *
- * What keeps a shard's content is its materialised records and the log after their mark: the log is
- * never trimmed past the mark, nor while somebody reads it behind a scan (`pin`), so a lost or
- * damaged checkpoint costs time and nothing else.
- *
- * What a checkpoint saves is that time: from records alone the whole index has to be built again.
- * The store keeps the newest two, and the log reaches back to the older one, so that a shard whose
- * newest is damaged opens from the one before it and the log since. Of a collection that is
- * anchored a shard opens only from one that is not newer than the confirmed root, so none is taken
- * while the newest already is. A shard too small for an index has no use for any: its log is
- * trimmed to the mark, and those that the log reaches no more are removed.
- *
- * What leaves the log is read once more: an entry that is not what was appended is a contradiction.
- * Where one is known of a shard its log and checkpoints stay as they are, since they may be all
- * that tells what is right, until an operator has decided (`accepted`).
- *
+ * Promises: the log is never trimmed past the mark of the materialised records, nor while somebody
+ * reads it behind a scan (`pin`). Entries are audited before they are trimmed; one that is not what
+ * was appended is a contradiction. While a shard has a contradiction, its log and checkpoints stay.
  * How it fails: what was staged is discarded, and the log stays longer. The next try comes after a
- * pause that grows, or when the shard closes. Where no checkpoint can be had and the log has grown
- * past TAIL_URGENT_BYTES, its room is worth more than the checkpoints there are, and it is trimmed
- * to the mark.
+ * growing pause, or when the shard closes.
+ * See docs/internals/shard.md.
  */
 
 import { collectGarbage } from '../../../lib/process/garbage.ts';

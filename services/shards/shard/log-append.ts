@@ -1,11 +1,11 @@
 /**
- * Appends one entry and finds out what became of it.
+ * Appends one entry and finds out what became of it. Never throws.
  *
- * Promises: 'committed' means durable; 'refused' that the entry is not there and never will be, and
- * the log is as it was; 'barred' the same, but an empty entry took its seq, since the append had an
- * unknown outcome and could otherwise have landed later; 'deposed' that somebody else's entry
- * stands there. 'unknown' is what is left when the store does not answer: nothing more may be
- * appended before the shard was claimed anew. Never throws.
+ * Promises: 'committed': the entry is durable. 'refused': the entry is not there and never will be,
+ * and the log is as it was. 'barred': the same, but an empty entry took its seq. 'deposed':
+ * somebody else's entry stands there. 'unknown': the store does not answer, and nothing more may be
+ * appended before the shard is claimed anew.
+ * See docs/internals/shard.md.
  */
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';

@@ -1,17 +1,12 @@
 /**
- * Copies committed log entries into the materialised records, behind the writers' backs and in
- * order.
+ * Copies committed log entries into the materialised records, in order and behind the writers'
+ * backs.
  *
- * Promises: the mark of a shard only grows; an entry is applied once, however often it is tried
- * (the store guards by the mark); a failed pass is tried again after a pause that grows, holds up
- * no other shard and loses nothing, because the log keeps what is not applied. One pass runs at a
- * time, so that it never takes more than a share of the disk from the appends. The mark of a shard
- * whose collection is anchored never passes its last confirmed root (anchored-bound.ts); what is
- * held back for that goes on when the next one is confirmed.
- *
- * How it fails: before an entry that does not decode, or is missing, it stops for good: what comes
- * after such an entry must not be applied over it, and the log, which is never trimmed past the
- * mark, keeps all there is for whoever repairs it.
+ * Promises: a shard's mark only grows. An entry is applied once, however often it is tried. In an
+ * anchored collection the mark never passes the last confirmed root.
+ * How it fails: a failed pass is tried again after a growing pause. It holds up no other shard and
+ * loses nothing. At an entry that is missing or does not decode the materialiser stops for good.
+ * See docs/internals/shard.md.
  */
 import type { Logger } from 'pino';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';

@@ -1,19 +1,13 @@
 /**
- * How a shard comes into memory: the newest sound checkpoint and the log after it, else the
+ * Brings a shard into memory: from the newest sound checkpoint and the log after it, else from the
  * materialised records and the log after their mark.
  *
- * Whatever it was built from, the root at the end is held against the head that the log recorded. A
- * difference means that stored bytes were changed behind the service's back (or rotted): the shard
- * is served as it is, and nothing of its collection is anchored until an operator decides. The
- * contradiction is kept in the store before the shard takes a write, or it does not open. The first
- * write seals a root that contains the changed bytes; its head and every later one say so. Bytes
- * that do not decode are left out, which is a contradiction like any other.
- *
- * Of a collection that is anchored the way up begins no later than at the confirmed root, and is
- * held against it as it passes: whoever can change the records can change what the log recorded
- * with them, but not the ledger. A way up that begins later is a contradiction, since records are
- * never ahead of the ledger (anchored-bound.ts). A copy in memory has been held against each
- * recorded root since it was made, and reads no stored records again.
+ * Promises: the root at the end is compared with the head that the log recorded, and, in an
+ * anchored collection, with the confirmed root on the way. A difference is a contradiction: it is
+ * in the store before the shard takes a write.
+ * How it fails: a contradicted shard is served as it is, and nothing of its collection is anchored
+ * until an operator decides. If the contradiction cannot be stored, the shard does not open.
+ * See docs/internals/shard.md.
  */
 import type { Logger } from 'pino';
 import { ProvecError } from '../../../lib/errors.ts';

@@ -1,17 +1,12 @@
 /**
  * Recomputes a shard's root from stored bytes while writes go on: one scan of the records, then the
- * log entries after the mark that the scan saw. The state is that of the last entry laid over it;
- * `extend` goes on from there, so that a cut which was anchored a little later can be compared
- * exactly. Entries that are materialised and still in the log are read as well: whether each is
- * what was appended.
+ * log entries after the mark that the scan saw. `extend` lays more entries over that state.
  *
- * A verification holds a session of each shard until its last shard is scanned and the ledger has
- * answered, so a session lives until it is released; the idle limit is for callers that went away.
- * What is bounded is the number of scans at a time: the others wait, in order of arrival. A limit
- * on sessions instead, with waiting, would have verifications that hold some shards wait for each
- * other for ever; too many of them are refused. So is one whose sessions would take more memory
- * than is left, for the same reason: what a session takes is counted against the node's limit from
- * before the scan until it is released.
+ * Promises: entries that are materialised and still in the log are audited too. The number of scans
+ * at a time is bounded; the others wait in order of arrival. A session's memory counts against the
+ * node's limit from before the scan until the session is released.
+ * How it fails: too many sessions, or no memory for one, are refused with UNAVAILABLE.
+ * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';

@@ -60,16 +60,13 @@ class AccountTurns {
 /**
  * Whose turn it is on the thread, in slices of milliseconds.
  *
- * Promises
- * - Accounts take turns by the time that theirs took: one that comes with little waits for the turn
- *   under way, and for one of each other that used no more. However many shards one account keeps
- *   busy, its turns get no more of the thread than another's. Source: start-time fair queueing of
- *   Goyal, Vin and Cheng (1996), as at the gateway's queues.
- * - What an account's other requests took, and the first slices of its queries, counts as well.
- * - Of an account queries, staging and background work take turns, and so do its shards.
- * - After each turn it is that of the requests that came meanwhile, for 8 ms where there are many.
- * What it does not do: what recomputing for a verify takes is charged to nobody. Its slices of 2 ms
- * come beside the turns, and four scans run at once on a node at most.
+ * Promises: accounts take turns by the time that their turns took. However many shards one account
+ * keeps busy, its turns get no more of the thread than another's. What an account's requests and
+ * the first slices of its queries took counts as well. Within an account, kinds of work take turns,
+ * and so do shards. After each turn the requests that came meanwhile run, for 8 ms where there are
+ * many.
+ * What it does not do: nobody is charged for recomputing for a verify.
+ * See docs/internals/shard.md.
  */
 export class FairTurns {
   readonly #later: (run: () => void) => void;

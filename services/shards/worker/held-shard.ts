@@ -1,22 +1,12 @@
 /**
  * A shard in memory, and who may work on it when. Requests run to completion; queries and the
- * staging of writes are worked on in slices, between which others run.
+ * staging of writes run in slices, and other work runs between the slices.
  *
- * What a query has read must stay true until it ends: a slot that it has counted in must not be
- * given to another record. So a change (a commit, a replay, the engine's own moving of records)
- * waits until no query is reading, rather than that every structure keeps what it was for each
- * query. What queries only build (columns) follows the writes and bars nothing; and staging writes
- * to places that no query looks at, so that it bars no query and none bars it.
- *
- * Nobody starves: at most RUNNING_MAX queries are under way, each reads for a bounded time, and
- * while anything waits none is added; all that wait go on in the order of their arrival. A query
- * always has its first slice, which is enough for nearly all. One that then has to wait goes on
- * where it was, or begins anew if the shard has changed, and from then on is one of those under
- * way.
- *
- * From the first slice of staging a group until it is committed or taken back, the shard's hash
- * index is ahead of its state: only queries, the building of the index and what ends that state may
- * run. The requests that wait for it run in their order.
+ * Promises: the shard does not change while a query reads it. Nobody starves: at most RUNNING_MAX
+ * queries are under way, each reads for a bounded time, and work that waits goes on in order of
+ * arrival. While a group is staged, only queries, index building and the operations that end the
+ * staged state run.
+ * See docs/internals/shard.md.
  */
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';

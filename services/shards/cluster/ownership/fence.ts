@@ -1,13 +1,13 @@
 /**
- * Makes a claim hold against whoever held the shard before: an entry of kind `open` under the new
- * epoch at the next free seq of the log.
+ * Makes a claim hold against every earlier holder of the shard: appends an entry of kind `open`
+ * under the new epoch at the next free seq of the log.
  *
- * Promises: when it resolves, no entry of an earlier epoch can be committed any more, since every
- * holder has one append in flight at most, at the seq that the `open` entry now takes or at one
- * before it. The returned head is that of the log at the `open` entry: all that was ever
- * acknowledged stands at or before it. How it fails: on an entry of a later epoch it throws
- * ShardMoved; when the store cannot say, StoreError, and the claim has to be made again under a new
- * epoch.
+ * Promises: when it resolves, no entry of an earlier epoch can be committed any more. The returned
+ * head is the log's at the `open` entry: everything that was ever acknowledged stands at or before
+ * it.
+ * How it fails: ShardMoved on an entry of a later epoch. StoreError when the store cannot say; then
+ * the claim has to be made again under a new epoch.
+ * See docs/internals/ownership.md.
  */
 import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';

@@ -1,13 +1,12 @@
 /**
  * This node's lease: says whether the node may serve what it holds.
  *
- * Promises: `isValid` is true only while the last renewal that is known to have succeeded was
- * *sent* less than the lease time ago on this node's own monotonic clock. Others wait longer than
- * that before they call the lease dead, so nobody else serves a shard while `isValid` is true here.
- * A lease that has run out or was ended by somebody else never becomes valid again: `onLost` is
- * called once, whatever was held under it must be dropped, and a new incarnation begins. How it
- * fails: when the store cannot be reached the lease runs out, and the node serves nothing until it
- * is back. While calls cannot reach the node it has no lease, so that others serve what it held.
+ * Promises: `isValid` is true only while the last renewal known to have succeeded was *sent* less
+ * than the lease time ago, on this node's own monotonic clock. A lease that ran out or was ended by
+ * somebody else never becomes valid again: `onLost` is called once, and a new incarnation begins.
+ * How it fails: when the store cannot be reached the lease runs out, and the node serves nothing
+ * until the store is back. While calls cannot reach the node it has no lease.
+ * See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../../../lib/runtime.ts';

@@ -1,13 +1,12 @@
 /**
  * Reads the leases of the other nodes, as few as are enough, and ends those that are dead.
  *
- * Promises: every second it reads the leases that come next in the ring (`lease-ring.ts`) and those
- * that somebody here waits for, and all of them every `listEveryMs`; so every lease is watched by
- * some node, and all nodes together read a number of rows that grows with their number, not with
- * its square. For everybody who does not watch a lease it is dead once it is gone. `isOver` says
- * that a lease is no more only when it is no longer in the store, so that two nodes never judge
- * differently; all that ask for one lease at a time share one reading of it. How it fails: while
- * the store cannot be reached nobody is judged, and readings go on until it is back.
+ * Promises: some node watches every lease, and the rows that all nodes read together grow with
+ * their number, not with its square. `isOver` says that a lease is over only when it is no longer
+ * in the store, so two nodes never judge differently.
+ * How it fails: while the store cannot be reached nobody is judged, and readings go on until it is
+ * back.
+ * See docs/internals/ownership.md.
  */
 import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
 import type { Clock } from '../../../../lib/runtime.ts';

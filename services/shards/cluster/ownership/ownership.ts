@@ -2,15 +2,12 @@
  * Which shards this node holds, and by what right.
  *
  * Promises: `acquire` resolves with a claim only when no holder with a live lease had the shard,
- * and after the log was fenced under the claim's epoch; the claim is good while `holds` is true,
- * which is while the lease under which it was made is valid. A shard that was given back in good
- * order is opened again under its old epoch; after anything else (a worker that ended, an append
- * whose outcome is unknown) a new epoch and a new fence come first, because a late append of our
- * own could otherwise still land behind our back. While a lease is being taken callers wait for it
- * for a moment, so that shards which nobody holds go to the nodes they belong to, and not all to
- * the first that has one. A shard that is being handed over is not claimed again here meanwhile;
- * one that is asked for at a node that leaves is given back. How it fails: ShardMoved with the node
- * to ask, or with none while this node has no valid lease; StoreError.
+ * and after it has fenced the log under the claim's epoch. The claim is good while `holds` is true,
+ * which is while the lease that it was made under is valid. A shard that is being handed over is
+ * not claimed again here meanwhile.
+ * How it fails: ShardMoved with the node to ask, or with none while this node has no valid lease;
+ * StoreError.
+ * See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';

@@ -1,11 +1,10 @@
 /**
  * Carries out what the planner says, for one node.
  *
- * Promises: one shard of this node is on its way at a time, and one to it; a move begins only after
- * its target has said that it takes the shard; the pace leaves the disk and the network to queries.
- * A shard that rests, held and not in memory, is left to its target without a word: that costs the
- * target nothing until somebody asks for it. How it fails: a refused or failed move is planned anew
- * after a while, to somebody else.
+ * Promises: one shard of this node is on its way at a time, and one to it. A move begins only after
+ * its target has said that it takes the shard. The pace leaves the disk and the network to queries.
+ * How it fails: a refused or failed move is planned anew after a while, to another node.
+ * See docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
 import type { ClusterUse, NodeUse } from '../../../../lib/placement/cluster-use.ts';
