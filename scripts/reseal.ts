@@ -1,35 +1,13 @@
 /**
  * `npm run reseal [-- --apply]`: puts the current secret's seals on all that a stopped installation
- * has stored, so that earlier secrets can be dropped; with `--lost` also on what was sealed under a
- * secret that is lost, after holding it against the ledger.
+ * has stored; with `--lost` also on what was sealed under a lost secret.
  *
- * Why it can be done at all: without its secret nothing of the store proves itself, but the ledger
- * still holds each collection's root, and what the store says of its anchors is sealed with a key
- * from the ledger's keypair. So content can be held against something that whoever changed the
- * store could not change.
- *
- * Promises
- * - Nothing is written without `--apply`. With it nothing that a record or a row says is changed:
- *   only seals are, and contradictions are added.
- * - Without `--lost` a seal is put only where one of the given secrets' fits. What somebody wrote
- *   without them stays refused, and is told.
- * - With `--lost` each collection is held first. What is held goes on. Of what is not, or not
- *   through its end, nothing is anchored until an operator decides (`provec resume`), where it is
- *   anchored at all: the contradiction is stored before the first seal. So whatever was changed
- *   behind the service's back is found, or told as held by nothing, and never anchored by itself.
- * - Accounts, names, plans, dimensions and metrics are held by nothing, and are listed. API keys
- *   are not sealed unless `--keep-keys` says so, and what is marked as dropped or as being deleted
- *   never is: a row that somebody added must open nothing, and remove nothing.
- * - Cut off at any instant and run again it finishes. In between the store opens under all secrets
- *   that were given, or refuses to (MongoDB) until it has finished; after `--lost` it refuses until
- *   then on both, for its mark is sealed last.
- * - It refuses while another process has the data folder, or a node's beat moves.
- * What it does not do: bring a removed row back; tell a secret's owner from one who stole it.
- * Rotate first what leaked, then drop it.
- *
- * stdout gets the report, one line a finding, without vectors, metadata or secrets. Exit codes: 0
- * all is sealed, and with `--lost` held, but for API keys (unless `--keep-keys`) and checkpoints,
- * which it never seals; 2 something is not, as the report says; 1 it failed or was refused.
+ * Promises: nothing is written without `--apply`, and then only seals change and contradictions are
+ * added. Without `--lost` only what bears a given secret's seal is sealed. Run again, it finishes.
+ * How it fails: it refuses while another process has the data folder, or a node's beat moves. Exit
+ * codes: 0 all is sealed (with `--lost` also held, but for API keys and checkpoints), 2 something
+ * is not, 1 it failed or was refused.
+ * See docs/internals/sealing.md.
  */
 import type { Logger } from 'pino';
 import { type Config, readConfig } from '../lib/config.ts';

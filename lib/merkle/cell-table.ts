@@ -2,17 +2,11 @@
  * The records of a Merkle map in one flat Uint32Array: a hash table with linear probing whose cells
  * stand in key order.
  *
- * - A key's home cell is its first 32 bits (after `skipBits`) scaled to the capacity, so home cells
- *   rise with the keys, and inserting in order within a run of occupied cells keeps the whole table
- *   sorted. Source: Amble and Knuth, "Ordered hash tables" (1974); with a monotone hash the order
- *   is total.
- * - No record lies before its home, and no free cell lies between a record and its home.
- * - A few spare cells behind the last home take the last run's overflow; a run that reaches the end
- *   gets more of them.
- * - Any keys give right answers. Evenly spread keys (SHA-256) give short runs; keys that share
- *   their first bits share one run, and cost time linear in its length.
- *
- * Growing or shrinking copies the table, which for that moment is there twice.
+ * Promises: any keys give right answers. No record lies before its home cell, and no free cell lies
+ * between a record and its home.
+ * What it costs: keys that share their first bits take time linear in their number. Growing or
+ * shrinking copies the table, which for that moment is there twice.
+ * See docs/internals/search.md.
  */
 import assert from 'node:assert/strict';
 import { HASH_BYTES } from './sha256.ts';

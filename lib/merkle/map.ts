@@ -1,18 +1,11 @@
 /**
- * The Merkle map of one shard (format PV1), which is the shard's hash index too: full 32-byte key
+ * The Merkle map of one shard (format PV1), which is also the shard's hash index: full 32-byte key
  * -> (leaf, slot).
  *
- * Promises that the root is a pure function of the set of (key, leaf), whatever the order of
- * changes, and that `root()` and `prove()` hash only what changed. Fails by assertion on keys of
- * another shard and on wrong lengths.
- *
- * - Records lie in a `CellTable`, in key order, so every subtree is a range of its cells.
- * - The top `#depth` levels are a binary heap of (type, hash): node i has the children 2i and
- *   2i + 1. Its lowest level are buckets of 8 to 24 records on average, hashed from their leaves
- *   whenever one of them changed.
- * - A change marks its bucket and all above as DIRTY. When a level is added for a growing map, what
- *   stood stays valid and the new nodes are UNBUILT, computed when first needed: growing never
- *   hashes the whole map again.
+ * Promises: the root is a pure function of the set of (key, leaf), whatever the order of changes.
+ * `root()` and `prove()` hash only what changed.
+ * How it fails: by assertion on keys of another shard and on wrong lengths.
+ * See docs/internals/search.md.
  */
 import assert from 'node:assert/strict';
 import type { MerkleNode, NodeType } from '../shard/head.ts';

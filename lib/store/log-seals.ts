@@ -1,21 +1,12 @@
 /**
- * Seals of a shard's log: that the service wrote each entry, at this place of this shard, after the
- * entry before it; and that it wrote the head.
+ * Seals of a shard's log: the service wrote each entry, at this place of this shard, after the
+ * entry before it; and the service wrote the head.
  *
- * Promises
- * - An entry's *link* is an HMAC over the shard, the link before it and all that the entry says,
- *   its body by its SHA-256. Nobody without the installation's secret can append an entry, change
- *   one, or move one to another place or shard.
- * - Whoever reads an entry that does not bear its link gets one of kind 'damaged'; in place of a
- *   head that does not bear its seal, `unsoundHead`, which is the state of no shard. Neither hides
- *   the others, and neither passes for absence.
- * - A body is not hashed when it is read: the root in the entry's head, which the link covers,
- *   proves it when it is replayed, so that verify can name the record. `audit` hashes it.
- * - Whether a head comes after a contradiction is told by the seal alone: nothing else that is
- *   stored says so, and so nothing can be taken out of the store that did.
- * - Both adapters store with an entry the link before it, the hash of its body and its own link.
- * What it does not do: entries at the end that are taken off together with the head as it once was
- * are missed by nobody here. The ledger is further on then, as far as roots were anchored.
+ * Promises: without the installation's secret nobody can append an entry, change one, or move one
+ * to another place or shard. An entry without its link reads as kind 'damaged', a head without its
+ * seal as `unsoundHead`. Neither hides the others, and neither passes for absence.
+ * What it does not do: notice entries taken off the end, with the head put back as it once was.
+ * See docs/internals/sealing.md.
  */
 import type { Keyring } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';

@@ -1,15 +1,14 @@
 /**
- * Checkpoints that are tried once. A shard's graph is read by native code, and a file that it
- * cannot bear ends the process; without this the next start would read the same file, and end the
- * same way.
+ * Checkpoints that are tried once: a file that ends the process when native code reads it is not
+ * read again at the next start.
  *
  * Promises: from `fetch` to `release` a mark stands in a folder of this node. A start that finds
- * one sets the checkpoint aside and tells the operator, so the shard opens from an older one, or
- * from its records. A store that is closed in order leaves no mark. What it costs: a checkpoint
- * that was being read when the process was killed is set aside as well, however sound it is. What
- * it does not do: nodes do not know of each other's marks. Of a cluster, each node that is given
- * the shard tries it once. Whoever can write to the folder can have a checkpoint set aside, which
- * costs time, and nothing else: what lies there and is no mark is taken away, and told.
+ * one sets the checkpoint aside and tells the operator. A store that is closed in order leaves no
+ * mark.
+ * What it costs: a sound checkpoint that was being read when the process was killed is set aside
+ * too.
+ * What it does not do: nodes do not know of each other's marks.
+ * See docs/internals/sealing.md.
  */
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';

@@ -1,15 +1,13 @@
 /**
- * Reads records from shards page by page, since what comes in one piece is taken in within one turn
- * of the event loop.
+ * Reads records from shards page by page, because an answer in one piece would be taken in within
+ * one turn of the event loop.
  *
- * Promises: all that is told of a shard is of one state of it, whoever writes meanwhile; however
- * long answers are and however many are on their way, a turn takes in no more than a few pages; of
- * many shards' values and metadata hardly more cross than are told; and what all answers together
- * hold of memory is bounded while they are gathered. `awayMaxMs` of a read: how long a shard may be
- * away, or opening, before the caller is told with SHARD_UNAVAILABLE, so that it need not wait with
- * what it holds meanwhile. How it fails: a shard that was closed or moved has forgotten what was
- * read of it, and all begins anew; after a few times that is UNAVAILABLE. An answer that may be
- * partial begins anew without the shard that was lost on the way.
+ * Promises: everything told of a shard is of one state of it. A turn takes in a few pages at most.
+ * What all answers together hold of memory is bounded while they are gathered.
+ * How it fails: a shard that was closed or moved is read anew, a few times, and then UNAVAILABLE. A
+ * shard that is away for longer than `awayMaxMs` is SHARD_UNAVAILABLE. A partial answer begins anew
+ * without a lost shard.
+ * See docs/internals/search.md.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';

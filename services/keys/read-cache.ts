@@ -1,15 +1,13 @@
 /**
  * Remembers what was read from the store.
  *
- * Promises: no answer rests on a reading that was sent more than `keyCacheMaxAgeMs` ago, counted
- * from before it was sent and on this process's own clock, unless the store itself took longer to
- * answer it; one that takes longer than `keyReadMaxMs` is refused. So what is revoked or changed is
- * told nowhere later than that after it was acknowledged, whether this node hears events or not:
- * nothing has to reach it, and a node that is cut off from the store trusts what it knows for half
- * a second and then answers UNAVAILABLE. It costs each instance two readings a second for each key
- * in use, whatever the number of requests: those that come while a reading is under way share it.
- * `clear` forgets at once: a reading under way then is neither remembered nor shared with later
- * requests, since it may have seen what is no longer so.
+ * Promises: no answer rests on a reading sent more than `keyCacheMaxAgeMs` ago by this process's
+ * clock, unless the store took longer to answer it; one that takes longer than `keyReadMaxMs` is
+ * refused. So no node tells what was revoked or changed any later, whether it hears events or not.
+ * Requests share a reading under way: two a second for each key in use, however many come. `clear`
+ * forgets at once. It neither remembers nor shares a reading under way, which may be out of date.
+ * How it fails: a node cut off from the store trusts what it knows for half a second, and then
+ * answers UNAVAILABLE.
  */
 import { LRUCache } from 'lru-cache';
 import { ProvecError } from '../../lib/errors.ts';

@@ -2,31 +2,13 @@
  * The outbox of one collection: brings its newest wanted root onto the ledger, one transaction at a
  * time.
  *
- * Promises, with any number of instances that all believe they are in charge of the collection,
- * each of which may pause anywhere for any time:
- * - The row holds at most one transaction, and an instance sends only what the row holds. Its bytes
- *   are durable before they are first sent, and the same bytes are sent until the ledger has them
- *   or can no longer take them. Only the ledger's finalized block height and the signature's status
- *   at a node that has seen that block decide that, never a clock of ours. So no two transactions
- *   of a collection are ever in flight.
- * - The row's `epoch` is the fence: every change that decides about the next transaction raises it
- *   by compare-and-set (`changeRow`). An instance that wakes up with a signed transaction finds it
- *   raised, throws the transaction away and reads the row again. It may still send the row's old
- *   bytes once more: the ledger takes them once, or never after their blockhash has expired.
- *   Findings about the ledger pass the same fence.
- * - Roots on chain only move forward: what is signed contains all that was ever wanted, and only an
- *   operator's decision makes what is wanted less.
- * - An instance reconciles the account with the row before it signs after anybody else's change
- *   (reconciliation.ts).
- * - It signs nothing while the store keeps a contradiction of the collection, which shards write
- *   down before they take a write; nor where a shard remembers to have been something else.
- *
- * Why no lease in the row: the same compare-and-set would have to fence it, since a lease cannot
- * stop one who sleeps. Who works on a collection is a matter of economy (membership.ts); all that a
- * successor needs stands in the row.
- *
- * `turn` does what can be done without waiting and says when to come back. It throws when the
- * ledger or the store is out of reach, and may be called again at any time after that.
+ * Promises, however many instances believe that they are in charge, and wherever they pause: no two
+ * transactions of a collection are ever in flight; roots on chain only move forward, unless an
+ * operator decides otherwise; nothing is signed while the store keeps a contradiction of the
+ * collection.
+ * How it fails: `turn` does what it can without waiting and says when to come back. It throws when
+ * the ledger or the store is out of reach, and may be called again at any time.
+ * See docs/internals/anchoring.md.
  */
 import type { Logger } from 'pino';
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';

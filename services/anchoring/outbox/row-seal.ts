@@ -1,18 +1,11 @@
 /**
- * The outbox' rows, such that only a holder of the ledger's keypair can have written them.
+ * Seals the outbox' rows, so that only a holder of the ledger's keypair can have written them.
  *
- * A row decides what is signed next: what was confirmed, at which seqs, what is in flight, that an
- * operator takes what is stored for right. Whoever can write to the store, and cannot sign, must
- * not be able to decide any of that; so each row carries a seal over all of it, by a key that
- * follows from the keypair: whoever has the installation's secret alone cannot sign either.
- *
- * Promises: a row that was changed, or was written under another keypair, reads as one that is
- * halted and in which nothing was confirmed, is in flight or wanted. That is how it reads and not
- * what is stored: under the right keypair it is again what it was. An operator's decision writes it
- * anew. What it does not do: a row that was put back to what it was once is sound. The ledger is
- * further on then, which reconciliation finds: each decision that was carried out is counted there.
- * Shards read the rows without the keypair, to know how far records may go
- * (shards/persistence/anchored-bound.ts): a row that misleads them is found here.
+ * Promises: a row that was changed, or sealed under another keypair, reads as one that is halted
+ * and has nothing confirmed, in flight or wanted. The stored row stays as it is.
+ * What it does not do: a row that somebody put back to what it once was is sound. Reconciliation
+ * with the ledger finds it.
+ * See docs/internals/anchoring.md.
  */
 import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';

@@ -1,21 +1,10 @@
 /**
- * Where the graph index measures distances. Every metric becomes one that the index handles well at
- * low precision, with the same order of neighbours; exact scores are worked out afterwards from the
- * float32 vectors.
+ * Where the graph index measures distances: turns every metric into one that the index handles well
+ * at low precision, with the same order of neighbours. Exact scores are worked out afterwards from
+ * the float32 vectors.
  *
- * - cosine: unit vectors under the inner product. As `i8` each vector is stretched to the full
- *   range of its own (the index' own conversion would leave a 384-dimensional unit vector about six
- *   steps), under the cosine.
- * - euclidean: vectors minus a centre, divided by a scale, under the squared distance, which
- *   neither changes the order; without it low precision would be spent on a common offset and
- *   float16 could overflow.
- * - dot: the reduction of Bachrach et al., "Speeding up the Xbox recommender system" (RecSys 2014):
- *   x / M is given one more component that makes it a unit vector, the query 0 there, so that the
- *   nearest by angle has the greatest dot product. Vectors much shorter than M all lie at the pole,
- *   where the few long ones are nobody's neighbours and no search finds its way: only norms from M
- *   / 3 to M fit, with M such that most vectors did when the space was made. `bf16` and `i8` are
- *   kept as `f16`: that component is near 1 for many vectors and takes 11 bits of precision to tell
- *   their norms apart.
+ * How it fails: a vector that does not fit the space is refused (`put` gives false, `query` null).
+ * See docs/internals/search.md.
  */
 import { MetricKind, ScalarKind } from 'usearch';
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
