@@ -1,20 +1,10 @@
 /**
  * The lock of a data directory: files `lock.<n>`, of which only the highest counts.
  *
- * Promises: of any number of processes that ask, at most one holds the lock; one that was killed
- * loses it at once; it needs nothing but a file system with hard links. Fails: with an error that
- * names the holder, or the file system's own.
- *
- * Whoever finds the highest file free (released, or its process gone) makes the next number by
- * `link`, which fails for all but one and never shows a file half written. Numbers only grow: the
- * holder removes lower files, so a starter that fell asleep over an old number sees a higher one
- * beside its own and gives way. Replacing a stale file in place would not do: of two that find it
- * stale the slower one removes the lock the faster one just made. A listening socket would, but has
- * a path limit of about 100 bytes and is missing on some mounted volumes.
- *
- * A holder whose pid cannot be looked up from here (another container on the same volume, a machine
- * that rebooted) is judged by the file's time stamp, which the holder moves every second: no clock
- * is compared, only whether it still changes.
+ * Promises: of any number of processes that ask, at most one holds the lock. A process that was
+ * killed loses it at once. The lock needs nothing but a file system with hard links.
+ * How it fails: with an error that names the holder, or with the file system's own.
+ * See docs/internals/store.md.
  */
 import { randomUUID } from 'node:crypto';
 import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';

@@ -1,15 +1,11 @@
 /**
- * The place of one process in the data directory.
+ * The place of one process in the data directory: the whole directory where the process is alone on
+ * its store, else a folder named after the node.
  *
- * The only process on a store has the whole directory, and locks it. Processes that share a store
- * (through a transporter, or MongoDB) each have a folder in it, named after the node; they share
- * what lies beside. A process of the one kind and one of the other never run on the same directory:
- * each takes its own lock first and looks for the other's after that, so that of two that start
- * together one at least gives way.
- *
- * A process without a name of its own has a folder that nobody comes back to. Whoever starts next
- * on this machine takes over what must outlive it, the marks of checkpoints that it was reading
- * (once-tried-checkpoints.ts), and removes the rest.
+ * Promises: a process that is alone and a process that shares never run on the same directory. What
+ * must outlive a killed process without a name of its own goes to the next start on this machine.
+ * How it fails: DataDirError, which says who uses the directory.
+ * See docs/internals/store.md.
  */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { hostname } from 'node:os';

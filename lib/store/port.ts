@@ -1,20 +1,13 @@
 /**
  * The storage port: everything the service keeps for good goes through these interfaces.
- * `lib/store/sqlite/` implements it for one machine, `lib/store/mongo/` for a cluster;
- * `test/contract/` runs one suite against every adapter.
  *
- * What an adapter promises
- * - A promise that resolves means durable: after SIGKILL or power loss a new `open` sees the effect
- *   (fsync; majority + journal).
- * - A promise that rejects with `StoreError` kind 'unknown' means the effect may or may not be
- *   there; the caller reads to find out. Kind 'capacity': the disk is full and nothing of the call
- *   is there. Kind 'unavailable': out of reach, nothing of the call is there. Kind 'damaged':
- *   stored bytes do not decode; kind 'closed': the store was closed first.
- * - One record or log entry that does not decode never hides the others: reads of many say which it
- *   is and go on.
- * - Names and ids from users are values, never operators, key parts that could collide, or file
- *   paths.
- * - Buffers handed out are copies that the caller may keep and transfer.
+ * Promises of every adapter: a promise that resolves means durable. One record or log entry that
+ * does not decode never hides the others. Names and ids from users are values, never operators,
+ * file paths or key parts that could collide. Buffers handed out are copies that the caller may
+ * keep and transfer.
+ * How it fails: with StoreError. After kind 'unknown' the effect may or may not be there, and the
+ * caller reads to find out; after 'capacity' and 'unavailable' nothing of the call is there.
+ * See docs/internals/store.md.
  */
 import type { AnchorStore } from './anchors.ts';
 import type { Catalog } from './catalog.ts';

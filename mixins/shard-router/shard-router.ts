@@ -1,17 +1,12 @@
 /**
  * Asks the node that holds a shard.
  *
- * Promises: what only reads is asked again, elsewhere or later, for as long as its caller has time,
- * whatever happens to the node that was asked. A write is asked again only when it is certain that
- * nothing of it was done: one whose node was lost meanwhile may have been committed, and done twice
- * it could overwrite what somebody else wrote in between; its caller learns that the outcome is
- * unknown. How it fails: when the time is over, SHARD_UNAVAILABLE with what kept the shard away; a
- * final error of the shard as it is.
- *
- * Where a shard is is remembered, and is a hint: a node that does not hold it says who does.
- * Without a hint the owners' table tells; without an owner that is alive it is the shard's
- * preferred node, which claims it when asked: the first in the order by memory of those that do not
- * leave, as every other node finds it, too.
+ * Promises: a call that only reads is asked again, elsewhere or later, for as long as its caller
+ * has time, whatever happens to the node that was asked. A write is asked again only when it is
+ * certain that nothing of it was done; otherwise its caller learns that the outcome is unknown.
+ * How it fails: when the time is over, SHARD_UNAVAILABLE with what kept the shard away. A final
+ * error of the shard comes through as it is.
+ * See docs/internals/transport.md.
  */
 import { LRUCache } from 'lru-cache';
 import { Placement } from '../../lib/placement/placement.ts';

@@ -1,11 +1,8 @@
 /**
- * The frames of messages that are too large for one packet. A message that fits travels as it is:
- * no message begins with the byte that begins a frame, since neither CBOR (0xff ends something
- * there) nor UTF-8 has it.
+ * The frames of messages that are too large for one packet. A message that fits travels as it is.
  *
- *   part             ff 01 | id 16 | flags 1 (bit 0: acknowledge) | offset u32 | message bytes u32
- *   | sender bytes u8 | sender | data acknowledgement  ff 02 | id 16 | received bytes u32 | verdict
- *   1 (0 go on, 1 refused)                        (numbers big-endian)
+ * How it fails: bytes that begin as a frame and are none throw FrameError.
+ * See docs/internals/transport.md.
  */
 const FRAME = 0xff;
 const PART = 1;

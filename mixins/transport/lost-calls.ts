@@ -2,18 +2,12 @@
  * Finds out what became of calls whose request or answer was lost between two nodes that count each
  * other as connected.
  *
- * Redis hands a message to a connection and forgets it. A node that loses its connection, and has
- * another one before the others miss its heartbeats (6 s), loses what was in the first, and nobody
- * hears of it: the caller would wait until its own time is over. So a caller that has waited for a
- * second asks the other node, once a second, for everything that it waits for there. The other node
- * leaves alone what still runs, sends again what it has answered, and names what never came.
- *
  * Promises: a call that never came fails with an error that lets any node be asked instead, and
- * does not run should it come later. An answer that was lost comes again, unless it is large, or of
- * a call that may be made twice. Then, and when another process runs at the node by now that does
- * not have the call, the call fails with an error that leaves its outcome open. Nothing runs twice
+ * does not run should it come later. A lost answer comes again, unless it is large or the call may
+ * be made twice; then the call fails with an error that leaves its outcome open. Nothing runs twice
  * because of it.
- * How it fails: while the other node does not answer, calls wait, until it counts as gone.
+ * How it fails: while the other node does not answer, calls wait, until that node counts as gone.
+ * See docs/internals/transport.md.
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema, type Transit } from 'moleculer';
 import type { Logger } from 'pino';

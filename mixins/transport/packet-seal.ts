@@ -1,16 +1,12 @@
 /**
- * A sealed packet, as it stands on the wire between two nodes:
+ * A sealed packet, as it is on the wire between two nodes: AES-256-GCM, with a key for what a
+ * process says to all and one for what it says to each other process.
  *
- *   e1 | for all 00, for one 01 | key 4 | sender's session 16 | counter u64 | AES-256-GCM
- *   ciphertext | tag 16      (numbers big-endian)
- *
- * A session is one life of a process: 16 random bytes. What a process says to all has a key of its
- * own, and so has what it says to each other process, by HKDF-SHA256 of the installation's
- * transport key with the sessions as salt; the counter is the nonce, so no nonce comes twice under
- * one key. The header and Moleculer's type of the packet are authenticated with it. Within:
- *
- *   flags 1 | counter of what the sender said last to all u64 | bytes of the sender's name 1 | name
- *   | packet
+ * Promises: no nonce comes twice under one key. The header and Moleculer's type of the packet are
+ * authenticated with the packet.
+ * How it fails: bytes that are no sealed packet, or were sealed with another key or as another
+ * type, give null.
+ * See docs/internals/transport.md.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Keyring } from '../../lib/secret/keyring.ts';

@@ -1,16 +1,13 @@
 /**
  * Moleculer's Redis transporter, with its faults mended.
  *
- * Promises: nothing is taken that no member of the cluster sealed (sealed-wire.ts); no call is
- * sent, subscribed to or run twice, and none is sent after its caller was told that it failed, but
- * for what a silent Redis had taken already: that may still be delivered once it goes on, before
- * anything that was sent after it. A message that Redis did not take, or handed to nobody, fails
- * its call at once with an error that may be tried again. When the connection is lost, every call
- * in flight fails (its outcome is unknown); once Redis is back, calls go on by themselves after at
- * most `reconnectMaxMs`. A Redis that is silent counts as lost after `redisReplyMaxMs`: heartbeats
- * see to it that something is always awaited. Answers to calls from other nodes wait for the
- * connection to come back, for `answerHeldMaxMs`, since their callers may still be connected; one
- * that may have been lost is sent again, and a caller that has it ignores the second.
+ * Promises: it takes only what a member of the cluster sealed. No call is sent, subscribed to or
+ * run twice. None is sent after its caller was told that it failed, except what a silent Redis had
+ * already taken.
+ * How it fails: a message that Redis did not take, or handed to nobody, fails its call at once with
+ * an error that may be tried again. A lost connection, or `redisReplyMaxMs` of silence, fails every
+ * call in flight with an unknown outcome. Calls go on at most `reconnectMaxMs` after Redis is back.
+ * See docs/internals/transport.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';

@@ -1,20 +1,13 @@
 /**
- * The wire between the nodes of one installation: carries what they send each other sealed
- * (packet-seal.ts), and gives on only what they sealed.
+ * The wire between the nodes of one installation: seals what they send each other (packet-seal.ts)
+ * and gives on only what they sealed.
  *
- * Promises: whoever reads the wire learns which nodes speak when, what type of packet, and how long
- * it is; whoever writes to it can keep packets away, and nothing else. What was sent by no holder
- * of the installation's secret, or as another type, or to another process, or was taken before, is
- * dropped, in discovery as later. A packet of an earlier life of either process is never taken:
- * what is for one node is sealed for the session of its process, which it tells when it starts, and
- * what is for all is taken only of a process that has sealed something for this one, from there on.
- *
- * How two processes meet: one hears of the other by what that says to all, and proves itself to it,
- * which only a holder of the key can who has heard of that session since it began; the other does
- * the same in return. Until then what is said to all is passed over; a node that is met is told
- * again (`onMember`). How it fails: a packet for a node that is no member, or does not answer,
- * rejects after `memberWaitMaxMs` with NobodyListens; packets under way to a process that ended are
- * lost, as without seals. A member can speak for any other: the key is one for all.
+ * Promises: a reader of the wire learns which nodes speak when, what type of packet, and how long
+ * it is. A writer to the wire can keep packets away, and nothing else. A packet of an earlier life
+ * of either process is never taken, and none is taken twice.
+ * How it fails: a packet for a node that is no member, or does not answer, rejects after
+ * `memberWaitMaxMs` with NobodyListens. A member can speak for any other.
+ * See docs/internals/transport.md.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';

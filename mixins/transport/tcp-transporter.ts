@@ -1,18 +1,11 @@
 /**
- * Moleculer's TCP transporter for the nodes of one machine.
+ * Moleculer's TCP transporter for the nodes of one machine, with its faults mended.
  *
- * Promises: it takes only what members of its cluster sealed (sealed-wire.ts), also where it finds
- * them (Moleculer's runs whatever action anybody asks for), and strangers hold little of its memory
- * and no place of a member's (strangers.ts); it listens on the loopback address only
- * (Moleculer's listens on all), it finds the other nodes without being told of them, messages of
- * any size pass (Moleculer's ends the connection over 1 MiB), and what a node serves, or serves no
- * more, is told to all others at once, and to those that it meets (Moleculer's leaves it to gossip,
- * which takes seconds: calls still come when a node that stops closes its sockets). A node takes
- * another to be gone only when it cannot reach it itself: in Moleculer's gossip a node that stops,
- * and so has lost them all, can have the others lose each other for seconds. A node that starts
- * again is seen within seconds: in Moleculer's gossip its number of changes begins at 1, and
- * whoever knows of more takes its news for old; and one that is gone comes back, without its
- * services and at its old port, when another speaks of its load.
+ * Promises: it takes only what members of its cluster sealed, and listens on the loopback address
+ * only. It finds the other nodes by itself. Messages of any size pass. What a node serves, or no
+ * longer serves, it tells all others at once. A node takes another to be gone only when it cannot
+ * reach it itself, and sees a node that starts again within seconds.
+ * See docs/internals/transport.md.
  */
 
 import { once } from 'node:events';

@@ -1,15 +1,12 @@
 /**
- * A client of a store, which has one for its leases and one for everything else. Every write is
- * acknowledged by a majority and journaled, every read sees only what a majority has, from the
- * primary. The driver retries nothing: a write whose outcome is unknown is for its caller to look
- * after, who knows what it meant.
+ * A MongoDB client of a store, which has one for its leases and one for everything else.
  *
- * Every call ends: choosing a server, connecting, waiting for a connection and waiting for an
- * answer are bounded each by `callTimeoutMs`. So calls are kept small; what touches many documents
- * goes in slices.
- *
- * `close` lets in no new work, waits for what was let in, and ends the client. Work of many slices
- * asks `assertOpen` between them, so that it does not hold up the end.
+ * Promises: every write is acknowledged by a majority and journaled. Every read is from the primary
+ * and sees only what a majority has. Every call ends: each of its waits is bounded by
+ * `callTimeoutMs`. `close` lets in no new work and waits for what it let in.
+ * How it fails: with StoreError. The driver retries nothing; a write with an unknown outcome is its
+ * caller's to look after.
+ * See docs/internals/store.md.
  */
 import { type Collection, type Db, type Document, MongoClient, ReadConcern } from 'mongodb';
 import { StoreError } from '../port.ts';

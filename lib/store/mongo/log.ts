@@ -2,22 +2,11 @@
  * The log of every shard. One insert is one commit: its `_id` is shard and seq, so of all appends
  * at a seq one is stored and the others collide.
  *
- * Promises
- * - The collision is the fence: whoever takes a shard over appends an `open`, and the deposed
- *   owner's next append, or the one whose outcome it never learnt, meets a taken seq. So trimming
- *   must leave what it can collide with: entries of kind `open` and `void`, the entry before each
- *   `open`, and the newest entry stay, without their bodies. What was trimmed is told from what is
- *   there by `trimmedThrough`, which only grows; reads look past it only.
- * - The head is the newest entry's; nothing else has to be written with it. The tally rides in the
- *   entry (see tally-folding.ts).
- * - Reads give entries without gaps. Where one is missing (a failover took it back, or it was
- *   trimmed meanwhile) they end before it.
- *
- * How it fails
- * - An append whose answer was lost is 'unknown', and may still arrive. Only a taken seq decides:
- *   whoever must know appends a `void` there.
- * - A gap is refused by what was the newest entry a moment ago. That is for mistakes of callers; it
- *   is no guard between processes.
+ * Promises: a deposed owner's next append meets a taken seq. Reads give entries without gaps; they
+ * end before one that is missing.
+ * How it fails: an append whose answer was lost is 'unknown' and may still arrive. Only a taken seq
+ * decides: to know, append a `void` there. An append that would leave a gap is refused.
+ * See docs/internals/store.md.
  */
 
 import { LRUCache } from 'lru-cache';

@@ -1,17 +1,11 @@
 /**
- * Gives the room of deleted records back: when the rows that deletes left outnumber the live ones,
- * the live ones are copied into a new generation, one compare-and-set makes it the one that counts,
- * and the old one is removed. A tombstone cannot simply be deleted: an older write of its record,
- * on its way from a node that no longer owns the shard, would bring the record back. Such a write
- * names the generation it read; once that counts no more, it changes nothing.
+ * Gives the room of deleted records back: copies the live rows into a new generation and makes it
+ * the one that counts by one compare-and-set, when deletes have left more rows than are live.
  *
- * Why nothing is lost: applies of this process take turns with the last step and leave word of what
- * they change meanwhile. Those of another process raise the mark when they are through, and the
- * compare-and-set demands that the mark is where this process knows it to be; if not, the attempt
- * is given up. An apply whose rows went into the old generation and that was not through cannot
- * raise the mark any more, and is done again in the new one. Every attempt has a generation number
- * of its own, so that what is left of one that was given up never mixes with another; all lower
- * numbers are swept after the next success.
+ * Promises: no record is lost, and no late write brings a deleted record back.
+ * How it fails: an attempt during which another process changed records is given up; the next
+ * success sweeps what it left. A failure loses nothing but room.
+ * See docs/internals/store.md.
  */
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';

@@ -1,16 +1,11 @@
 /**
  * The materialised records, one row per record, without transactions and without snapshots.
  *
- * Promises
- * - The mark is raised after all rows through it were written, so what is through the mark is
- *   there. Rows may be ahead of it: then a pass was cut short or is still at work, and is done
- *   again from the log, which holds what is past the mark.
- * - A row only ever gives way to one of a higher seq, and a deleted record leaves a row that says
- *   so: whoever comes late, from a node that owns the shard no more, changes nothing. Those rows go
- *   when a new generation is made (see record-compaction.ts); then the late one writes into a
- *   generation that counts no more.
- * - Applies of one shard in one process take turns. Those of different processes may overlap: they
- *   write the same, since the log says what.
+ * Promises: what is through the mark is there; rows may be ahead of it. A row only ever gives way
+ * to one of a higher seq, so a late write of a node that no longer owns the shard changes nothing.
+ * Applies of one shard in one process take turns; those of different processes may overlap, and
+ * write the same.
+ * See docs/internals/store.md.
  */
 import type { ShardKey } from '../../shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';

@@ -1,17 +1,13 @@
 /**
  * Group commit: the writing operations that wait when a commit begins share it, and its fsync.
  *
- * Promises: operations run one after the other in the order of their submission, each sees the
- * effects of those before it; their outcomes are told after COMMIT, in that order. An operation
- * that throws on its own account, or that a constraint or damaged bytes stand against, fails alone:
- * its savepoint is rolled back. While another process writes, the whole group is run again from its
- * beginning, with turns of the event loop in between, in which others are served. Fails: for those
- * operations that write much, 'capacity', while the disk has no room to spare: removing goes on,
- * and what was committed can be taken over from the WAL. For the whole group: 'capacity', nothing
- * is there: the disk is full before or in COMMIT, and then no commit frame is whole. 'unknown':
- * COMMIT failed otherwise, as in its fsync, after which the frames may be found by a later start;
- * they are written over at once, so that reading tells what is there for good. 'unavailable',
- * nothing is there: all else, as when another process keeps the file locked for `LOCK_MAX_MS`.
+ * Promises: operations run in the order of their submission, each sees the effects of those before
+ * it, and their outcomes are told after COMMIT, in that order. An operation that fails on its own
+ * account fails alone.
+ * How it fails: 'capacity' and 'unavailable': nothing of the group is there. 'unknown': COMMIT
+ * failed, and reading tells what is there for good. 'capacity' for a single operation: it writes
+ * much, and the disk has no room to spare.
+ * See docs/internals/store.md.
  */
 import { StoreError } from '../../port.ts';
 import { full, isBusy, isFull, isOfSqlite, isOfStatement, storeFailure } from '../store-failure.ts';
