@@ -3,7 +3,7 @@
  * one.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { LONG_SUITES, NOT_IN_GATE } from '../test/suites.ts';
 
@@ -13,6 +13,20 @@ const PROSE = /^ *(\/\/|\/?\*)/;
 const DUMPING_NAMES = /^(utils?|helpers?|common|types|misc|shared)(\.test)?\.ts$/;
 const LEFT_UNDONE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|$)|biome-ignore/;
+const HEADER = /^(?:#!.*\n)?\/\*\*\n(.*?)\n \*\//s;
+const HEADER_MAX = 10;
+/** Their headers are longer still. */
+const LONG_HEADERS = new Set([
+  'lib/store/mongo/tally-folding.ts',
+  'services/gateway/overload/fair-queue.ts',
+  'services/metering/query-quota.ts',
+  'services/metering/use-journal.ts',
+  'services/metering/write-quota.ts',
+  'services/shards/cluster/ownership/lease-watch.ts',
+  'services/shards/cluster/rebalancing/planner.ts',
+]);
+/** As a comment names it, and as a page of `docs/` links to it. */
+const NAMED_INTERNAL = /\binternals\/[\w-]+\.md\b/g;
 const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', '*.ts'], {
@@ -20,15 +34,25 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
 });
 const breaches: string[] = [];
 
+function checkInternals(file: string, text: string): void {
+  for (const [named] of text.matchAll(NAMED_INTERNAL))
+    if (!existsSync(`docs/${named}`)) breaches.push(`${file}: there is no docs/${named}`);
+}
+
 for (const file of files.split('\n').filter((name) => name !== '' && name !== 'scripts/house-rules.ts')) {
-  let lines: string[];
+  let text: string;
   try {
-    lines = readFileSync(file, 'utf8').split('\n');
+    text = readFileSync(file, 'utf8');
   } catch {
     continue;
   }
+  const lines = text.split('\n');
   if (lines.length > LINES_MAX + 1)
     breaches.push(`${file}: ${lines.length} lines; at most ${LINES_MAX}, split by noun`);
+  const header = HEADER.exec(text)?.[1]?.split('\n').length ?? 0;
+  if (header > HEADER_MAX && !file.startsWith('test/') && !LONG_HEADERS.has(file))
+    breaches.push(`${file}: a header of ${header} lines; at most ${HEADER_MAX}, the argument goes to docs/internals/`);
+  checkInternals(file, text);
   if (DUMPING_NAMES.test(basename(file))) breaches.push(`${file}: a name for everything is a name for nothing`);
   if (!/^[a-z0-9]+([.-][a-z0-9]+)*\.ts$/.test(basename(file))) breaches.push(`${file}: file names are kebab-case`);
   lines.forEach((line, at) => {
@@ -61,6 +85,7 @@ const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
 const sources = new Set(files.split('\n'));
 for (const page of pages) {
   const text = readFileSync(page, 'utf8');
+  checkInternals(page, text);
   for (const [, named] of text.matchAll(NAMED_SOURCE)) {
     const isThere = [...sources].some((name) => name === named || name.endsWith(`/${named}`));
     if (!isThere) breaches.push(`${page}: there is no ${named}`);
