@@ -127,7 +127,7 @@ export interface ShardsActions {
   'shards.follow': { params: { shard: ShardSpec; seq: number }; result: ReplicaState };
   /** Asks the asked node whether it takes a shard of that size; null: yes, and it waits for it. */
   'shards.offer': {
-    params: { bytes: number; load: number; reason: 'drain' | 'memory' | 'load' | 'home' };
+    params: { bytes: number; load: number; reason: 'memory' | 'load' | 'home' };
     result: 'draining' | 'busy' | 'room' | 'share' | null;
   };
   /** Has the asked node give every shard away. */

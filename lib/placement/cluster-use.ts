@@ -89,20 +89,6 @@ export class ClusterUse {
     this.#below.set(resource, { bound, nodes });
     return nodes;
   }
-
-  /** The same with shards that went from one node to another since the nodes told of themselves. */
-  after(from: string, to: string, moved: ShardUse): ClusterUse {
-    const change = (use: NodeUse, sign: number) => ({
-      ...use,
-      bytes: Math.max(0, use.bytes + sign * moved.bytes),
-      load: Math.max(0, use.load + sign * moved.load),
-    });
-    return new ClusterUse(
-      [...this.#nodes.values()].map((use) =>
-        use.node === from ? change(use, -1) : use.node === to ? change(use, 1) : use,
-      ),
-    );
-  }
 }
 
 /**

@@ -171,7 +171,7 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
         params: {
           bytes: { type: 'number', min: 0 },
           load: { type: 'number', min: 0 },
-          reason: { type: 'enum', values: ['drain', 'memory', 'load', 'home'] },
+          reason: { type: 'enum', values: ['memory', 'load', 'home'] },
         },
         async handler({ params }: Params<'shards.offer'>): Result<'shards.offer'> {
           return node.offered(params);

@@ -26,7 +26,7 @@ import type { Membership } from './ownership/membership.ts';
 /** Of shards that open within a moment, however many nodes take them. */
 const QUICK_LANES_MAX = 16;
 /** Of shards that are saved and copied first. */
-const COPYING_LANES = 2;
+export const COPYING_LANES = 2;
 const RELEASE_LANES = 16;
 const FOLLOW_MAX_MS = 5_000;
 /** Of the time that there is, what may go into waiting for copies. */

@@ -27,7 +27,7 @@ import { Rebalancer } from './rebalancing/rebalancer.ts';
 import { Replicas } from './replicas.ts';
 
 /** For giving shards away, when an operator asks for it. */
-const DRAIN_MAX_MS = 20_000;
+export const DRAIN_MAX_MS = 20_000;
 /**
  * Of the time for leaving, what is kept for releasing what could not be given away: so much, or
  * half of it where that is less.

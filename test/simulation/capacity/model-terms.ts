@@ -1,3 +1,7 @@
+import { COPYING_LANES } from '../../../services/shards/cluster/drain.ts';
+import { DRAIN_MAX_MS } from '../../../services/shards/cluster/member.ts';
+import { MOVED_BYTES_PER_SECOND } from '../../../services/shards/cluster/rebalancing/rebalancer.ts';
+
 /** What the model takes for given; everything else it has from the code under test. */
 export const TERMS = Object.freeze({
   shardMeanBytes: 200 * 2 ** 20,
@@ -16,8 +20,12 @@ export const TERMS = Object.freeze({
   openBytesPerSecond: 100 * 2 ** 20,
   openMs: 50,
   /** What a node may hand over in the long run. */
-  moveBytesPerSecond: 50 * 2 ** 20,
+  moveBytesPerSecond: MOVED_BYTES_PER_SECOND,
+  /** A node that leaves gives away so many shards at once, for so long, and releases the rest. */
+  drainLanes: COPYING_LANES,
+  drainMs: DRAIN_MAX_MS,
   openLanes: 2,
+  /** Seldomer than the rebalancer looks, since 1,000 nodes do it here. */
   planEveryMs: 10_000,
   /** Somebody asks for each shard within this time. */
   askedWithinMs: 1_000,

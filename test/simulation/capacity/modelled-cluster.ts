@@ -1,7 +1,6 @@
 import type { NodeUse, ShardUse } from '../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../lib/placement/placement.ts';
 import type { LeaseRow } from '../../../lib/store/owners.ts';
-import type { Move, MoveReason } from '../../../services/shards/cluster/rebalancing/planner.ts';
 import { randomFrom } from '../../support/random.ts';
 import { EventQueue } from './event-queue.ts';
 import { TERMS } from './model-terms.ts';
@@ -27,10 +26,8 @@ export interface ModelledShard extends ShardUse {
 
 export interface MoveRecord {
   shard: ModelledShard;
-  reason: MoveReason;
   from: string;
   to: string;
-  endedMs: number;
 }
 
 /**
@@ -96,9 +93,7 @@ export class ModelledCluster {
     for (const node of nodes) {
       for (const shard of node.held.values()) {
         shard.awayMs = nowMs;
-        for (let caller = 0; caller < TERMS.callers; caller++) {
-          this.time.after(this.random() * TERMS.askedWithinMs, () => this.#call(shard));
-        }
+        this.#isLookedFor(shard);
       }
     }
   }
@@ -106,6 +101,14 @@ export class ModelledCluster {
   leave(node: ModelledNode): void {
     node.leave();
     this.#alive--;
+  }
+
+  /** A node lets go of what it had no time to give away; callers look for it. */
+  releaseAll(node: ModelledNode): void {
+    for (const shard of [...node.held.values()]) {
+      this.release(shard, node);
+      this.#isLookedFor(shard);
+    }
   }
 
   operations(count: number): void {
@@ -191,15 +194,24 @@ export class ModelledCluster {
     shard.awayMs = null;
   }
 
-  moved(shard: ModelledShard, { to, reason }: Move): void {
-    this.moves.push({ shard, reason, from: this.#from.get(shard)!, to, endedMs: this.time.nowMs });
+  moved(shard: ModelledShard, to: string): void {
+    this.moves.push({ shard, from: this.#from.get(shard)!, to });
   }
 
+  #isLookedFor(shard: ModelledShard): void {
+    for (let caller = 0; caller < TERMS.callers; caller++)
+      this.time.after(this.random() * TERMS.askedWithinMs, () => this.#call(shard));
+  }
+
+  /** As the shard router does: the first in the shard's order that can be asked. */
   #call(shard: ModelledShard): void {
-    if (!this.isHolderDead(shard)) return;
+    if (shard.holder !== null && !this.isHolderDead(shard)) return;
     const callers = this.alive();
     const caller = callers[Math.floor(this.random() * callers.length)]!;
-    const target = caller.view.nodeFor(shard.key, [], (node) => !this.nodes.get(node)!.alive);
+    const target = caller.placement.first(shard.key, (name) => {
+      const { alive, draining } = this.nodes.get(name)!;
+      return alive && !draining;
+    });
     this.messages(2);
     if (target !== null) this.nodes.get(target)!.ask(shard);
   }

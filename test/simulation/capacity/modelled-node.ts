@@ -1,6 +1,6 @@
-import type { NodeUse } from '../../../lib/placement/cluster-use.ts';
-import { ClusterView } from '../../../lib/placement/cluster-view.ts';
+import { ClusterUse, type NodeUse } from '../../../lib/placement/cluster-use.ts';
 import { listEveryMs, watchedLeases } from '../../../lib/placement/lease-ring.ts';
+import type { Placement } from '../../../lib/placement/placement.ts';
 import { RENEW_EVERY_MS, WATCH_EVERY_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';
 import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
 import { refusalOf } from '../../../services/shards/cluster/rebalancing/arrival.ts';
@@ -10,13 +10,14 @@ import { CLAIM_OPERATIONS, OPEN_OPERATIONS, SAVE_OPERATIONS, TERMS } from './mod
 import type { ModelledCluster, ModelledLease, ModelledShard } from './modelled-cluster.ts';
 
 /**
- * One shard node: the real view, planner, pace and lease watch over a modelled store; nothing is
- * stored or searched, it only takes its time.
+ * One shard node: the real placement, planner, pace and lease watch over a modelled store; nothing
+ * is stored or searched, it only takes its time.
  */
 export class ModelledNode {
   readonly name: string;
   readonly incarnation: string;
-  readonly view: ClusterView;
+  /** The order of the nodes that take shards, as far as this one knows. */
+  placement: Placement;
   readonly pace = new MovePace(TERMS.moveBytesPerSecond);
   readonly held = new Map<string, ModelledShard>();
   alive = true;
@@ -38,7 +39,7 @@ export class ModelledNode {
   constructor(cluster: ModelledCluster, name: string, incarnation: string) {
     this.#cluster = cluster;
     this.name = name;
-    this.view = new ClusterView(cluster.placement);
+    this.placement = cluster.placement;
     this.incarnation = incarnation;
     this.#watch = new LeaseWatch(cluster.time);
   }
@@ -55,6 +56,7 @@ export class ModelledNode {
       this.#opening > 0 ||
       this.#awaited.size > 0 ||
       this.#taking !== null ||
+      (this.draining && this.held.size > 0) ||
       this.pace.nextMs === Number.POSITIVE_INFINITY
     );
   }
@@ -77,6 +79,21 @@ export class ModelledNode {
   kill(): void {
     this.alive = false;
     this.killedMs = this.#cluster.time.nowMs;
+  }
+
+  /** Gives away what it holds, as far as there is time, and releases the rest. */
+  drain(): void {
+    this.draining = true;
+    this.#renew();
+    this.list();
+    const left = [...this.held.values()];
+    const next = (): void => {
+      let shard = left.shift();
+      while (shard && !this.held.has(shard.key)) shard = left.shift();
+      if (shard) this.#give(shard, this.#cluster.node(this.placement.preferred(shard.key)!)!, next);
+    };
+    for (let lane = 0; lane < TERMS.drainLanes; lane++) next();
+    this.#cluster.time.after(TERMS.drainMs, () => this.#cluster.releaseAll(this));
   }
 
   /** Ends its lease, once it holds nothing. */
@@ -124,7 +141,9 @@ export class ModelledNode {
     const shards: OwnedShard[] = [];
     for (const { key, bytes, load, sinceMs } of this.held.values())
       shards.push({ shard: key, bytes, load, heldForMs: nowMs - sinceMs, followers: [] });
-    return nextMove({ node: this.name, shards, cluster: this.view, avoided: this.pace.avoided(nowMs) });
+    const use = this.#clusterUse();
+    this.placement = this.placement.with(use.staying());
+    return nextMove({ node: this.name, shards, use, placement: this.placement, avoided: this.pace.avoided(nowMs) });
   }
 
   #every(ms: number, run: () => void): void {
@@ -142,16 +161,24 @@ export class ModelledNode {
   }
 
   #refresh(): void {
-    const others = [...this.#known.values()].filter(({ incarnation }) => incarnation !== this.incarnation);
-    this.view.update([...others.map(({ use }) => use), this.use]);
+    this.placement = this.placement.with(this.#clusterUse().staying());
     this.#ring = watchedLeases(this.incarnation, this.#known.keys());
+  }
+
+  /** What all nodes say of themselves, with what this one knows of itself. */
+  #clusterUse(): ClusterUse {
+    const others = [...this.#known.values()].filter(({ incarnation }) => incarnation !== this.incarnation);
+    return new ClusterUse([...others.map(({ use }) => use), this.use]);
   }
 
   #look(): void {
     const asked = new Set([...this.#ring, ...this.#awaited.keys()]);
     const reading = this.#watch.begin(asked);
-    this.#watch.observe(this.#cluster.readLeases(asked), reading);
-    const ended = [...asked].filter((incarnation) => this.#watch.isDead(incarnation));
+    const rows = this.#cluster.readLeases(asked);
+    this.#watch.observe(rows, reading);
+    for (const row of rows) this.#known.set(row.incarnation, row);
+    const dead = new Set(this.#watch.dead().map(({ row }) => row.incarnation));
+    const ended = [...asked].filter((incarnation) => dead.has(incarnation) || this.#watch.isOver(incarnation));
     for (const incarnation of ended) {
       if (this.#known.has(incarnation)) this.#cluster.foundDead(incarnation);
       this.#cluster.endLease(incarnation);
@@ -216,7 +243,7 @@ export class ModelledNode {
     this.#cluster.messages(2);
     time.after(2 * TERMS.messageMs, () => {
       if (!this.alive) return;
-      if (target.alive && target.accepts(shard, move)) return this.#handOver(shard, target, move, beganMs, next);
+      if (target.alive && target.accepts(shard, move)) return this.#handOver(shard, target, beganMs, next);
       if (target.alive) this.pace.refused(move.to, time.nowMs);
       else this.pace.failed(move.to, time.nowMs);
       next();
@@ -225,24 +252,32 @@ export class ModelledNode {
 
   /** Whether it takes a shard that another node wants to hand over; it is taken then. */
   accepts({ key, bytes, load }: ModelledShard, { reason }: Move): boolean {
-    if (refusalOf(this.use, this.view.use, this.#taking !== null, { bytes, load, reason }) !== null) return false;
+    if (refusalOf(this.use, this.#clusterUse(), this.#taking !== null, { bytes, load, reason }) !== null) return false;
     this.#taking = key;
     return true;
   }
 
-  #handOver(shard: ModelledShard, target: ModelledNode, move: Move, beganMs: number, next: () => void): void {
+  #handOver(shard: ModelledShard, target: ModelledNode, beganMs: number, next: () => void): void {
+    this.#give(shard, target, () => {
+      target.#taking = null;
+      this.pace.ended(shard.bytes, beganMs, this.#cluster.time.nowMs);
+      next();
+    });
+  }
+
+  /** Saves the shard, and has another node open it. */
+  #give(shard: ModelledShard, target: ModelledNode, done: () => void): void {
     const { time } = this.#cluster;
     this.#cluster.operations(SAVE_OPERATIONS);
     time.after((shard.bytes / TERMS.saveBytesPerSecond) * 1_000, () => {
+      // What was not saved when the time for a drain was over is released by now.
+      if (!this.held.has(shard.key)) return;
       if (!this.alive || !target.alive) throw new Error('The model lets nodes die between moves only.');
       this.#cluster.release(shard, this);
       this.#cluster.messages(2);
       target.#open(shard, () => {
-        target.#taking = null;
-        this.view.moved(this.name, target.name, shard);
-        this.pace.ended(shard.bytes, beganMs, time.nowMs);
-        this.#cluster.moved(shard, move);
-        next();
+        this.#cluster.moved(shard, target.name);
+        done();
       });
     });
   }

@@ -79,7 +79,7 @@ export class Scenario {
     const leaving = this.#pick(1);
     const figures = this.#observe('leave (drain)', () => {
       const part = this.#bytesOf(leaving);
-      for (const node of leaving) node.draining = true;
+      for (const node of leaving) node.drain();
       return part;
     });
     for (const node of leaving) this.cluster.leave(node);

@@ -12,14 +12,12 @@ export type Refusal = 'draining' | 'busy' | 'room' | 'share';
 /**
  * What a node answers to the offer of a shard; null: it takes it. The giver's view may be old;
  * `own` is what the node holds at this moment, so that many givers at once do not fill it: it takes
- * one shard at a time, and none that would bring it above the bound of such a move. A drain is
- * bounded by room alone: the shard has to go somewhere.
+ * one shard at a time, and none that would bring it above the bound of such a move.
  */
 export function refusalOf(own: NodeUse, use: ClusterUse, isTaking: boolean, arrival: Arrival): Refusal | null {
   if (own.draining) return 'draining';
   if (isTaking) return 'busy';
   if (!hasRoom(own, arrival)) return 'room';
-  if (arrival.reason === 'drain') return null;
   const { memory, workers } = use.relative(own, arrival);
   return Math.max(memory, workers) > ceilingOf(arrival.reason) ? 'share' : null;
 }

@@ -19,10 +19,6 @@ export class LoadAverage {
     this.#busyMs = busyMs;
   }
 
-  get average(): number {
-    return this.#average;
-  }
-
   /** `busyMs`: the total by now; null: there was nothing to do. */
   sample(busyMs: number | null, nowMs: number): number {
     const elapsedMs = nowMs - this.#atMs;

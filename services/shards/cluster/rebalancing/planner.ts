@@ -1,38 +1,12 @@
 /**
- * Which shard a node gives away next, and to whom.
+ * Which shard a node gives away next, and to whom: from a node that holds far more than the mean
+ * (by memory or by worker threads), else a shard that is not at its home, the first node in its
+ * order. A node that leaves plans nothing: its drain gives away what it has.
  *
- * A shard's home is the first node in its order (rendezvous hashing). Shards go home while there is
- * room, and away from nodes that hold too much:
- *
- *   drain    a node that is about to leave gives away what it has, the largest first relieve  a
- *   node above OVER times the mean, or above GIVE while another is below UNDER, gives away the
- *   smallest shard that brings it below, or else the largest home     a shard that is not at home
- *   goes there while the home stays at or below HOME times the mean
- *
- * by memory and by worker threads alike: a target must have room for both. Against placing every
- * shard by bounded-load hashing (Mirrokni, Thorup and Zadimoghaddam 2018): that needs the sizes of
- * all shards on every node and moves shards of third nodes along when one joins; this needs the
- * sums of the nodes alone.
- *
- * Promises, as long as sizes stay as they are:
- * - On a join a node gives shards to the new one alone, those whose home that is; on a leave it
- *   gives away those that it held, to many nodes. Beside this ideal share move: what is above a
- *   bound then, and shards that were away from home and find room there now.
- * - It comes to rest: no target goes above OVER by a relief or above HOME by a home move, so a node
- *   below OVER never goes above it again; a node above only shrinks, so reliefs end, and then each
- *   home move puts a shard where it stays.
- * - No ping-pong: a shard that left its home because that was above GIVE comes back only after the
- *   home lost a tenth of the mean (GIVE - HOME) otherwise; a shard that arrived less than REST_MS
- *   ago moves for a drain only, which bounds how often it moves even when loads jump or views
- *   contradict each other.
- * - It does not starve queries: a node gives one shard at a time and takes one at a time (the
- *   target refuses a second, `arrival.ts`), with pauses between (`move-pace.ts`); nothing goes to a
- *   node that is overloaded or short of memory; a node that is itself so makes no move but those
- *   that relieve or drain it.
- * How it fails: a shard larger than what any node has free stays, and the others leave its node
- * instead. With an old view the target refuses, knowing itself, and the move is planned anew; two
- * nodes never move one shard, since only its holder does. It is deterministic: the same view gives
- * the same move.
+ * Promises, as long as sizes stay as they are: it comes to rest, since no target goes above OVER by
+ * a relief nor above HOME by a home move; no shard goes back and forth, since GIVE lies a tenth of
+ * the mean above HOME; the same view gives the same move. How it fails: with an old view the
+ * target, which knows itself, refuses (`arrival.ts`), and the move is planned anew.
  */
 import {
   type ClusterUse,
@@ -42,7 +16,7 @@ import {
   type ShardUse,
   type UsedParts,
 } from '../../../../lib/placement/cluster-use.ts';
-import type { ClusterView } from '../../../../lib/placement/cluster-view.ts';
+import type { Placement } from '../../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 
 /** In multiples of the mean. */
@@ -69,7 +43,8 @@ export interface RebalancingView {
   /** This node. */
   node: string;
   shards: readonly OwnedShard[];
-  cluster: ClusterView;
+  use: ClusterUse;
+  placement: Placement;
   /** Nodes that refused a shard or could not be reached a moment ago. */
   avoided: ReadonlySet<string>;
 }
@@ -80,16 +55,15 @@ export interface Move {
   reason: MoveReason;
 }
 
-export type MoveReason = 'drain' | 'memory' | 'load' | 'home';
+export type MoveReason = 'memory' | 'load' | 'home';
 
 type Resource = keyof UsedParts;
 
 /** What the node should do next; null when all is well or nothing can be done. */
 export function nextMove(view: RebalancingView): Move | null {
-  const own = view.cluster.use.get(view.node);
-  if (own === null) return null;
-  if (own.draining) return drain(view);
-  const { memory, workers } = view.cluster.use.relative(own);
+  const own = view.use.get(view.node);
+  if (own === null || own.draining) return null;
+  const { memory, workers } = view.use.relative(own);
   // What relieves the worse of the two often relieves the other as well.
   const [worse, other]: Resource[] = memory >= workers ? ['memory', 'workers'] : ['workers', 'memory'];
   return relieve(view, own, worse) ?? relieve(view, own, other) ?? (isPressed(own) ? null : goHome(view));
@@ -100,23 +74,8 @@ export function ceilingOf(reason: MoveReason): number {
   return reason === 'home' ? HOME : OVER;
 }
 
-function drain(view: RebalancingView): Move | null {
-  const { cluster } = view;
-  for (const shard of [...view.shards].sort((a, b) => b.bytes - a.bytes)) {
-    const to =
-      shard.followers.find((node) => isOpenTo(view, node, shard)) ??
-      cluster.placement.first(
-        shard.shard,
-        (node) => isOpenTo(view, node, shard) && staysBelow(view, node, shard, GIVE),
-      ) ??
-      cluster.placement.first(shard.shard, (node) => isOpenTo(view, node, shard));
-    if (to !== null) return { shard: shard.shard, to, reason: 'drain' };
-  }
-  return null;
-}
-
 function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move | null {
-  const { use, placement } = view.cluster;
+  const { use, placement } = view;
   const relative = use.relative(own)[resource];
   if (relative <= GIVE) return null;
   const isOver = relative > OVER;
@@ -144,7 +103,7 @@ function relieve(view: RebalancingView, own: NodeUse, resource: Resource): Move 
  * largest of those that are not.
  */
 function byFit(view: RebalancingView, own: NodeUse, resource: Resource, excess: number): OwnedShard[] {
-  const { mean } = view.cluster.use;
+  const { mean } = view.use;
   const sizeOf = ({ bytes, load }: OwnedShard): number =>
     resource === 'memory' ? bytes / own.memoryLimitBytes / mean.memory : load / own.workers / mean.workers;
   const movable = view.shards.filter((shard) => shard.heldForMs >= REST_MS && sizeOf(shard) > 0);
@@ -155,7 +114,7 @@ function byFit(view: RebalancingView, own: NodeUse, resource: Resource, excess: 
 
 function goHome(view: RebalancingView): Move | null {
   for (const shard of view.shards) {
-    const home = view.cluster.placement.preferred(shard.shard);
+    const home = view.placement.preferred(shard.shard);
     if (home === null || home === view.node || shard.heldForMs < REST_MS) continue;
     if (isOpenTo(view, home, shard) && staysBelow(view, home, shard, HOME))
       return { shard: shard.shard, to: home, reason: 'home' };
@@ -164,17 +123,13 @@ function goHome(view: RebalancingView): Move | null {
 }
 
 function isOpenTo(view: RebalancingView, node: string, shard: OwnedShard): boolean {
-  const use = view.cluster.use.get(node);
+  const use = view.use.get(node);
   return node !== view.node && use !== null && !view.avoided.has(node) && hasRoom(use, taken(shard, node));
 }
 
 /** Whether the target's use stays within bounds, of memory and of worker threads. */
-function staysBelow({ cluster }: RebalancingView, node: string, shard: OwnedShard, bound: number): boolean {
-  return isWithin(cluster.use, cluster.use.get(node)!, taken(shard, node), bound);
-}
-
-function isWithin(use: ClusterUse, target: NodeUse, more: ShardUse, bound: number): boolean {
-  const { memory, workers } = use.relative(target, more);
+function staysBelow({ use }: RebalancingView, node: string, shard: OwnedShard, bound: number): boolean {
+  const { memory, workers } = use.relative(use.get(node)!, taken(shard, node));
   return memory <= bound && workers <= bound;
 }
 

@@ -7,8 +7,8 @@
  * See docs/internals/placement.md.
  */
 import type { Logger } from 'pino';
-import type { ClusterUse, NodeUse } from '../../../../lib/placement/cluster-use.ts';
-import { ClusterView } from '../../../../lib/placement/cluster-view.ts';
+import { ClusterUse, type NodeUse } from '../../../../lib/placement/cluster-use.ts';
+import { Placement } from '../../../../lib/placement/placement.ts';
 import type { Clock } from '../../../../lib/runtime.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
@@ -19,7 +19,7 @@ import { MovePace } from './move-pace.ts';
 import { nextMove, type OwnedShard } from './planner.ts';
 
 const LOOK_EVERY_MS = 1_000;
-const BYTES_PER_SECOND = 32 * 2 ** 20;
+export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** A shard that was promised to come and did not within this time is not waited for. */
 const ARRIVAL_MAX_MS = 120_000;
 
@@ -58,10 +58,10 @@ interface Held {
 
 export class Rebalancer {
   readonly #options: RebalancerOptions;
-  readonly #view = new ClusterView();
-  readonly #pace = new MovePace(BYTES_PER_SECOND);
+  readonly #pace = new MovePace(MOVED_BYTES_PER_SECOND);
   readonly #held = new Map<ShardKey, Held>();
   #arrivingUntilMs = Number.NEGATIVE_INFINITY;
+  #placement = new Placement([]);
   #load = 0;
   #cancel: () => void = () => {};
   #stopped = false;
@@ -110,10 +110,10 @@ export class Rebalancer {
     const nowMs = clock.monotonicMs();
     const shards = this.#sampled(open(), resting(), nowMs);
     if (nowMs < this.#pace.nextMs) return;
-    this.#use();
-    const move = nextMove({ node, shards, cluster: this.#view, avoided: this.#pace.avoided(nowMs) });
-    // What leaves because the node does is handed over by its drain.
-    if (move === null || move.reason === 'drain') return;
+    const use = this.#use();
+    this.#placement = this.#placement.with(use.staying());
+    const move = nextMove({ node, shards, use, placement: this.#placement, avoided: this.#pace.avoided(nowMs) });
+    if (move === null) return;
     const { bytes, load, rests } = shards.find(({ shard }) => shard === move.shard)!;
     if (rests) void this.#leaveResting(move.shard, move.to);
     else void this.#carryOut(move.shard, move.to, { bytes, load, reason: move.reason });
@@ -174,7 +174,6 @@ export class Rebalancer {
     const others = live().flatMap(({ node, draining, use }) =>
       use === undefined || node === own ? [] : [{ node, draining, ...use }],
     );
-    this.#view.update([...others, this.#options.own()]);
-    return this.#view.use;
+    return new ClusterUse([...others, this.#options.own()]);
   }
 }

@@ -1,7 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { NodeUse } from '../../../../lib/placement/cluster-use.ts';
-import { ClusterView } from '../../../../lib/placement/cluster-view.ts';
 import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
 import { Placement } from '../../../../lib/placement/placement.ts';
 
@@ -91,78 +89,6 @@ describe('the order of nodes for a shard', () => {
     expect(new Placement([]).preferred(shards[0]!)).toBeNull();
     expect(() => new Placement([nodes[0]!, nodes[0]!])).toThrow(RangeError);
     expect(() => new Placement([{ node: 'a', weight: 0 }])).toThrow(RangeError);
-  });
-});
-
-describe('where a shard that nobody holds should be held', () => {
-  const use = (node: string, changes: Partial<NodeUse> = {}): NodeUse => ({
-    node,
-    draining: false,
-    bytes: 20 * GIB,
-    memoryLimitBytes: 48 * GIB,
-    load: 4,
-    workers: 8,
-    ...changes,
-  });
-  const all = Array.from({ length: 10 }, (_, at) => use(`n${at}`));
-  const viewOf = (uses: NodeUse[]): ClusterView => {
-    const view = new ClusterView();
-    view.update(uses);
-    return view;
-  };
-  const shard = shards[0]!;
-  const [first, second, third] = viewOf(all).placement.order(shard, 3);
-  const changed = (node: string, changes: Partial<NodeUse>) =>
-    all.map((other) => (other.node === node ? { ...other, ...changes } : other));
-
-  test.each([
-    ['first in order', {}, () => first],
-    ['past one that leaves', { draining: true }, () => second],
-    ['past one that holds far more than the others', { bytes: 32 * GIB }, () => second],
-    ['past one that is far busier', { load: 7 }, () => second],
-    ['past one that is short of memory', { bytes: 39 * GIB }, () => second],
-    ['not past one that holds a little more', { bytes: 23 * GIB }, () => first],
-  ])('%s', (_, changes, expected) => {
-    expect(viewOf(changed(first!, changes)).nodeFor(shard)).toBe(expected());
-  });
-
-  test('past one that cannot be reached, and at one that follows it before all others', () => {
-    expect(viewOf(all).nodeFor(shard, [], (node) => node === first)).toBe(second);
-    expect(viewOf(all).nodeFor(shard, [third!])).toBe(third);
-    expect(viewOf(changed(third!, { draining: true })).nodeFor(shard, [third!])).toBe(first);
-    expect(viewOf(all).nodeFor(shard, [], () => true)).toBeNull();
-  });
-
-  test('somewhere, though all are full', () => {
-    expect(viewOf(all.map((other) => ({ ...other, bytes: 47 * GIB }))).nodeFor(shard)).toBe(first);
-  });
-
-  test('a cluster that is nearly empty is not uneven', () => {
-    const idle = all.map((other) => ({ ...other, bytes: 0, load: 0 }));
-    const view = viewOf(idle.map((other) => (other.node === first ? { ...other, bytes: 2 * GIB, load: 3 } : other)));
-    expect(view.nodeFor(shard)).toBe(first);
-  });
-
-  test('replicas are the next in order, distinct, never the holder, and stay where they are', () => {
-    const size = { bytes: GIB, load: 0.1 };
-    const view = viewOf(all);
-    expect(view.replicas(shard, first!, 2, [], size)).toEqual([second, third]);
-    expect(view.replicas(shard, second!, 1, [], size)).toEqual([first]);
-    expect(
-      view.replicas(
-        shard,
-        first!,
-        2,
-        ['n0', 'n0', first!].filter((node) => node !== second),
-        size,
-      ).length,
-    ).toBe(2);
-    const elsewhere = view.placement.order(shard, 10)[8]!;
-    expect(view.replicas(shard, first!, 2, [elsewhere, first!, elsewhere], size)).toEqual([elsewhere, second]);
-    expect(viewOf(changed(second!, { draining: true })).replicas(shard, first!, 2, [second!], size)).toContain(third);
-    expect(viewOf(changed(second!, { bytes: 38 * GIB })).replicas(shard, first!, 1, [], size)).toEqual([third]);
-    expect(viewOf([use('a'), use('b')]).replicas(shard, 'a', 3, [], size)).toEqual(['b']);
-    expect(view.replicas(shard, first!, 0, [second!], size)).toEqual([]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { NodeUse } from '../../../../../../lib/placement/cluster-use.ts';
-import { ClusterView } from '../../../../../../lib/placement/cluster-view.ts';
+import { ClusterUse, type NodeUse } from '../../../../../../lib/placement/cluster-use.ts';
+import { Placement } from '../../../../../../lib/placement/placement.ts';
 import { refusalOf } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
 import { LoadAverage } from '../../../../../../services/shards/cluster/rebalancing/load-average.ts';
 import { MovePace } from '../../../../../../services/shards/cluster/rebalancing/move-pace.ts';
@@ -46,10 +46,12 @@ class Board {
     };
   }
 
-  view(): ClusterView {
-    const view = new ClusterView();
-    view.update(this.nodes.map((node) => this.use(node)));
-    return view;
+  cluster(): ClusterUse {
+    return new ClusterUse(this.nodes.map((node) => this.use(node)));
+  }
+
+  get placement(): Placement {
+    return new Placement(this.cluster().staying());
   }
 
   held(node: string): OwnedShard[] {
@@ -64,8 +66,8 @@ class Board {
       }));
   }
 
-  plan(node: string, cluster = this.view(), avoided: ReadonlySet<string> = new Set()): Move | null {
-    return nextMove({ node, shards: this.held(node), cluster, avoided });
+  plan(node: string, use = this.cluster(), avoided: ReadonlySet<string> = new Set()): Move | null {
+    return nextMove({ node, shards: this.held(node), use, placement: new Placement(use.staying()), avoided });
   }
 
   /** Lets all nodes plan in turn until none has anything to do; the moves. */
@@ -77,7 +79,7 @@ class Board {
         const move = this.plan(from);
         if (move === null) continue;
         const shard = this.shards.find((other) => other.shard === move.shard)!;
-        const refusal = refusalOf(this.use(move.to), this.view().use, false, { ...shard, reason: move.reason });
+        const refusal = refusalOf(this.use(move.to), this.cluster(), false, { ...shard, reason: move.reason });
         expect(refusal).toBeNull();
         expect(shard.node).toBe(from);
         shard.node = move.to;
@@ -113,7 +115,7 @@ function atHome(seed: number, nodes: string[], perNode: number, sigma = 1): Boar
     node: '',
   }));
   const board = new Board(nodes, shards);
-  const { placement } = board.view();
+  const { placement } = board;
   for (const shard of shards) shard.node = placement.preferred(shard.shard)!;
   return board;
 }
@@ -143,7 +145,7 @@ describe('a cluster left to itself', () => {
         board.nodes = [...board.nodes, 'joined'];
         const moves = board.settle();
         const ideal = board.shards.length / (count + 1);
-        const { placement } = board.view();
+        const { placement } = board;
         const due = board.shards.filter(({ shard }) => placement.preferred(shard) === 'joined').length;
         expect(moves.length).toBeLessThan(due + ideal);
         expect(board.relative('bytes').at(-1)).toBeGreaterThan(0.4);
@@ -156,17 +158,15 @@ describe('a cluster left to itself', () => {
     );
   });
 
-  test('empties a node that leaves, and only that', () => {
+  test('takes nothing from a node that leaves, which its drain empties, and brings it nothing', () => {
     const board = atHome(5, names(8), 50, 0.5);
     board.settle();
     board.draining.add('n3');
-    const own = board.held('n3').length;
+    const own = board.held('n3');
     const moves = board.settle();
-    expect(board.held('n3')).toEqual([]);
-    expect(moves.filter(({ from, reason }) => from === 'n3' && reason === 'drain')).toHaveLength(own);
-    expect(moves.filter(({ to }) => to === 'n3')).toEqual([]);
-    expect(moves.length - own).toBeLessThan(own / 2);
-    expect(Math.max(...board.relative('bytes'))).toBeLessThan(1.35);
+    expect(moves.filter(({ from, to }) => from === 'n3' || to === 'n3')).toEqual([]);
+    expect(moves.length).toBeLessThan(own.length / 2);
+    expect(board.held('n3')).toEqual(own);
   });
 
   test('views that differ by a tenth of the mean move nothing back and forth', () => {
@@ -175,8 +175,7 @@ describe('a cluster left to itself', () => {
     const random = randomFrom(11);
     let moves = 0;
     for (let round = 0; round < 200; round++) {
-      const cluster = new ClusterView();
-      cluster.update(
+      const cluster = new ClusterUse(
         board.nodes.map((node) => {
           const use = board.use(node);
           return { ...use, bytes: use.bytes * (0.97 + 0.06 * random()), load: use.load * (0.97 + 0.06 * random()) };
@@ -217,7 +216,7 @@ describe('one move', () => {
   /** Twenty shards of one size at home on each of four nodes, but one is away. */
   const away = (changes: Partial<Sized> = {}): Board => {
     const board = new Board(names(4), []);
-    const { placement } = board.view();
+    const { placement } = board;
     for (let at = 0; board.shards.length < 80; at++) {
       const node = placement.preferred(`c.${at}`)!;
       if (board.held(node).length < 20) board.shards.push({ shard: `c.${at}`, bytes: GIB, load: 0.2, node });
@@ -229,13 +228,20 @@ describe('one move', () => {
 
   test('brings a shard home', () => {
     const board = away();
-    const { placement } = board.view();
+    const { placement } = board;
     const shard = board.shards[0]!;
     expect(board.plan(shard.node)).toEqual({
       shard: shard.shard,
       to: placement.preferred(shard.shard),
       reason: 'home',
     });
+  });
+
+  test('there is none in a cluster that is nearly empty, however unevenly', () => {
+    const shards = names(40).map((_, at) => ({ shard: `c.${at}`, bytes: GIB / 20, load: 0.05, node: '' }));
+    const board = new Board(names(10), shards);
+    for (const shard of shards) shard.node = board.placement.preferred(shard.shard)!;
+    expect(board.settle()).toEqual([]);
   });
 
   test('waits until the shard has rested', () => {
@@ -246,14 +252,11 @@ describe('one move', () => {
   test('does not go to a node that refused a moment ago', () => {
     const board = away();
     const to = board.plan(board.shards[0]!.node)!.to;
-    expect(board.plan(board.shards[0]!.node, board.view(), new Set([to]))).toBeNull();
+    expect(board.plan(board.shards[0]!.node, board.cluster(), new Set([to]))).toBeNull();
   });
 
-  const pressed = (node: string, changes: Partial<NodeUse>, board: Board): ClusterView => {
-    const cluster = new ClusterView();
-    cluster.update(board.nodes.map((other) => ({ ...board.use(other), ...(other === node ? changes : {}) })));
-    return cluster;
-  };
+  const pressed = (node: string, changes: Partial<NodeUse>, board: Board): ClusterUse =>
+    new ClusterUse(board.nodes.map((other) => ({ ...board.use(other), ...(other === node ? changes : {}) })));
 
   test.each([
     ['short of memory', { bytes: 39 * GIB }],
@@ -270,8 +273,7 @@ describe('one move', () => {
     const board = away();
     const { node } = board.shards[0]!;
     expect(board.plan(node, pressed(node, { load: 7.5 }, board))).toMatchObject({ reason: 'load' });
-    const busy = new ClusterView();
-    busy.update(board.nodes.map((other) => ({ ...board.use(other), load: 7.5 })));
+    const busy = new ClusterUse(board.nodes.map((other) => ({ ...board.use(other), load: 7.5 })));
     expect(board.plan(node, busy)).toBeNull();
   });
 
@@ -291,34 +293,17 @@ describe('one move', () => {
     expect(new Board(['n0', 'n1'], busy).plan('n0')).toMatchObject({ to: 'n1', reason: 'load' });
   });
 
-  test('a drain takes the largest first, to a follower if there is one, and waits when nobody has room', () => {
-    const shards = [
-      { shard: 'c.0', bytes: GIB, load: 0, node: 'n0' },
-      { shard: 'c.1', bytes: 9 * GIB, load: 0, node: 'n0', followers: ['n2'] },
-    ];
-    const board = new Board(names(4), shards);
-    board.draining.add('n0');
-    expect(board.plan('n0')).toEqual({ shard: 'c.1', to: 'n2', reason: 'drain' });
-    const full = new ClusterView();
-    full.update(board.nodes.map((node) => ({ ...board.use(node), bytes: 40 * GIB })));
-    expect(board.plan('n0', full)).toMatchObject({ shard: 'c.1', to: 'n2' });
-    shards[1]!.followers = [];
-    expect(board.plan('n0', full)).toBeNull();
-  });
-
   test('the same view gives the same move, and a node that is not in it none', () => {
     const board = atHome(9, names(5), 30);
     for (const node of board.nodes) expect(board.plan(node)).toEqual(board.plan(node));
-    expect(
-      nextMove({ node: 'elsewhere', shards: board.held('n0'), cluster: board.view(), avoided: new Set() }),
-    ).toBeNull();
+    expect(board.plan('elsewhere')).toBeNull();
   });
 });
 
 describe('the target', () => {
   const board = atHome(1, names(4), 20, 0.1);
   const own = board.use('n0');
-  const { use } = board.view();
+  const use = board.cluster();
   const small = { bytes: GIB / 10, load: 0, reason: 'home' } as const;
 
   test('takes what it has room for, one at a time, by what it holds itself', () => {
@@ -329,7 +314,6 @@ describe('the target', () => {
     expect(refusalOf({ ...own, bytes: 39 * GIB }, use, false, small)).toBe('room');
     expect(refusalOf({ ...own, bytes: 24 * GIB }, use, false, small)).toBe('share');
     expect(refusalOf({ ...own, bytes: 24 * GIB }, use, false, { ...small, reason: 'memory' })).toBeNull();
-    expect(refusalOf({ ...own, bytes: 30 * GIB }, use, false, { ...small, reason: 'drain' })).toBeNull();
   });
 });
 
@@ -360,10 +344,11 @@ describe('the pace', () => {
 
 test('load is averaged over a minute', () => {
   const load = new LoadAverage(0);
-  for (let nowMs = 1_000; nowMs <= 60_000; nowMs += 1_000) load.sample(2 * nowMs, nowMs);
-  expect(load.average).toBeGreaterThan(1.2);
-  expect(load.average).toBeLessThan(1.3);
-  for (let nowMs = 61_000; nowMs <= 400_000; nowMs += 1_000) load.sample(2 * nowMs, nowMs);
-  expect(load.average).toBeCloseTo(2, 1);
-  expect(load.sample(800_000, 400_000)).toBe(load.average);
+  let average = 0;
+  for (let nowMs = 1_000; nowMs <= 60_000; nowMs += 1_000) average = load.sample(2 * nowMs, nowMs);
+  expect(average).toBeGreaterThan(1.2);
+  expect(average).toBeLessThan(1.3);
+  for (let nowMs = 61_000; nowMs <= 400_000; nowMs += 1_000) average = load.sample(2 * nowMs, nowMs);
+  expect(average).toBeCloseTo(2, 1);
+  expect(load.sample(800_000, 400_000)).toBe(average);
 });
