@@ -152,21 +152,6 @@ export class ShardNode {
     return this.#cluster?.waiting() ?? this.#shardCache.keys().map((key) => `${key} is being closed`);
   }
 
-  /** Ends at once and saves nothing, as a kill of the process would; for tests of exactly that. */
-  async abandon(): Promise<void> {
-    this.#stopping = true;
-    this.#openList?.end();
-    this.#cluster?.abandon();
-    this.recomputation.stop();
-    await this.#materialiser.stop();
-    await this.#shardCache.abandon();
-  }
-
-  /** Ends every worker thread, as one that runs out of heap does; they are replaced. */
-  async killWorkers(): Promise<void> {
-    await this.#shardCache.pool.kill();
-  }
-
   /** An operator decided that what the shard holds is right: records its root as it is. */
   accept(shard: ShardSpec): Promise<void> {
     return this.#shardCache.use(shard, async (actor) => {
@@ -174,16 +159,6 @@ export class ShardNode {
       this.#shardCache.ownHeads(actor.key)?.affirmed();
       await this.#checkpointer.accepted(actor.key, await this.#materialiser.catchUp(actor.key, true));
     });
-  }
-
-  /** Keeps the shard open until `work` is done. */
-  whileOpen(shard: ShardSpec, work: () => Promise<void>): Promise<void> {
-    return this.#shardCache.use(shard, work);
-  }
-
-  /** How many shards each worker thread holds. */
-  placement(): number[] {
-    return this.#shardCache.pool.workers.map(({ placed }) => placed);
   }
 
   /**

@@ -15,6 +15,7 @@ import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
+import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
 
 const ACCOUNT = 'a0000000-0000-4000-8000-000000000001';
@@ -22,6 +23,7 @@ const PATIENCE_MS = 30_000;
 
 interface Member {
   node: ShardNode;
+  reach: SeverableStore;
   /**
    * The process that the node's lease names: killed with the node, so that the others see that it
    * is gone.
@@ -91,6 +93,11 @@ export async function shardCluster(
     if (!member?.isUp) throw new NotThere(name);
     return member.node;
   };
+  /** One that was killed reaches nobody. */
+  const reached = (from: string, to: string): ShardNode => {
+    if (members.get(from)?.isUp === false) throw new NotThere(from);
+    return up(to);
+  };
   const router = new ShardRouter({
     owners: store.owners,
     nodes: () =>
@@ -118,22 +125,20 @@ export async function shardCluster(
         node: name,
         process: await identityOf(child),
         silenceMs: () => 0,
-        adopt: async (to: string, shard: ShardSpec) => up(to).adopt(shard),
+        adopt: async (to: string, shard: ShardSpec) => reached(name, to).adopt(shard),
         isThere: (to: string) => members.get(to)?.isUp ?? false,
-        offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => up(to).offered(arrival),
-        follow: async (to: string, shard: ShardSpec, seq: number) => up(to).follow(shard, seq),
+        offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => reached(name, to).offered(arrival),
+        follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).follow(shard, seq),
         onDead: () => undefined,
         onDraining: () => {
           members.get(name)!.draining = true;
         },
       };
-      const node = new ShardNode(
-        { config, store: wrap(store, name), clock: SYSTEM_CLOCK, log },
-        () => undefined,
-        peers,
-      );
+      const reach = new SeverableStore(wrap(store, name));
+      const node = new ShardNode({ config, store: reach.store, clock: SYSTEM_CLOCK, log }, () => undefined, peers);
       await node.start();
-      members.set(name, { node, process: child, isUp: true, draining: false, weight: config.memoryLimitMiB * 2 ** 20 });
+      const weight = config.memoryLimitMiB * 2 ** 20;
+      members.set(name, { node, reach, process: child, isUp: true, draining: false, weight });
       nodes.set(name, node);
     },
     async stop(name) {
@@ -147,7 +152,8 @@ export async function shardCluster(
       const member = members.get(name)!;
       member.isUp = false;
       nodes.delete(name);
-      await Promise.all([ended(member.process), member.node.abandon()]);
+      member.reach.sever();
+      await Promise.all([ended(member.process), member.node.stop(0)]);
     },
     async holders() {
       const rows = await store.owners.list(row.id);

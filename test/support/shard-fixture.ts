@@ -9,6 +9,7 @@ import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
+import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
 import { watched } from './store-watch.ts';
 
@@ -86,17 +87,21 @@ export async function shardFixture(
   await Promise.all(created);
   const halts: ShardFixture['halts'] = [];
   const log = pino({ level: process.env.PROVEC_TEST_LOG ?? 'silent' });
-  const start = () =>
-    new ShardNode({ config, store: wrap(store), clock, log }, (collectionId, reason) =>
+  let reach: SeverableStore;
+  const start = () => {
+    reach = new SeverableStore(wrap(store));
+    return new ShardNode({ config, store: reach.store, clock, log }, (collectionId, reason) =>
       halts.push({ collectionId, reason }),
     );
+  };
   const fixture: ShardFixture = {
     folder,
     store,
     node: start(),
     halts,
     async crash() {
-      await fixture.node.abandon();
+      reach.sever();
+      await fixture.node.stop();
       fixture.node = start();
     },
     async restart() {

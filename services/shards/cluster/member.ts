@@ -234,14 +234,6 @@ export class ClusterMember {
     return this.#membership.stop();
   }
 
-  /** Ends without a word, as a kill would; for tests of exactly that. */
-  abandon(): void {
-    this.#membership.abandon();
-    this.#cancelTidy();
-    this.#followers.stop();
-    this.#rebalancer.stop();
-  }
-
   /**
    * Gives a shard that is held here to another node. Throws INVALID_ARGUMENT where that one takes
    * none.

@@ -1,14 +1,12 @@
 /**
  * The shards that a node has in memory, from the first call for one until it is let go.
  *
- * - A shard is opened once however many ask for it, under a claim made before and from a log read
- *   after it, when nothing of the actor before is under way any more.
- * - It is not closed while it is used, and answers nothing that was read after the claim had gone.
- * - Open shards, copies and queries together stay within the memory limit, but for the gate's
- *   overdraft and for a shard that could never fit and is alone.
- * - An opening that fails leaves nothing behind, and the next call tries again. A worker that ends
- *   takes its shards with it; they open again from their log. Where another node may hold a shard,
- *   callers are told to look for the holder.
+ * Promises: a shard is opened once however many ask for it, under a claim made before and from a
+ * log read after it; it is not closed while it is used, and answers nothing that was read after the
+ * claim had gone. Shards, copies and queries together stay within the memory limit, but for the
+ * gate's overdraft and for a shard that could never fit and is alone. How it fails: an opening that
+ * fails leaves nothing behind, and the next call tries again; a worker that ends takes its shards
+ * with it, and they open again from their log.
  */
 
 import { ProvecError } from '../../../lib/errors.ts';
@@ -230,12 +228,6 @@ export class ShardCache {
     this.#stopping = true;
     this.#gate.close();
     await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
-    await this.pool.end();
-  }
-
-  /** Lets go of everything without saving. */
-  async abandon(): Promise<void> {
-    this.#stopping = true;
     await this.pool.end();
   }
 

@@ -172,14 +172,9 @@ export class WorkerPool {
     );
   }
 
-  /** Ends every thread; each is replaced. */
-  async kill(): Promise<void> {
-    await Promise.all(this.workers.map((worker) => worker.end()));
-  }
-
   async end(): Promise<void> {
     this.#stopping = true;
-    await this.kill();
+    await Promise.all(this.workers.map((worker) => worker.end()));
   }
 
   async #keep(at: number): Promise<void> {

@@ -2,14 +2,15 @@
  * Mistakes that are easily made, each in the place of the sound part: the simulation is worth what
  * it finds of them.
  */
-import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { Clock } from '../../../lib/runtime.ts';
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
+import type { LeaseRow } from '../../../lib/store/owners.ts';
 import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
-import { LeaseKeeper } from '../../../services/shards/cluster/ownership/lease-keeper.ts';
+import { LeaseKeeper, type LeaseKeeperOptions } from '../../../services/shards/cluster/ownership/lease-keeper.ts';
 import { DEAD_AFTER_MS, LEASE_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';
-import { LeaseWatch, type Sighting } from '../../../services/shards/cluster/ownership/lease-watch.ts';
+import { LeaseWatch } from '../../../services/shards/cluster/ownership/lease-watch.ts';
 import { Ownership, type OwnershipOptions } from '../../../services/shards/cluster/ownership/ownership.ts';
 import { Replicas, type ReplicasOptions } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWorker } from '../../../services/shards/worker/pool.ts';
@@ -20,15 +21,8 @@ import type { Defects } from './world.ts';
 
 /** Opens at what the log holds, and leaves whoever held the shard before free to append there. */
 class NoFence extends Ownership {
-  readonly #log: OwnershipOptions['log'];
-
   constructor(options: OwnershipOptions) {
-    super(options);
-    this.#log = options.log;
-  }
-
-  protected override async fence(shard: ShardKey): Promise<ShardHead> {
-    return (await this.#log.head(shard)) ?? EMPTY_HEAD;
+    super({ ...options, fence: async ({ log }, shard) => (await log.head(shard)) ?? EMPTY_HEAD });
   }
 }
 
@@ -41,24 +35,33 @@ class HoldsForEver extends Ownership {
 
 /** Compares a time that the holder's wall clock wrote with its own. */
 class ExpiryByWallClock extends LeaseWatch {
-  protected override unchangedMs({ row }: Sighting): number {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, overMax: number) {
+    super(clock, overMax);
+    this.#clock = clock;
+  }
+
+  override dead(): ReturnType<LeaseWatch['dead']> {
     // A beat every two seconds since the holder's start, as its own clock counts them, against the
     // observer's clock, which began elsewhere.
-    return (this.clock.monotonicMs() % 60_000) - row.beat * 2_000;
+    const isExpired = (row: LeaseRow): boolean =>
+      (this.#clock.monotonicMs() % 60_000) - row.beat * 2_000 >= DEAD_AFTER_MS;
+    return this.sightings().flatMap(({ row }) => (isExpired(row) ? [{ row, gone: false }] : []));
   }
 }
 
 /** Counts from when the answer to the renewal came. */
 class CountedFromAnswer extends LeaseKeeper {
-  protected override countedFrom(_sentAtMs: number, answeredAtMs: number): number {
-    return answeredAtMs;
+  constructor(options: LeaseKeeperOptions) {
+    super({ ...options, countedFrom: (_sentAtMs, answeredAtMs) => answeredAtMs });
   }
 }
 
 /** Takes it that all clocks run alike. */
 class NoMargin extends LeaseWatch {
-  protected override unchangedMs(sighting: Sighting): number {
-    return super.unchangedMs(sighting) + DEAD_AFTER_MS - LEASE_MS;
+  constructor(clock: Pick<Clock, 'monotonicMs'>, overMax: number) {
+    super(clock, overMax, LEASE_MS);
   }
 }
 

@@ -28,6 +28,11 @@ export interface LeaseKeeperOptions {
   cutOff?(): CutOff;
   /** Default: a random UUID. */
   newIncarnation?(): string;
+  /**
+   * From when a renewal counts; default: from when it was sent, since others count from when it
+   * arrived.
+   */
+  countedFrom?(sentAtMs: number, answeredAtMs: number): number;
 }
 
 /** Whether calls cannot reach this node though others reach each other: it holds nothing then. */
@@ -85,13 +90,6 @@ export class LeaseKeeper {
     await this.#renew();
   }
 
-  /** Stops renewing and leaves the lease to run out. */
-  abandon(): void {
-    this.#stopped = true;
-    this.#cancel();
-    this.#incarnation = null;
-  }
-
   /**
    * Ends the lease, so that others need not wait for its death; whatever was held must have been
    * dropped.
@@ -102,14 +100,6 @@ export class LeaseKeeper {
     const incarnation = this.#incarnation;
     this.#incarnation = null;
     if (incarnation !== null) await this.#options.leases.end(incarnation).catch(() => undefined);
-  }
-
-  /**
-   * From when a renewal counts, of when it was sent and when it was answered: others count from
-   * when it arrived, which was in between.
-   */
-  protected countedFrom(sentAtMs: number, _answeredAtMs: number): number {
-    return sentAtMs;
   }
 
   #begin(): Promise<void> {
@@ -126,7 +116,7 @@ export class LeaseKeeper {
     const sentAtMs = clock.monotonicMs();
     await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
     if (this.#stopped) return;
-    const validUntilMs = this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS;
+    const validUntilMs = this.#validUntil(sentAtMs);
     if (clock.monotonicMs() >= validUntilMs) {
       // A store that stood still answers what is over by now; it answers the next one at once.
       this.#over.add(incarnation);
@@ -148,8 +138,13 @@ export class LeaseKeeper {
     // A renewal that comes back after the lease ran out is too late: others may have judged by
     // then.
     if (isThere && this.isValid(incarnation))
-      this.#validUntilMs = Math.max(this.#validUntilMs, this.countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS);
+      this.#validUntilMs = Math.max(this.#validUntilMs, this.#validUntil(sentAtMs));
     else this.#lose(incarnation);
+  }
+
+  #validUntil(sentAtMs: number): number {
+    const { clock, countedFrom = (sentMs: number) => sentMs } = this.#options;
+    return countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS;
   }
 
   #lose(incarnation: string): void {

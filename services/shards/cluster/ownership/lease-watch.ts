@@ -1,26 +1,13 @@
 /**
  * Judges the leases of others as Kubernetes' leader election does: by how long a beat has stood
- * unchanged on the observer's own monotonic clock, never by a time that somebody wrote. Readings
- * may be of all leases or of some, and their answers may come in any order.
+ * unchanged on the observer's own monotonic clock, never by a time that somebody wrote.
  *
- * Promises: a lease is called dead only when its holder serves nothing under it any more, or its
- * process is no more.
- * - Unchanged: a beat was seen when the answer of a reading came (`sinceMs`), so its renewal was
- *   sent before that, and the holder's lease ends at most LEASE_MS of the holder's clock later
- *   unless another renewal is answered before. A reading that began `unchangedMs` later shows the
- *   same beat; beats never go back in the store, so no later renewal had come there by then, and
- *   one that comes afterwards is too late for the holder, who counts by its own clock
- *   (DEAD_AFTER_MS has room for both clocks being wrong). What was read or not read in between is
- *   of no matter: leaving readings out only makes `sinceMs` later or the judgement later. An answer
- *   that was overtaken by that of a later reading is left out, so neither bound can be of an older
- *   beat than the other.
- * - Absent: a holder claims shards only after its lease was there, and a lease that was ended does
- *   not come back. One that a reading asked for and did not give is therefore over, but only if it
- *   had been heard of before the reading began: one that began afterwards is absent as well.
- * - Not asked for: says nothing.
- * Whoever takes something by such a judgement ends the lease first, at the beat that was judged by:
- * if the reading was of a store that lags behind, that fails. How it fails: where readings are
- * seldom or slow a lease is called dead later, never earlier.
+ * Promises: a lease is called dead only when its holder serves nothing under it any more. A beat
+ * counts from when the answer that showed it came to when a later reading that shows it began, so
+ * answers may be left out or come in any order; one that a later reading overtook changes nothing.
+ * A lease that a reading asked for and did not give is over, unless it was first heard of after
+ * that reading began. How it fails: where readings are seldom a lease is called dead later, never
+ * earlier.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../../lib/runtime.ts';
@@ -32,7 +19,7 @@ import { DEAD_AFTER_MS } from './lease-terms.ts';
  */
 const OVER_MAX = 10_000;
 
-export interface Sighting {
+interface Sighting {
   row: LeaseRow;
   /** When this beat was first seen, on the observer's clock. */
   sinceMs: number;
@@ -61,7 +48,8 @@ interface Heard {
 }
 
 export class LeaseWatch {
-  protected readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #deadAfterMs: number;
   readonly #heard = new Map<string, Heard>();
   readonly #over: LRUCache<string, true>;
   /**
@@ -71,8 +59,9 @@ export class LeaseWatch {
   readonly #left = new Map<string, LeaseRow>();
   #order = 0;
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>, overMax = OVER_MAX) {
-    this.clock = clock;
+  constructor(clock: Pick<Clock, 'monotonicMs'>, overMax = OVER_MAX, deadAfterMs = DEAD_AFTER_MS) {
+    this.#clock = clock;
+    this.#deadAfterMs = deadAfterMs;
     this.#over = new LRUCache({ max: overMax });
   }
 
@@ -80,7 +69,7 @@ export class LeaseWatch {
   begin(asked: Iterable<string> | null = null): LeaseReading {
     const incarnations = asked === null ? null : new Set(asked);
     for (const incarnation of incarnations ?? []) this.hear(incarnation);
-    return { asked: incarnations, beganMs: this.clock.monotonicMs(), order: ++this.#order };
+    return { asked: incarnations, beganMs: this.#clock.monotonicMs(), order: ++this.#order };
   }
 
   /** Takes in what a reading gave. */
@@ -121,20 +110,6 @@ export class LeaseWatch {
     if (sighting) sighting.gone = true;
   }
 
-  isDead(incarnation: string): boolean {
-    if (this.#over.has(incarnation)) return true;
-    const sighting = this.#heard.get(incarnation)?.sighting;
-    return sighting !== null && sighting !== undefined && this.#isDead(sighting);
-  }
-
-  /**
-   * For how long a beat is known to have stood. Not until the present: the holder may have renewed
-   * since the leases were last read.
-   */
-  protected unchangedMs({ seenMs, sinceMs }: Sighting): number {
-    return seenMs - sinceMs;
-  }
-
   /** Leases that are not dead, as they were last read. */
   live(): LeaseRow[] {
     return this.#sightings().flatMap((sighting) => (this.#isDead(sighting) ? [] : [sighting.row]));
@@ -142,7 +117,7 @@ export class LeaseWatch {
 
   /** Leases whose beat was seen to change, and how long ago that was, in milliseconds. */
   sightings(): { row: LeaseRow; ageMs: number }[] {
-    const nowMs = this.clock.monotonicMs();
+    const nowMs = this.#clock.monotonicMs();
     return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: nowMs - sinceMs }));
   }
 
@@ -157,7 +132,7 @@ export class LeaseWatch {
     const heard = this.#heard.get(row.incarnation)!;
     if (heard.seenIn > order) return;
     const before = heard.sighting;
-    const sinceMs = before?.row.beat === row.beat ? before.sinceMs : this.clock.monotonicMs();
+    const sinceMs = before?.row.beat === row.beat ? before.sinceMs : this.#clock.monotonicMs();
     heard.sighting = { row, sinceMs, seenMs: beganMs, gone: before?.gone ?? false };
     heard.seenIn = order;
   }
@@ -166,7 +141,11 @@ export class LeaseWatch {
     return [...this.#heard.values()].flatMap(({ sighting }) => sighting ?? []);
   }
 
-  #isDead(sighting: Sighting): boolean {
-    return sighting.gone || this.unchangedMs(sighting) >= DEAD_AFTER_MS;
+  /**
+   * By how long its beat is known to have stood. Not until the present: the holder may have renewed
+   * since the leases were last read.
+   */
+  #isDead({ gone, seenMs, sinceMs }: Sighting): boolean {
+    return gone || seenMs - sinceMs >= this.#deadAfterMs;
   }
 }

@@ -144,12 +144,6 @@ export class Membership {
     await this.#keeper.stop();
   }
 
-  /** Ends without a word, as a kill would; for tests of exactly that. */
-  abandon(): void {
-    this.#observer.stop();
-    this.#keeper.abandon();
-  }
-
   #silenceMs(): number {
     return Math.round(this.#options.silenceMs?.() ?? 0);
   }

@@ -10,13 +10,13 @@
  * See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
-import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
+import { EMPTY_HEAD } from '../../../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey } from '../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../lib/shard/moved.ts';
 import type { ShardLog } from '../../../../lib/store/log.ts';
 import type { Holder, OwnerStore } from '../../../../lib/store/owners.ts';
 import type { Claim, Claims } from './claims.ts';
-import { fence } from './fence.ts';
+import { fence as fenceLog } from './fence.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import { LEASE_WAIT_MS } from './lease-terms.ts';
 
@@ -31,6 +31,8 @@ export interface OwnershipOptions {
   isOver(incarnation: string): Promise<boolean>;
   /** Default: a random UUID. */
   newEntryId?(): string;
+  /** Default: an entry of the log, after which nobody commits under an earlier epoch. */
+  fence?: typeof fenceLog;
 }
 
 /** A shard that is held and is in memory no more. */
@@ -59,7 +61,7 @@ export class Ownership implements Claims {
   }
 
   async acquire(shard: ShardKey): Promise<Claim> {
-    const { keeper, owners, log } = this.#options;
+    const { keeper, owners, log, newEntryId = randomUUID, fence = fenceLog } = this.#options;
     const holder = await keeper.holderWithin(LEASE_WAIT_MS);
     if (holder === null) throw outOfTouch();
     const target = this.#leaving.get(shard);
@@ -89,7 +91,7 @@ export class Ownership implements Claims {
       throw new ShardMoved((await owners.get(shard))?.holder?.node ?? null);
     }
     this.#given.delete(shard);
-    const head = await this.fence(shard, epoch);
+    const head = await fence(this.#options, shard, epoch, newEntryId);
     const claim = { shard, epoch, incarnation: holder.incarnation, head };
     if (!this.holds(claim)) throw outOfTouch();
     return claim;
@@ -164,12 +166,6 @@ export class Ownership implements Claims {
     for (const shards of [this.#resting, this.#given])
       for (const shard of [...shards.keys()])
         if (collectionId === undefined || parseShardKey(shard).collectionId === collectionId) shards.delete(shard);
-  }
-
-  /** Sees to it that nobody commits under an earlier epoch any more. */
-  protected fence(shard: ShardKey, epoch: number): Promise<ShardHead> {
-    const { newEntryId = randomUUID } = this.#options;
-    return fence(this.#options, shard, epoch, newEntryId);
   }
 }
 

@@ -4,6 +4,7 @@ import type { LogEntry, ShardLog } from '../../../../lib/store/log.ts';
 import { StoreError } from '../../../../lib/store/port.ts';
 import { HandClock } from '../../../support/accounts.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
+import { endShardWorkers } from '../../../support/shard-workers.ts';
 import { AppendGate, withLog } from '../../../support/store-log.ts';
 import { quiet } from '../../../support/store-watch.ts';
 
@@ -190,7 +191,6 @@ test('reads that wait behind a staged group are answered when the actor breaks',
 });
 
 test('a worker that ends after the append loses nothing: the write is acknowledged and the shard opens again', async () => {
-  let node: ShardFixture['node'] | null = null;
   let killed = false;
   fixture = await shardFixture(
     {},
@@ -198,12 +198,11 @@ test('a worker that ends after the append loses nothing: the write is acknowledg
       const outcome = await real.append(entry);
       if (!killed) {
         killed = true;
-        await node!.killWorkers();
+        await endShardWorkers();
       }
       return outcome;
     }),
   );
-  node = fixture.node;
   expect((await fixture.node.upsert(specOf(1), batchOf(['a']))).head.seq).toBe(1);
   expect(await ids()).toEqual(['a']);
   expect((await fixture.node.upsert(specOf(1), batchOf(['b']))).head.seq).toBe(2);
@@ -341,7 +340,7 @@ test('a shard whose worker ended during an append opens again only when that app
   await fixture.node.upsert(specOf(1), batchOf(['a']));
   const write = fixture.node.upsert(specOf(1), batchOf(['b']));
   while (appends < 2) await new Promise(setImmediate);
-  await fixture.node.killWorkers();
+  await endShardWorkers();
   await expect(fixture.node.fetch(specOf(1), ['a'])).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   const read = ids();
   await quiet();

@@ -48,7 +48,7 @@ test('a process of this machine that is gone is found dead before its lease is o
   const taken = second.ownership.acquire(SHARD);
   await runWithMachine(nodes, 200);
   await taken;
-  second.abandon();
+  nodes.cut.add('b');
   await ended(child);
   const endedMs = nodes.time.nowMs;
   // In small steps: the machine answers in its own time, and virtual time must not run away from
@@ -166,8 +166,8 @@ test('callers of a node that is taking its lease wait for it, for a second at mo
 test('a lease that was renewed since it was read is not ended', async () => {
   const nodes = new Nodes();
   await nodes.start('a', elsewhere());
-  const second = await nodes.start('b', elsewhere());
-  second.abandon();
+  await nodes.start('b', elsewhere());
+  nodes.cut.add('b');
   let ends = 0;
   nodes.beforeEnd = (row) => {
     ends++;

@@ -1,0 +1,24 @@
+import { subscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { END } from '../../services/shards/worker/protocol.ts';
+
+const living = new Set<Worker>();
+subscribe('worker_threads', (message) => {
+  const { worker } = message as { worker: Worker };
+  living.add(worker);
+  worker.once('exit', () => living.delete(worker));
+});
+
+/** Shard worker threads of this process that were started since this was imported. */
+export function shardWorkers(): Worker[] {
+  return [...living].filter(({ threadName }) => threadName === 'provec-shards');
+}
+
+/** Ends every shard worker, as one does that runs out of heap. */
+export async function endShardWorkers(): Promise<void> {
+  const workers = shardWorkers();
+  const ended = workers.map((worker) => once(worker, 'exit'));
+  for (const worker of workers) worker.postMessage(END);
+  await Promise.all(ended);
+}
