@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
 import { type Acknowledgement, encodePart, PART_FRAME_MAX_BYTES } from './frame.ts';
-import { Semaphore } from './semaphore.ts';
 import type { TransportLimits } from './transport-limits.ts';
 
 /** Thrown when a message was not, or not surely, delivered. */
@@ -35,14 +35,15 @@ export interface OutboundOptions {
 export class OutboundMessages {
   readonly #options: OutboundOptions;
   readonly #partBytes: number;
-  readonly #turns: Semaphore;
+  readonly #turns: SemaphoreInterface;
   readonly #sending = new Map<string, Sending>();
 
   constructor(options: OutboundOptions) {
-    const { packetMaxBytes, messagesInPartsMax } = options.limits;
+    const { packetMaxBytes, messagesInPartsMax, turnWaitMaxMs } = options.limits;
     this.#options = options;
     this.#partBytes = packetMaxBytes - PART_FRAME_MAX_BYTES;
-    this.#turns = new Semaphore(messagesInPartsMax);
+    const tooMany = new DeliveryError('Too many large messages are being sent.');
+    this.#turns = withTimeout(new Semaphore(messagesInPartsMax), turnWaitMaxMs, tooMany);
   }
 
   /**
@@ -50,14 +51,9 @@ export class OutboundMessages {
    * Throws DeliveryError.
    */
   async send(target: string | null, message: Buffer, carry: Carry): Promise<void> {
-    const release = await this.#turns.take(this.#options.limits.turnWaitMaxMs);
-    if (release === null) throw new DeliveryError('Too many large messages are being sent.');
-    try {
-      if (target === null) await this.#broadcast(message, carry);
-      else await this.#deliver(target, message, carry);
-    } finally {
-      release();
-    }
+    await this.#turns.runExclusive(() =>
+      target === null ? this.#broadcast(message, carry) : this.#deliver(target, message, carry),
+    );
   }
 
   acknowledged({ id, receivedBytes, refused }: Acknowledgement): void {

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { AccountRow, Catalog, CollectionRow } from '../../lib/store/catalog.ts';
 
@@ -41,14 +42,8 @@ export class References {
 
   async #onlyOneNamed(name: string): Promise<CollectionRow> {
     const accounts = await this.#catalog.listAccounts();
-    const found: { row: CollectionRow; account: string }[] = [];
-    for (let from = 0; from < accounts.length; from += ASKED_AT_ONCE) {
-      const asked = accounts.slice(from, from + ASKED_AT_ONCE);
-      const rows = await Promise.all(asked.map(({ id }) => this.#catalog.findCollection(id, name)));
-      rows.forEach((row, at) => {
-        if (row !== null) found.push({ row, account: asked[at]!.name });
-      });
-    }
+    const rows = await pLimit(ASKED_AT_ONCE).map(accounts, ({ id }) => this.#catalog.findCollection(id, name));
+    const found = rows.flatMap((row, at) => (row === null ? [] : [{ row, account: accounts[at]!.name }]));
     const several = 'have a collection of that name; say which';
     return onlyOne(found, 'COLLECTION_NOT_FOUND', several, ({ account }) => `${account}/${name}`).row;
   }

@@ -1,9 +1,10 @@
+import pLimit from 'p-limit';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { OpenShardStats } from '../../lib/actions/shards.ts';
 import { isProvecError } from '../../lib/errors.ts';
 
 const ASK_TIMEOUT_MS = 3_000;
-const LANES = 16;
+const ASKED_AT_ONCE = 16;
 
 /** What one node answered, or in a few words why it did not. */
 export type Asked<T> = { answer: T; error: null } | { answer: null; error: string };
@@ -19,20 +20,15 @@ export async function askNodes<Q extends Question>(
   question: Q,
   nodes: Iterable<string>,
 ): Promise<Map<string, Asked<Actions[Q]['result']>>> {
-  const left = [...new Set(nodes)];
-  const asked = new Map<string, Asked<Actions[Q]['result']>>();
-  const lane = async (): Promise<void> => {
-    for (let node = left.shift(); node !== undefined; node = left.shift()) {
-      try {
-        const answer = await call(caller, question, {}, { nodeID: node, timeout: ASK_TIMEOUT_MS, retries: 0 });
-        asked.set(node, { answer, error: null });
-      } catch (error) {
-        asked.set(node, { answer: null, error: inFewWords(error) });
-      }
+  const ask = async (node: string): Promise<[string, Asked<Actions[Q]['result']>]> => {
+    try {
+      const answer = await call(caller, question, {}, { nodeID: node, timeout: ASK_TIMEOUT_MS, retries: 0 });
+      return [node, { answer, error: null }];
+    } catch (error) {
+      return [node, { answer: null, error: inFewWords(error) }];
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
-  return asked;
+  return new Map(await pLimit(ASKED_AT_ONCE).map(new Set(nodes), ask));
 }
 
 /** What nodes have open, by shard, and the nodes that did not say. */

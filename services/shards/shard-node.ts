@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import type { OpenShardStats, ReplicaState, ShardStats } from '../../lib/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
@@ -132,13 +133,10 @@ export class ShardNode {
     if (this.#cluster) await this.#cluster.start();
     const keys = this.#openList?.previous() ?? [];
     this.#reopening = keys.length;
-    const next = async (): Promise<void> => {
-      for (let key = keys.shift(); key !== undefined; key = keys.shift()) {
-        if (!this.#stopping) await this.#reopen(key);
-        this.#reopening--;
-      }
-    };
-    for (let lane = 0; lane < REOPEN_CONCURRENCY; lane++) void next();
+    void pLimit(REOPEN_CONCURRENCY).map(keys, async (key) => {
+      if (!this.#stopping) await this.#reopen(key);
+      this.#reopening--;
+    });
   }
 
   /** Gives away or saves what it holds, for `forMs`; waits for what still has to end. */

@@ -1,6 +1,6 @@
 /**
  * Runs work under one name strictly one after another, in the order it was asked for; different
- * names do not wait for each other.
+ * names do not wait for each other. Mutexes of packages have neither names nor `settled`.
  */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();

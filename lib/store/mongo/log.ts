@@ -11,6 +11,7 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Collection } from 'mongodb';
+import pLimit from 'p-limit';
 import { SEQ_MAX, type ShardHead, unsoundHead } from '../../shard/head.ts';
 import { type ShardKey, shardKey } from '../../shard/key.ts';
 import { damagedEntry, type LogEntry, type ShardLog } from '../log.ts';
@@ -82,16 +83,9 @@ export class MongoLog implements ShardLog {
 
   async heads(collectionId: string): Promise<Map<number, ShardHead>> {
     return this.#connection.run('read', 'reading heads', async () => {
-      const heads = new Map<number, ShardHead>();
-      const shards = await this.#shards.of(collectionId);
-      for (let at = 0; at < shards.length; at += HEADS_AT_ONCE) {
-        const some = shards.slice(at, at + HEADS_AT_ONCE);
-        const found = await Promise.all(some.map(({ index }) => this.#head(shardKey(collectionId, index))));
-        found.forEach((head, i) => {
-          if (head !== null) heads.set(some[i].index, head);
-        });
-      }
-      return heads;
+      const indexes = (await this.#shards.of(collectionId)).map(({ index }) => index);
+      const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
+      return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
     });
   }
 

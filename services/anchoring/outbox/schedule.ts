@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { Outbox } from './outbox.ts';
@@ -30,8 +31,8 @@ interface Entry {
  */
 export class Schedule {
   readonly #entries = new Map<string, Entry>();
-  readonly #queue: Entry[] = [];
-  readonly #running = new Set<Promise<void>>();
+  readonly #limit = pLimit(TURNS_AT_ONCE);
+  readonly #turns = new Set<Promise<void>>();
   readonly #log: Logger;
   readonly #events: ScheduleEvents;
   #failing = false;
@@ -56,32 +57,20 @@ export class Schedule {
   /** Starts no more turns and waits for those that run. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#queue.length = 0;
     for (const { timer } of this.#entries.values()) if (timer) clearTimeout(timer);
-    await Promise.all(this.#running);
+    await Promise.all(this.#turns);
   }
 
   #enqueue(entry: Entry): void {
     entry.state = 'queued';
-    this.#queue.push(entry);
-    this.#fill();
-  }
-
-  #fill(): void {
-    while (!this.#stopped && this.#running.size < TURNS_AT_ONCE) {
-      const entry = this.#queue.shift();
-      if (!entry) return;
-      entry.state = 'running';
-      entry.again = false;
-      const turn = this.#run(entry).finally(() => {
-        this.#running.delete(turn);
-        this.#fill();
-      });
-      this.#running.add(turn);
-    }
+    const turn = this.#limit(() => this.#run(entry)).finally(() => this.#turns.delete(turn));
+    this.#turns.add(turn);
   }
 
   async #run(entry: Entry): Promise<void> {
+    if (this.#stopped) return;
+    entry.state = 'running';
+    entry.again = false;
     try {
       const turn = await entry.outbox.turn();
       entry.failures = 0;

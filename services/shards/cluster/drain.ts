@@ -1,15 +1,14 @@
 /**
  * Gives away all that a node holds when it leaves.
  *
- * Promises: shards that open within a moment go first to last in as many lanes as the others open
- * shards at once, the others, which are saved and copied first, in two of their own; each goes on
- * serving until its turn comes. What is not handed over when the time for that is over is released:
- * the write that runs ends, those that wait are sent elsewhere, the shard leaves memory, and then
- * anybody may claim it. Nothing is cut off, and no request fails. How it fails: a node that does
- * not answer is given no more shards while there is another, and what it did not take is left to
- * the next one. While the store does not answer, nothing can be handed over or released; `waiting`
- * says what each shard waits for.
+ * Promises: shards that open within a moment go in as many lanes as the others open shards at once,
+ * the others, which are saved and copied first, in two; each serves until its turn comes. What is
+ * not handed over in time is released, after the write that runs: then anybody may claim it, and no
+ * request fails. How it fails: a node that does not answer is given no more shards while there is
+ * another. While the store does not answer nothing is handed over; `waiting` says what waits for
+ * what.
  */
+import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/runtime.ts';
@@ -214,9 +213,7 @@ async function inLanes(
   signal: AbortSignal,
   work: (key: ShardKey) => Promise<void>,
 ): Promise<void> {
-  const left = [...keys];
-  const lane = async (): Promise<void> => {
-    for (let key = left.shift(); key !== undefined && !signal.aborted; key = left.shift()) await work(key);
-  };
-  await Promise.all(Array.from({ length: Math.min(lanes, keys.length) }, lane));
+  await pLimit(lanes).map(keys, async (key) => {
+    if (!signal.aborted) await work(key);
+  });
 }

@@ -29,7 +29,8 @@ interface Candidate {
  * would otherwise pass any limit before the first of them could be closed again. One that has
  * waited long may use the overdraft, so that a small shard gets in beside a large one that is never
  * idle; where that is used up, too, it is refused. They enter in order of arrival, but one that
- * fits as it is does not wait behind one for which no room can be made.
+ * fits as it is does not wait behind one for which no room can be made. Limiters of packages count
+ * and do not ask for room.
  */
 export class OpeningGate {
   #clock: Clock;
