@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
+import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../lib/actions/call.ts';
-import { Metrics } from '../../../mixins/metrics.ts';
-import { brokerOptions } from '../../../moleculer.config.ts';
 import { startBacking } from '../../support/backing-services.ts';
+import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
-import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
 const IDS = Array.from({ length: 50 }, (_, at) => `r${at}`);
@@ -29,17 +26,7 @@ beforeAll(async () => {
   // Reads that wait for a node keep their permits at the gateway: there is one for all of them.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
-  const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  broker = new ServiceBroker(
-    brokerOptions({
-      config,
-      log: pino({ level: 'silent' }),
-      metrics: new Metrics(),
-      transportKeys: TEST_TRANSPORT_KEYS,
-    }),
-  );
-  await broker.start();
-  await broker.waitForServices('cluster', 30_000);
+  broker = await startCaller(backing.dataDir, 'cluster');
   await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, replicas: 2 });
   const records = IDS.map((id, at) => ({ id, values: [at, 1] }));
   expect((await cluster.api('POST', '/collections/docs/upsert', { records })).status).toBe(200);

@@ -1,14 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
+import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../lib/actions/call.ts';
 import type { ClusterActions } from '../../../lib/actions/cluster.ts';
-import { Metrics } from '../../../mixins/metrics.ts';
-import { brokerOptions } from '../../../moleculer.config.ts';
 import { startBacking } from '../../support/backing-services.ts';
+import { startCaller } from '../../support/caller.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
-import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 import { until } from '../../support/until.ts';
 
 let cluster: ClusterProcess;
@@ -21,17 +18,7 @@ beforeAll(async () => {
     shardNodes: 3,
     environment: { PROVEC_LEDGER: 'off', PROVEC_HEALTH_PORT: '0' },
   });
-  const config = { nodeId: 'operator', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  broker = new ServiceBroker(
-    brokerOptions({
-      config,
-      log: pino({ level: 'silent' }),
-      metrics: new Metrics(),
-      transportKeys: TEST_TRANSPORT_KEYS,
-    }),
-  );
-  await broker.start();
-  await broker.waitForServices('cluster', 30_000);
+  broker = await startCaller(backing.dataDir, 'cluster');
   await cluster.api('POST', '/collections', { name: 'docs', dimensions: 2, shards: 8 });
   const records = Array.from({ length: 64 }, (_, at) => ({ id: `r${at}`, values: [at, 1] }));
   expect((await cluster.api('POST', '/collections/docs/upsert', { records })).status).toBe(200);
@@ -92,7 +79,7 @@ describe('tables', () => {
     const { shardNodes, others, omitted } = await until('all are known to the one that is asked', async () => {
       const table = await ask('cluster.nodes', {});
       const known = table.others.map(({ node }) => node);
-      const isWhole = ['control-1', 'gateway-1', 'operator'].every((node) => known.includes(node));
+      const isWhole = ['control-1', 'gateway-1', 'caller'].every((node) => known.includes(node));
       return isWhole && table.shardNodes.every(({ error }) => error === null) && table;
     });
     expect(shardNodes.map(({ node }) => node)).toEqual(names());

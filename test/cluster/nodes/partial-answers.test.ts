@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ServiceBroker } from 'moleculer';
-import { pino } from 'pino';
+import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../lib/actions/call.ts';
-import { Metrics } from '../../../mixins/metrics.ts';
-import { brokerOptions } from '../../../moleculer.config.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { errorResponse, toFailure } from '../../../services/gateway/error-response.ts';
 import { startBacking } from '../../support/backing-services.ts';
+import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';
 import { ClusterProcess } from '../../support/cluster-process.ts';
-import { TEST_TRANSPORT_KEYS } from '../../support/store-keys.ts';
 
 /** Placed by chance: so many that no node of three holds them all, but for 3^-15. */
 const SHARDS = 16;
@@ -33,17 +30,7 @@ beforeAll(async () => {
   // Queries that wait for a shard keep their permits at the gateway: there is one for all of them.
   const environment = { PROVEC_LEDGER: 'off', PROVEC_QUERY_CONCURRENCY: '256' };
   cluster = await ClusterProcess.start(backing, { shardNodes: 3, environment });
-  const config = { nodeId: 'caller', transporter: 'TCP', redisUrl: null, dataDir: backing.dataDir } as const;
-  caller = new ServiceBroker(
-    brokerOptions({
-      config,
-      log: pino({ level: 'silent' }),
-      metrics: new Metrics(),
-      transportKeys: TEST_TRANSPORT_KEYS,
-    }),
-  );
-  await caller.start();
-  await caller.waitForServices('collections', 30_000);
+  caller = await startCaller(backing.dataDir, 'collections');
   const { body } = await cluster.api<{ collection: { id: string } }>('POST', '/collections', {
     name: 'docs',
     dimensions: 2,

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { DEFAULT_PLANS, type PlanName } from '../../../../lib/plans.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import type { AnchoredRoot } from '../../../../lib/shard/collection-root.ts';
 import { type Cut, EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
@@ -13,6 +14,7 @@ import type { Store } from '../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
 import { Anchoring, type AnchoringOptions } from '../../../../services/anchoring/anchoring.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
+
 import { fundFromEmbeddedLedger } from '../../../../services/anchoring/ledger/funds.ts';
 import { LedgerClient } from '../../../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../../../services/anchoring/ledger/rpc-pool.ts';
@@ -115,6 +117,23 @@ export class AnchoringFixture {
     const client = await clientOf(folder, where);
     await fundFromEmbeddedLedger(client);
     return new AnchoringFixture(folder, devLedger, store, client, where);
+  }
+
+  /** With a collection whose first root is confirmed; nothing runs. */
+  static async confirmed(): Promise<{ fixture: AnchoringFixture; row: CollectionRow; cut: Cut }> {
+    const fixture = await AnchoringFixture.open();
+    const row = await fixture.collection();
+    const cut = await fixture.commit(row);
+    const anchoring = await fixture.start();
+    await anchoring.submit(row.id, cut, 20_000);
+    await anchoring.stop();
+    return { fixture, row, cut };
+  }
+
+  /** What the ledger shows of a collection; null: nothing that can be read. */
+  async onChain({ id }: CollectionRow): Promise<AnchoredRoot | null> {
+    const account = await this.client.read(id);
+    return account.status === 'found' ? account.fields : null;
   }
 
   /** Starts anchoring; an earlier one that was not stopped is what a killed process left. */

@@ -19,22 +19,14 @@ describe('what contradicts the ledger is never anchored over it', () => {
 
   /** A collection whose first root is confirmed. */
   beforeEach(async () => {
-    fixture = await AnchoringFixture.open();
-    row = await fixture.collection();
-    cut = await fixture.commit(row);
-    const anchoring = await fixture.start();
-    await anchoring.submit(row.id, cut, WAIT_MS);
-    await anchoring.stop();
+    ({ fixture, row, cut } = await AnchoringFixture.confirmed());
   });
   afterEach(() => fixture.end());
 
   const halted = async () => (await fixture.store.anchors.get(row.id))?.halted?.reason ?? null;
   const removeRow = async () =>
     fixture.store.anchors.remove(row.id, (await fixture.store.anchors.get(row.id))!.revision);
-  const onChainVersion = async () => {
-    const account = await fixture.client.read(row.id);
-    return account.status === 'found' ? account.fields?.version : null;
-  };
+  const onChainVersion = async () => (await fixture.onChain(row))?.version;
 
   test("shards whose bytes give another root than the ledger's halt, and an operator can resume", async () => {
     let isAccepted = false;

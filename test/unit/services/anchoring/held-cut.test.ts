@@ -15,10 +15,7 @@ let atSecond: () => ShardHead | null;
 let asked: number;
 
 const halted = async () => (await fixture.store.anchors.get(row.id))?.halted?.reason ?? null;
-async function onChainVersion(): Promise<number | null | undefined> {
-  const account = await fixture.client.read(row.id);
-  return account.status === 'found' ? account.fields?.version : null;
-}
+const onChainVersion = async () => (await fixture.onChain(row))?.version;
 
 /** A first root that nothing is wrong with is confirmed by the instance that signs the second. */
 beforeEach(async () => {

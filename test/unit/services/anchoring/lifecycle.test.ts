@@ -73,10 +73,8 @@ describe('the life of an anchor', () => {
     const confirmed = await Promise.all(cuts.map((cut) => anchoring.submit(row.id, cut, WAIT_MS)));
     expect(confirmed.every((one, at) => one !== null && contains(one.cut, cuts[at]))).toBe(true);
     const whole = [0, 1, 2, 3].map((index) => headOf(index, 1));
-    await until('all shards are on chain', async () => {
-      const account = await fixture.client.read(row.id);
-      return account.status === 'found' && account.fields?.merkleRoot === collectionRoot(whole).merkleRoot;
-    });
+    const { merkleRoot } = collectionRoot(whole);
+    await until('all shards are on chain', async () => (await fixture.onChain(row))?.merkleRoot === merkleRoot);
     expect((await elsewhere)!.version).toBe(1);
   });
 

@@ -182,8 +182,7 @@ describe('faults at every instant of the outbox', () => {
       });
       void killed.submit(row.id, await fixture.commit(row, round % 2), 0);
       await until('the fault is reached', () => reached);
-      const account = await fixture.client.read(row.id);
-      const version = account.status === 'found' ? (account.fields?.version ?? 0) : 0;
+      const version = (await fixture.onChain(row))?.version ?? 0;
       expect(version).toBeGreaterThanOrEqual(last);
       last = version;
     }

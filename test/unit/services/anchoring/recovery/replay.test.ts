@@ -20,19 +20,11 @@ let row: CollectionRow;
 let cut: Cut;
 
 const stored = async (): Promise<AnchorRow> => (await fixture.store.anchors.get(row.id))!;
-async function onChain() {
-  const account = await fixture.client.read(row.id);
-  return account.status === 'found' ? account.fields : null;
-}
+const onChain = () => fixture.onChain(row);
 
 /** Version 1 is confirmed, and nothing runs. */
 beforeEach(async () => {
-  fixture = await AnchoringFixture.open();
-  row = await fixture.collection();
-  cut = await fixture.commit(row);
-  const anchoring = await fixture.start();
-  await anchoring.submit(row.id, cut, WAIT_MS);
-  await anchoring.stop();
+  ({ fixture, row, cut } = await AnchoringFixture.confirmed());
   expect(await onChain()).toMatchObject({ version: 1, decisions: 0 });
 });
 afterEach(() => fixture.end());

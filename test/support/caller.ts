@@ -1,0 +1,21 @@
+import { ServiceBroker } from 'moleculer';
+import { pino } from 'pino';
+import type { ServiceName } from '../../lib/process/service-names.ts';
+import { Metrics } from '../../mixins/metrics.ts';
+import { brokerOptions } from '../../moleculer.config.ts';
+import { TEST_TRANSPORT_KEYS } from './store-keys.ts';
+
+/** A node without services beside those of `dataDir` on this machine; it calls `service`. */
+export async function startCaller(dataDir: string, service: ServiceName): Promise<ServiceBroker> {
+  const broker = new ServiceBroker(
+    brokerOptions({
+      config: { nodeId: 'caller', transporter: 'TCP', redisUrl: null, dataDir },
+      log: pino({ level: 'silent' }),
+      metrics: new Metrics(),
+      transportKeys: TEST_TRANSPORT_KEYS,
+    }),
+  );
+  await broker.start();
+  await broker.waitForServices(service, 30_000);
+  return broker;
+}
