@@ -19,11 +19,8 @@ const HEADER_MAX = 10;
 const LONG_HEADERS = new Set([
   'lib/store/mongo/tally-folding.ts',
   'services/gateway/overload/fair-queue.ts',
-  'services/metering/query-quota.ts',
-  'services/metering/use-journal.ts',
   'services/metering/write-quota.ts',
   'services/shards/cluster/ownership/lease-watch.ts',
-  'services/shards/cluster/rebalancing/planner.ts',
 ]);
 /** As a comment names it, and as a page of `docs/` links to it. */
 const NAMED_INTERNAL = /\binternals\/[\w-]+\.md\b/g;

@@ -6,7 +6,7 @@
  * Promises, as long as sizes stay as they are: it comes to rest, since no target goes above OVER by
  * a relief nor above HOME by a home move; no shard goes back and forth, since GIVE lies a tenth of
  * the mean above HOME; the same view gives the same move. How it fails: with an old view the
- * target, which knows itself, refuses (`arrival.ts`), and the move is planned anew.
+ * target, which knows itself, refuses (`arrival.ts`). See docs/internals/placement.md.
  */
 import {
   type ClusterUse,
