@@ -14,14 +14,13 @@ import { Errors, Transporters } from 'moleculer';
 import type { Logger } from 'pino';
 import type { Keyring } from '../../lib/secret/keyring.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { MessageChannel } from './message-channel.ts';
 import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
-import { SealedWire } from './sealed-wire.ts';
+import { SealedMessages } from './sealed-messages.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
-import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
+import { failedAnswer, type Packet } from './undelivered.ts';
 
 export interface RedisTransporterOptions {
   url: string;
@@ -44,8 +43,7 @@ export class RedisTransporter extends Transporters.Redis {
   readonly #channels = new Set<string>();
   /** Nodes that a message did not reach, until it is known whether they are gone. */
   readonly #doubted = new Set<string>();
-  #sealed!: SealedWire;
-  #messages!: MessageChannel;
+  #messages!: SealedMessages;
   #link: RedisLink | null = null;
   #onLink: (() => void)[] = [];
 
@@ -59,22 +57,15 @@ export class RedisTransporter extends Transporters.Redis {
     super.init(...args);
     const { keys, log, metrics } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) => this.#publish(cmd, target, packet);
-    this.#sealed = new SealedWire(wire, {
-      nodeID: this.nodeID,
-      namespace: this.broker.namespace,
+    this.#messages = new SealedMessages(this, wire, {
       keys,
       log,
       metrics,
-      memberWaitMaxMs: this.#limits.memberWaitMaxMs,
-      monotonicMs: () => performance.now(),
+      limits: this.#limits,
       // Its heartbeats are heard.
       announce: () => undefined,
       onMember: (nodeID) => void this.broker.registry.discoverer.sendLocalNodeInfo(nodeID),
     });
-    this.#messages = new MessageChannel(this.#sealed.send, { nodeID: this.nodeID, log, metrics, limits: this.#limits });
-    this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
-      this.#messages.nodeGone(node.id),
-    );
   }
 
   /**
@@ -105,13 +96,12 @@ export class RedisTransporter extends Transporters.Redis {
   }
 
   override async disconnect(): Promise<void> {
-    await this.#messages.drain();
+    await this.#messages.channel.drain();
     this.#stop.abort();
     this.connected = false;
     this.#link?.close(new LinkLost('This node disconnects.'));
     this.#wakeAnswers();
     this.#messages.close();
-    this.#sealed.close();
   }
 
   /** A subscription that fails takes its link with it; the next link has it. */
@@ -125,17 +115,13 @@ export class RedisTransporter extends Transporters.Redis {
     if (packet.type === ANSWER) return this.#answer(packet);
     if (packet.type === HEARTBEAT) this.#link?.probe();
     // Whoever hears it gives up on the answers that are still under way.
-    if (packet.type === FAREWELL) await this.#messages.drain();
+    if (packet.type === FAREWELL) await this.#messages.channel.drain();
     return super.prepublish(packet);
   }
 
   override async send(_topic: string, data: Buffer, meta?: Record<string, unknown>): Promise<void> {
     const packet = meta?.packet as Packet;
-    try {
-      await this.#messages.send(packet.type, packet.target ?? null, data);
-    } catch (error) {
-      throw undelivered(packet, error);
-    }
+    await this.#messages.send(packet.type, packet, data);
   }
 
   async #stayConnected(onFirst: () => void): Promise<void> {
@@ -173,7 +159,7 @@ export class RedisTransporter extends Transporters.Redis {
     const reason = await link.lost;
     this.connected = false;
     this.#link = null;
-    this.#messages.wireLost(new LinkLost('The connection to Redis was lost.', { cause: reason }));
+    this.#messages.channel.wireLost(new LinkLost('The connection to Redis was lost.', { cause: reason }));
     if (this.#stop.signal.aborted) return;
     log.warn({ err: reason }, 'the connection to Redis is lost');
     for (const nodeID of this.#awaitedNodes()) this.transit.removePendingRequestByNodeID(nodeID);
@@ -197,8 +183,7 @@ export class RedisTransporter extends Transporters.Redis {
 
   #received(channel: string, packet: Buffer): void {
     const cmd = channel.slice(this.prefix.length + 1).split('.', 1)[0];
-    const opened = this.#sealed.open(cmd, packet);
-    const message = opened && this.#messages.receive(opened.packet);
+    const message = this.#messages.receive(cmd, packet);
     if (message !== null) void this.receive(cmd, message);
   }
 

@@ -14,13 +14,13 @@ import { Transporters } from 'moleculer';
 import type { Logger } from 'pino';
 import type { Keyring } from '../../lib/secret/keyring.ts';
 import { LoopbackBeacon } from './loopback-beacon.ts';
-import { MessageChannel } from './message-channel.ts';
 import { SEAL_MAX_BYTES } from './packet-seal.ts';
-import { BEACON, HELLO, SealedWire } from './sealed-wire.ts';
+import { SealedMessages } from './sealed-messages.ts';
+import { BEACON, HELLO } from './sealed-wire.ts';
 import { Strangers, TCP_HEADER_BYTES } from './strangers.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import type { TransportMetrics } from './transport-metrics.ts';
-import { failedAnswer, type Packet, undelivered } from './undelivered.ts';
+import { failedAnswer, type Packet } from './undelivered.ts';
 
 export interface TcpTransporterOptions {
   keys: Keyring;
@@ -57,8 +57,7 @@ interface Hello {
 
 export class TcpTransporter extends Transporters.TCP {
   readonly #options: TcpTransporterOptions;
-  #sealed!: SealedWire;
-  #messages!: MessageChannel;
+  #messages!: SealedMessages;
   #strangers!: Strangers;
   #beacon: LoopbackBeacon | null = null;
 
@@ -72,22 +71,13 @@ export class TcpTransporter extends Transporters.TCP {
     const { keys, log, metrics, limits = TRANSPORT_LIMITS } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) =>
       super.send(cmd, packet, { packet: { type: cmd, target } });
-    this.#sealed = new SealedWire(wire, {
-      nodeID: this.nodeID,
-      namespace: this.broker.namespace,
+    this.#messages = new SealedMessages(this, wire, {
       keys,
       log,
       metrics,
-      memberWaitMaxMs: limits.memberWaitMaxMs,
-      monotonicMs: () => performance.now(),
+      limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes },
       announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
       onMember: (nodeID) => this.#tell([nodeID]),
-    });
-    this.#messages = new MessageChannel(this.#sealed.send, {
-      nodeID: this.nodeID,
-      log,
-      metrics,
-      limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes },
     });
     this.#strangers = new Strangers({
       log,
@@ -95,9 +85,6 @@ export class TcpTransporter extends Transporters.TCP {
       strangersMax: limits.strangersMax,
       strangerMaxMs: limits.strangerMaxMs,
     });
-    this.broker.localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) =>
-      this.#messages.nodeGone(node.id),
-    );
     this.broker.localBus.on('$node.connected', ({ node }: { node: { id: string } }) => this.#tell([node.id]));
   }
 
@@ -127,7 +114,7 @@ export class TcpTransporter extends Transporters.TCP {
     if (this.#options.urls !== undefined) return;
     this.#beacon = new LoopbackBeacon({
       log: this.#options.log,
-      say: () => this.#sealed.sealForAll(BEACON, Buffer.from(String(this.opts.port))),
+      say: () => this.#messages.sealed.sealForAll(BEACON, Buffer.from(String(this.opts.port))),
       heard: (bytes) => this.#heard(bytes),
     });
     await this.#beacon.start();
@@ -135,7 +122,7 @@ export class TcpTransporter extends Transporters.TCP {
 
   /** What another node of this machine says of itself: where it listens. */
   #heard(bytes: Buffer): void {
-    const beacon = this.#sealed.open(BEACON, bytes);
+    const beacon = this.#messages.sealed.open(BEACON, bytes);
     if (beacon === null || beacon.sender === this.nodeID) return;
     const port = Number(beacon.packet.toString('utf8'));
     const node = this.nodes.get(beacon.sender);
@@ -148,11 +135,10 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override async disconnect(): Promise<void> {
-    await this.#messages.drain();
+    await this.#messages.channel.drain();
     this.#beacon?.close();
     await super.disconnect();
     this.#messages.close();
-    this.#sealed.close();
     this.#strangers.close();
   }
 
@@ -184,11 +170,7 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override async send(cmd: string, data: Buffer, { packet }: { packet: Packet }): Promise<void> {
-    try {
-      await this.#messages.send(cmd, packet.target ?? null, data);
-    } catch (error) {
-      throw undelivered(packet, error);
-    }
+    await this.#messages.send(cmd, packet, data);
   }
 
   /** Its timer measures the CPU first, so that this may come after the end. */
@@ -218,8 +200,7 @@ export class TcpTransporter extends Transporters.TCP {
   }
 
   override receive(...[cmd, packet, socket]: Parameters<Transporters.TCP['receive']>): void | Promise<void> {
-    const opened = this.#sealed.open(cmd, packet, () => this.#strangers.shown(socket));
-    const message = opened && this.#messages.receive(opened.packet);
+    const message = this.#messages.receive(cmd, packet, () => this.#strangers.shown(socket));
     if (message !== null) return super.receive(cmd, message, socket);
   }
 }
