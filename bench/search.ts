@@ -2,13 +2,14 @@
  * Search of one shard on the Debian data set: build time, memory, checkpoints, and latency and
  * recall@10 of queries without and with filters. Usage: node bench/search.ts [bf16|f32|f16|i8]
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Quantization } from '../lib/store/catalog.ts';
 import { Shard } from '../services/shards/engine/shard.ts';
 import { debianWrites, readDebian } from '../test/support/debian.ts';
-import { queryWith, reachedTruth, specWith } from '../test/support/shard-engine.ts';
+import { queryIn, queryWith, reachedTruth, specWith, stageIn } from '../test/support/shard-engine.ts';
 import { checkpointIn } from '../test/support/written-checkpoint.ts';
 
 const data = readDebian();
@@ -38,7 +39,7 @@ const writeMs: number[] = [];
 for (const write of debianWrites(data)) {
   writeMs.push(
     timed(() => {
-      shard.stage([write]);
+      stageIn(shard, [write]);
       shard.commit();
     })[1],
   );
@@ -47,7 +48,7 @@ print('data', `${data.records} x ${data.dimensions}, ${quantization}, ${cpus()[0
 print('stage + commit of 1,000 records', latency(writeMs));
 print(
   'exact scan before the index',
-  latency(data.queries.slice(0, 20).map((v) => timed(() => shard.query(queryWith(v)))[1])),
+  latency(data.queries.slice(0, 20).map((v) => timed(() => queryIn(shard, queryWith(v)))[1])),
 );
 const sliceMs: number[] = [];
 for (let more = true; more; ) {
@@ -75,12 +76,12 @@ try {
 const unfiltered = { name: 'no filter', filter: null, matching: data.records };
 for (const { name, filter, matching } of [unfiltered, ...data.filters]) {
   const truth = data.truth(filter === null ? null : name);
-  const [, firstMs] = timed(() => shard.query(queryWith(data.queries[0], { filter })));
+  const [, firstMs] = timed(() => queryIn(shard, queryWith(data.queries[0], { filter })));
   let reached = 0;
   let wanted = 0;
   let short = 0;
   const takenMs = truth.map((rows, i) => {
-    const [found, ms] = timed(() => shard.query(queryWith(data.queries[i], { filter, includeMetadata: true })));
+    const [found, ms] = timed(() => queryIn(shard, queryWith(data.queries[i], { filter, includeMetadata: true })));
     const best = rows.slice(0, 10);
     reached += reachedTruth(found, best, data, data.queries[i]);
     wanted += best.length;

@@ -1,11 +1,12 @@
 import canonicalize from 'canonicalize';
 import { parseFilter } from '../../lib/filter/parse.ts';
 import { LIMITS } from '../../lib/limits.ts';
-import type { QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { FetchedRecord, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { ShardQuery } from '../../services/shards/engine/query.ts';
 import { type EngineOptions, Shard } from '../../services/shards/engine/shard.ts';
-import type { ShardWrite } from '../../services/shards/engine/write.ts';
+import { runThrough } from '../../services/shards/engine/steps.ts';
+import type { ShardWrite, Staged } from '../../services/shards/engine/write.ts';
 import { naiveMatches } from './naive-filter.ts';
 import { referenceLeaf, referenceRoot } from './reference-root.ts';
 
@@ -55,9 +56,25 @@ export function upsertOf(records: Iterable<[string, TestRecord]>, dimensions: nu
   };
 }
 
+/** Stages without a pause. */
+export function stageIn(shard: Shard, writes: ShardWrite[]): Staged {
+  return runThrough(shard.stageSteps(writes));
+}
+
+/** Best first, without a pause. */
+export function queryIn(shard: Shard, query: ShardQuery): ShardMatch[] {
+  const ranking = runThrough(shard.rankSteps(query));
+  return Array.from(ranking.slots, (_, rank) => shard.matchAt(rank, ranking, query));
+}
+
+/** The records that exist, in the order of `ids`. */
+export function fetchFrom(shard: Shard, ids: string[]): FetchedRecord[] {
+  return Array.from(shard.slotsOf(ids), (slot) => shard.recordAt(slot));
+}
+
 /** Writes a group as a shard's owner does, and returns its log entry. */
 export function write(shard: Shard, ...writes: ShardWrite[]) {
-  const { commit } = shard.stage(writes);
+  const { commit } = stageIn(shard, writes);
   if (commit === null) return null;
   shard.commit();
   return { seq: commit.head.seq, head: commit.head, body: commit.body };

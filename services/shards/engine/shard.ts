@@ -26,7 +26,7 @@ import type { ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
 import { assertMetadata, hashRecord, Staging } from './staging.ts';
-import { runThrough, type Steps } from './steps.ts';
+import type { Steps } from './steps.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
 
@@ -74,11 +74,6 @@ export class Shard {
   /** Whether a group is staged, or is being. */
   get isStaged(): boolean {
     return this.#staged !== null;
-  }
-
-  /** Does what `stageSteps` does at once. */
-  stage(writes: ShardWrite[]): Staged {
-    return runThrough(this.stageSteps(writes));
   }
 
   /** Works out what a group of writes does, and shows none of it; a step is one record. */
@@ -175,13 +170,10 @@ export class Shard {
     return this.#head;
   }
 
-  /** Best first. Throws ProvecError INVALID_FILTER, RangeError for another length. */
-  query(query: ShardQuery): ShardMatch[] {
-    const ranking = runThrough(this.rankSteps(query));
-    return Array.from(ranking.slots, (_, rank) => this.matchAt(rank, ranking, query));
-  }
-
-  /** `query` in steps; each says whether the state may change before the next. */
+  /**
+   * The best matches first, in steps; each says whether the state may change before the next.
+   * Throws RangeError for another length.
+   */
   *rankSteps(query: ShardQuery): Steps<Ranking> {
     this.#assertDimensions(query.vector);
     return yield* this.#search.rank(query);
@@ -199,11 +191,6 @@ export class Shard {
 
   unpin(slots: Uint32Array): void {
     this.#slots.unpin(slots);
-  }
-
-  /** The records that exist, in the order of `ids`. */
-  fetch(ids: string[]): FetchedRecord[] {
-    return Array.from(this.slotsOf(ids), (slot) => this.recordAt(slot));
   }
 
   /** Where the records that exist lie, in the order of `ids`. */

@@ -2,7 +2,9 @@ import { expect, test } from '@jest/globals';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
+  fetchFrom,
   Model,
+  queryIn,
   queryWith,
   rootOf,
   settle,
@@ -55,8 +57,8 @@ test('memory follows the number of records up and down, and holds steady under c
   expect(shard.bytes).toBeLessThan(full / 6);
   model.apply(upsertOf(kept, DIMENSIONS));
   expect(rootOf(shard)).toBe(model.root());
-  expect(shard.fetch([kept[7][0]])[0].values).toEqual(Float32Array.from(kept[7][1].values));
-  expect(shard.query(queryWith(kept[7][1].values, { topK: 1 }))[0].score).toBeCloseTo(1, 9);
+  expect(fetchFrom(shard, [kept[7][0]])[0].values).toEqual(Float32Array.from(kept[7][1].values));
+  expect(queryIn(shard, queryWith(kept[7][1].values, { topK: 1 }))[0].score).toBeCloseTo(1, 9);
   remove([...keptIds]);
   settle(shard);
   expect(shard.bytes).toBeLessThan(64 * 1024);

@@ -10,11 +10,13 @@ import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 import {
   Model,
+  queryIn,
   queryWith,
   recallOf,
   rootOf,
   SMALL_GRAPH,
   specWith,
+  stageIn,
   type TestRecord,
   upsertOf,
 } from '../../../../support/shard-engine.ts';
@@ -87,9 +89,9 @@ function run(metric: Metric, seed: number, folder: string): void {
       scoreThreshold: random() < 0.2 ? 0.2 : null,
     });
     const expected = model.query(query);
-    const exact = shard.query({ ...query, exact: true });
+    const exact = queryIn(shard, { ...query, exact: true });
     expect(exact.map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
-    const found = shard.query(query);
+    const found = queryIn(shard, query);
     if (query.scoreThreshold === null) expect(found).toHaveLength(expected.length);
     expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
     recalls.push(recallOf(found, exact));
@@ -109,9 +111,9 @@ function run(metric: Metric, seed: number, folder: string): void {
     if (step % 100 === 60) universe = 40;
     if (step % 100 === 80) universe = 600;
     const group = Array.from({ length: 1 + below(3) }, randomWrite);
-    const { commit } = shard.stage(group);
+    const { commit } = stageIn(shard, group);
     if (random() < 0.15) {
-      shard.query(queryWith(randomRecord().values));
+      queryIn(shard, queryWith(randomRecord().values));
       shard.abort();
       check();
     } else if (commit !== null) {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { debianWrites, readDebian } from '../../../../support/debian.ts';
-import { queryWith, reachedTruth, settle, specWith, write } from '../../../../support/shard-engine.ts';
+import { queryIn, queryWith, reachedTruth, settle, specWith, write } from '../../../../support/shard-engine.ts';
 
 const RECALL_MIN = 0.99;
 
@@ -23,7 +23,7 @@ onData(
       let wanted = 0;
       debian.truth(name).forEach((rows, i) => {
         const best = rows.slice(0, 10);
-        const found = shard.query(queryWith(debian.queries[i], { filter }));
+        const found = queryIn(shard, queryWith(debian.queries[i], { filter }));
         expect(found).toHaveLength(Math.min(10, matching));
         reached += reachedTruth(found, best, debian, debian.queries[i]);
         wanted += best.length;

@@ -7,6 +7,7 @@ import { cases } from '../../../../support/effort.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import {
   Model,
+  queryIn,
   queryWith,
   settle,
   smallGraphShard,
@@ -51,14 +52,14 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
           );
           const near = (a: number, b: number) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b), Math.abs(a));
 
-          const exact = shard.query(query);
+          const exact = queryIn(shard, query);
           const expected = model.query(query);
           // A score may be a rounding error beside the threshold.
           const isClear =
             scoreThreshold === null || [...scores.values()].every((score) => !near(score, scoreThreshold));
           if (isClear) expect(exact).toHaveLength(expected.length);
           expect(exact.every(({ score }, i) => i >= expected.length || near(score, expected[i].score))).toBe(true);
-          for (const found of [exact, shard.query({ ...query, exact: false })]) {
+          for (const found of [exact, queryIn(shard, { ...query, exact: false })]) {
             if (scoreThreshold === null) expect(found).toHaveLength(Math.min(topK, vectors.length));
             expect(new Set(found.map(({ id }) => id)).size).toBe(found.length);
             found.forEach(({ id, score, distance }, i) => {
@@ -89,7 +90,7 @@ test('ties go by id in the order of UTF-8 bytes, whichever was written first', (
     for (const id of order) write(shard, upsertOf([[id, { values: [1, 2], metadata: {} }]], 2));
     const sorted = ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
     for (const topK of [5, 7, 8])
-      expect(shard.query(queryWith([1, 2], { topK })).map(({ id }) => id)).toEqual(sorted.slice(0, topK));
+      expect(queryIn(shard, queryWith([1, 2], { topK })).map(({ id }) => id)).toEqual(sorted.slice(0, topK));
   }
 });
 
@@ -107,9 +108,9 @@ test('a record moved far away is not found under its old vector, a deleted one n
   settle(shard);
   expect(shard.unindexed).toBe(0);
   write(shard, upsertOf([at(5, 1_000)], 2), { kind: 'delete', ids: ['r7'] });
-  const found = shard.query(queryWith([6, 0], { topK: 4 }));
+  const found = queryIn(shard, queryWith([6, 0], { topK: 4 }));
   expect(found.map(({ id }) => id)).toEqual(['r6', 'r4', 'r8', 'r3']);
-  const far = shard.query(queryWith([1_001, 0], { topK: 1, includeValues: true }));
+  const far = queryIn(shard, queryWith([1_001, 0], { topK: 1, includeValues: true }));
   expect(far).toEqual([{ id: 'r5', score: 0.5, distance: 1, values: Float32Array.of(1_000, 0) }]);
 });
 
@@ -123,15 +124,15 @@ test('a filter that only far records match is answered in full', () => {
   }
   settle(shard);
   const nearest = Array.from({ length: 10 }, (_, i) => `r${1_200 + i}`);
-  const found = shard.query(queryWith([0, 0], { filter: { far: true } }));
+  const found = queryIn(shard, queryWith([0, 0], { filter: { far: true } }));
   expect(found.map(({ id }) => id)).toEqual(nearest);
 });
 
 test('a filter that is wrong is refused even by an empty shard; a vector of another length is a fault', () => {
   const shard = new Shard(specWith({ dimensions: 2 }));
-  expect(() => shard.query(queryWith([1, 2], { filter: { a: { $like: 1 } } }))).toThrow(ProvecError);
-  expect(() => shard.query(queryWith([1, 2, 3]))).toThrow(RangeError);
-  expect(shard.query(queryWith([0, 0], { filter: {} }))).toEqual([]);
+  expect(() => queryIn(shard, queryWith([1, 2], { filter: { a: { $like: 1 } } }))).toThrow(ProvecError);
+  expect(() => queryIn(shard, queryWith([1, 2, 3]))).toThrow(RangeError);
+  expect(queryIn(shard, queryWith([0, 0], { filter: {} }))).toEqual([]);
 });
 
 test.each([
@@ -154,7 +155,7 @@ test.each([
           write(shard, upsertOf(records, dimensions));
           const gone = Array.from({ length: gap }, (_, i) => `r${Math.floor(count / 3) + i}`);
           write(shard, { kind: 'delete', ids: gone });
-          const found = shard.query(queryWith(values, { filter: { wanted: true }, topK: 100 }));
+          const found = queryIn(shard, queryWith(values, { filter: { wanted: true }, topK: 100 }));
           const left = wanted.map((i) => `r${i}`).filter((id) => !gone.includes(id));
           expect(found.map(({ id }) => id)).toEqual(left.sort());
         },
@@ -180,6 +181,6 @@ test('a search in single steps finds what one in one piece finds', () => {
   for (let i = 0; i < 50; i++) {
     const vector = Array.from({ length: 8 }, random);
     const query = queryWith(vector, { topK: 1 + (i % 20), filter: i % 3 === 0 ? { even: true } : null });
-    expect(stepped.query(query)).toEqual(whole.query(query));
+    expect(queryIn(stepped, query)).toEqual(queryIn(whole, query));
   }
 });

@@ -4,6 +4,7 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { isThorough } from '../../../../support/effort.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
+  queryIn,
   queryWith,
   recallOf,
   settle,
@@ -70,9 +71,9 @@ describe('generated clusters', () => {
         let recall = 0;
         for (const vector of vectorsAsked) {
           const query = queryWith(vector, { filter });
-          const found = shard.query(query);
+          const found = queryIn(shard, query);
           expect(found).toHaveLength(10);
-          recall += recallOf(found, shard.query({ ...query, exact: true })) / vectorsAsked.length;
+          recall += recallOf(found, queryIn(shard, { ...query, exact: true })) / vectorsAsked.length;
         }
         const coarse = metric === 'euclidean' && quantization === 'i8';
         expect(recall).toBeGreaterThanOrEqual(coarse ? EUCLIDEAN_I8_RECALL_MIN : RECALL_MIN);
@@ -90,7 +91,7 @@ describe('few dimensions', () => {
     let recall = 0;
     for (let asked = 0; asked < queries; asked++) {
       const query = queryWith(Float32Array.from({ length: dimensions }, () => random() - 0.5));
-      recall += recallOf(shard.query(query), shard.query({ ...query, exact: true })) / queries;
+      recall += recallOf(queryIn(shard, query), queryIn(shard, { ...query, exact: true })) / queries;
     }
     expect(recall).toBeGreaterThanOrEqual(RECALL_MIN);
   });
@@ -125,7 +126,7 @@ describe('dot products of vectors whose lengths differ widely', () => {
       for (let i = 0; i < queries; i++) {
         const vector = Array.from({ length: dimensions }, () => gauss(random));
         const query = queryWith(vector, changes);
-        recall += recallOf(shard.query(query), shard.query({ ...query, exact: true })) / queries;
+        recall += recallOf(queryIn(shard, query), queryIn(shard, { ...query, exact: true })) / queries;
       }
       expect(recall).toBeGreaterThanOrEqual(RECALL_MIN);
     }

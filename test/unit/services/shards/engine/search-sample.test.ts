@@ -7,7 +7,16 @@ import { debianSample } from '../../../../../examples/debian-sample.ts';
 import type { ShardMatch } from '../../../../../lib/shard/match.ts';
 import { type EngineOptions, Shard } from '../../../../../services/shards/engine/shard.ts';
 import { invariant } from '../../../../support/invariant.ts';
-import { Model, queryWith, recallOf, settle, specWith, upsertOf, write } from '../../../../support/shard-engine.ts';
+import {
+  Model,
+  queryIn,
+  queryWith,
+  recallOf,
+  settle,
+  specWith,
+  upsertOf,
+  write,
+} from '../../../../support/shard-engine.ts';
 
 const RECALL_MIN = 0.98;
 const QUERIES = 40;
@@ -41,7 +50,7 @@ test.each<[string, EngineOptions]>([
   for (const [at, filter] of FILTERS.entries()) {
     let recall = 0;
     for (const [i, vector] of asked.entries()) {
-      const found = shard.query(queryWith(vector, { filter }));
+      const found = queryIn(shard, queryWith(vector, { filter }));
       const best = truth[at][i] as ShardMatch[];
       await invariant('a filtered query gives all there is', () => expect(found).toHaveLength(best.length));
       expect(found[0].score).toBeCloseTo(best[0].score, 6);
@@ -57,7 +66,7 @@ test('an exact query is the plain scan, scores to 1e-6', () => {
   settle(shard);
   for (const [at, filter] of FILTERS.entries())
     for (const [i, vector] of asked.entries()) {
-      const found = shard.query(queryWith(vector, { filter, exact: true }));
+      const found = queryIn(shard, queryWith(vector, { filter, exact: true }));
       expect(found.map(({ id }) => id)).toEqual(truth[at][i].map(({ id }) => id));
       found.forEach(({ score }, n) => {
         expect(score).toBeCloseTo(truth[at][i][n].score, 6);

@@ -9,13 +9,16 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
+  fetchFrom,
   Model,
+  queryIn,
   queryWith,
   rootOf,
   SMALL_GRAPH,
   settle,
   smallGraphShard,
   specWith,
+  stageIn,
   type TestRecord,
   upsertOf,
   write,
@@ -43,22 +46,22 @@ describe('staging', () => {
   test('shows nothing before commit, all of it after', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
-    const before = { head: shard.head, matches: shard.query(EVERYTHING), records: shard.records };
-    const staged = shard.stage([upsert({ a: record(9, 9, 9, 9), d: record(1, 1, 1, 0) }), remove('b', 'x')]);
+    const before = { head: shard.head, matches: queryIn(shard, EVERYTHING), records: shard.records };
+    const staged = stageIn(shard, [upsert({ a: record(9, 9, 9, 9), d: record(1, 1, 1, 0) }), remove('b', 'x')]);
     expect(staged.outcomes).toEqual([
       { upserted: 2, deleted: 0, created: 1 },
       { upserted: 0, deleted: 1, created: -1 },
     ]);
-    expect({ head: shard.head, matches: shard.query(EVERYTHING), records: shard.records }).toEqual(before);
-    expect(() => shard.fetch(['a'])).toThrow('staged');
+    expect({ head: shard.head, matches: queryIn(shard, EVERYTHING), records: shard.records }).toEqual(before);
+    expect(() => fetchFrom(shard, ['a'])).toThrow('staged');
     expect(() => shard.countNew(['a'])).toThrow('staged');
     expect(() => shard.prove('a')).toThrow('staged');
-    expect(() => shard.stage([ONE])).toThrow('staged');
+    expect(() => stageIn(shard, [ONE])).toThrow('staged');
     shard.commit();
     expect(shard.head).toEqual(staged.commit?.head);
     expect(shard.head).toMatchObject({ seq: 2, count: 3 });
-    expect(shard.query(EVERYTHING).map(({ id }) => id)).toEqual(['a', 'd', 'c']);
-    expect(shard.fetch(['b', 'd', 'a'])).toEqual([
+    expect(queryIn(shard, EVERYTHING).map(({ id }) => id)).toEqual(['a', 'd', 'c']);
+    expect(fetchFrom(shard, ['b', 'd', 'a'])).toEqual([
       { id: 'd', values: Float32Array.of(1, 1, 1, 0), metadata: '{"v":1}' },
       { id: 'a', values: Float32Array.of(9, 9, 9, 9), metadata: '{"v":9}' },
     ]);
@@ -68,24 +71,24 @@ describe('staging', () => {
   test('leaves no trace when aborted', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
-    const before = { head: shard.head, matches: shard.query(EVERYTHING), bytes: shard.bytes };
+    const before = { head: shard.head, matches: queryIn(shard, EVERYTHING), bytes: shard.bytes };
     const group = [
       upsert({ a: record(9, 9, 9, 9), n: record(2, 2, 2, 2) }),
       remove('b', 'n'),
       upsert({ b: record(7, 0, 0, 0) }),
     ];
-    const first = shard.stage(group);
+    const first = stageIn(shard, group);
     shard.abort();
     shard.abort();
-    expect({ head: shard.head, matches: shard.query(EVERYTHING) }).toEqual({
+    expect({ head: shard.head, matches: queryIn(shard, EVERYTHING) }).toEqual({
       head: before.head,
       matches: before.matches,
     });
-    expect(shard.fetch(['a', 'n'])).toHaveLength(1);
-    expect(shard.stage(group).commit?.head).toEqual(first.commit?.head);
+    expect(fetchFrom(shard, ['a', 'n'])).toHaveLength(1);
+    expect(stageIn(shard, group).commit?.head).toEqual(first.commit?.head);
     shard.abort();
     for (let i = 0; i < 2_000; i++) {
-      shard.stage([upsert({ [`t${i}`]: record(1, 2, 3, i) })]);
+      stageIn(shard, [upsert({ [`t${i}`]: record(1, 2, 3, i) })]);
       shard.abort();
     }
     expect(shard.bytes).toBeLessThan(before.bytes * 2);
@@ -95,7 +98,7 @@ describe('staging', () => {
   test('counts as if one write ran after the other, and records the net effect', () => {
     const shard = new Shard(SPEC);
     write(shard, ONE);
-    const { outcomes, commit } = shard.stage([
+    const { outcomes, commit } = stageIn(shard, [
       upsert({ n: record(1, 1, 0, 0), a: record(5, 0, 0, 0) }),
       remove('n', 'a', 'b'),
       upsert({ a: record(6, 0, 0, 0) }),
@@ -117,7 +120,7 @@ describe('staging', () => {
 
   test('stages nothing for a group that changes nothing, but a commit for one that cancels out', () => {
     const shard = new Shard(SPEC);
-    expect(shard.stage([remove('a'), remove('b')])).toEqual({
+    expect(stageIn(shard, [remove('a'), remove('b')])).toEqual({
       outcomes: [0, 0].map(() => ({ upserted: 0, deleted: 0, created: 0 })),
       commit: null,
     });
@@ -125,23 +128,23 @@ describe('staging', () => {
     const entry = write(shard, ONE, remove('a', 'b', 'c'));
     expect(entry?.head).toMatchObject({ seq: 1, count: 0, type: 'empty' });
     expect(changesOf(entry!.body, 1)).toEqual([]);
-    expect(shard.query(EVERYTHING)).toEqual([]);
+    expect(queryIn(shard, EVERYTHING)).toEqual([]);
   });
 
   test('a bad write in a group undoes the group', () => {
     const shard = new Shard({ ...SPEC, of: 2, index: keyHashOf('a')[0] >>> 7 });
     const other = ['b', 'c', 'd', 'e', 'f', 'g', 'h'].find((id) => keyHashOf(id)[0] >>> 7 !== keyHashOf('a')[0] >>> 7)!;
     write(shard, upsert({ a: record(1, 0, 0, 0) }));
-    const before = { head: shard.head, matches: shard.query(EVERYTHING) };
+    const before = { head: shard.head, matches: queryIn(shard, EVERYTHING) };
     for (const bad of [
       upsert({ a: record(2, 0, 0, Number.NaN) }),
       upsert({ [other]: record(1, 0, 0, 0) }),
       upsert({ '\ud800': record(1, 0, 0, 0) }),
       upsertOf([['a', { values: [1, 2], metadata: {} }]], 2),
     ]) {
-      expect(() => shard.stage([upsert({ a: record(3, 0, 0, 0) }), bad])).toThrow(RangeError);
-      expect({ head: shard.head, matches: shard.query(EVERYTHING) }).toEqual(before);
-      expect(shard.stage([remove('a')]).outcomes[0].deleted).toBe(1);
+      expect(() => stageIn(shard, [upsert({ a: record(3, 0, 0, 0) }), bad])).toThrow(RangeError);
+      expect({ head: shard.head, matches: queryIn(shard, EVERYTHING) }).toEqual(before);
+      expect(stageIn(shard, [remove('a')]).outcomes[0].deleted).toBe(1);
       shard.abort();
     }
   });
@@ -175,7 +178,7 @@ describe('replay and restore', () => {
     const replayed = new Shard(SPEC);
     for (const entry of entries) expect(replayed.replay(entry)).toBe(true);
     expect(replayed.head).toEqual(live.head);
-    expect(replayed.query(EVERYTHING)).toEqual(live.query(EVERYTHING));
+    expect(queryIn(replayed, EVERYTHING)).toEqual(queryIn(live, EVERYTHING));
     const open = { kind: 'open' as const, seq: 4, head: { ...live.head, seq: 4 }, body: new Uint8Array(0) };
     expect(replayed.replay(open)).toBe(true);
     expect(replayed.head).toEqual({ ...live.head, seq: 4, version: 3 });
@@ -209,13 +212,12 @@ describe('replay and restore', () => {
     expect(replayed.replay({ ...entries[1], ...damage(entries[1]) })).toBe(false);
     expect(replayed.head).toEqual({ ...entries[0].head, seq: 2, version: 2, hash });
     expect(
-      replayed
-        .query(EVERYTHING)
+      queryIn(replayed, EVERYTHING)
         .map(({ id }) => id)
         .sort(),
     ).toEqual(['a', 'b', 'c']);
     expect(replayed.replay(entries[2])).toBe(false);
-    expect(replayed.fetch(['d'])).toHaveLength(1);
+    expect(fetchFrom(replayed, ['d'])).toHaveLength(1);
   });
 
   test('stored records that cannot be of the shard are left out and counted', () => {
@@ -243,7 +245,7 @@ describe('replay and restore', () => {
     restored.restore(records.slice(0, 1));
     restored.restore(records.slice(1));
     expect(restored.seal(3, live.head.version)).toEqual(live.head);
-    expect(restored.query(EVERYTHING)).toEqual(live.query(EVERYTHING));
+    expect(queryIn(restored, EVERYTHING)).toEqual(queryIn(live, EVERYTHING));
     expect(restored.leafOf('d')).toEqual(live.leafOf('d'));
     expect(() => restored.restore(records)).toThrow('new shard');
 
@@ -280,14 +282,14 @@ describe('checkpoints', () => {
     const loaded = Shard.load(checkpointIn(folder), spec, options);
     expect(loaded.head).toEqual(saved.head);
     expect(loaded.leafOf('id 450 🜁')).toEqual(saved.leafOf('id 450 🜁'));
-    for (let i = 0; i < 500; i += 25) expect(loaded.query(query(i))).toEqual(saved.query(query(i)));
+    for (let i = 0; i < 500; i += 25) expect(queryIn(loaded, query(i))).toEqual(queryIn(saved, query(i)));
     for (const shard of [saved, loaded]) {
       write(shard, upsertOf(some(500, 700), 8), { kind: 'delete', ids: some(100, 300).map(([id]) => id) });
       settle(shard);
     }
     expect(loaded.head).toEqual(saved.head);
     for (let i = 0; i < 700; i += 25) {
-      expect(loaded.query({ ...query(i), exact: true })).toEqual(saved.query({ ...query(i), exact: true }));
+      expect(queryIn(loaded, { ...query(i), exact: true })).toEqual(queryIn(saved, { ...query(i), exact: true }));
     }
   });
 

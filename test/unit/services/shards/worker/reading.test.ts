@@ -7,7 +7,7 @@ import type { ShardWrite } from '../../../../../services/shards/engine/write.ts'
 import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
 import { Reading } from '../../../../../services/shards/worker/reading.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
-import { queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
+import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
 
 const DIMENSIONS = 4;
 const ids = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `r${from + at}`);
@@ -39,11 +39,11 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
     }
   };
   put(upsertOf(ids(3_000), 1));
-  const before = shard.query(ALL);
+  const before = queryIn(shard, ALL);
   const ranking = runThrough(shard.rankSteps(ALL));
   const readings = [Reading.ofMatches(shard, ranking, ALL), Reading.ofMatches(shard, ranking, ALL)];
   const records = Reading.ofRecords(shard, shard.slotsOf(ids(500)));
-  const fetched = shard.fetch(ids(500));
+  const fetched = fetchFrom(shard, ids(500));
   // Overwritten, deleted, and others put where there is room; all with the engine's own moving
   // about in between.
   put(upsertOf(ids(1_500), 2));
@@ -61,7 +61,7 @@ test('a reading stays as it was whatever is written, and what it kept goes when 
   settle(shard);
   expect(shard.bytes).toBeLessThan(1.1 * twin.bytes);
   expect(rootOf(shard)).toBe(rootOf(twin));
-  expect(shard.query(ALL)).toEqual(twin.query(ALL));
+  expect(queryIn(shard, ALL)).toEqual(queryIn(twin, ALL));
 });
 
 test('records that are read stay readable while nearly all others go and memory is moved together', () => {
@@ -74,7 +74,7 @@ test('records that are read stay readable while nearly all others go and memory 
   for (let from = 0; from < 3_000; from += 1_000) write(shard, large(ids(1_000, from), 1));
   settle(shard);
   const read = ids(3_000).filter((_, at) => at % 50 === 0);
-  const before = shard.fetch(read);
+  const before = fetchFrom(shard, read);
   const reading = Reading.ofRecords(shard, shard.slotsOf(read));
   const [deleted, overwritten] = [read.filter((_, at) => at % 3 === 0), read.filter((_, at) => at % 3 === 1)];
   write(shard, remove([...deleted, ...ids(3_000).filter((_, at) => at % 50 !== 0)]), upsertOf(overwritten, 2));
@@ -86,8 +86,8 @@ test('records that are read stay readable while nearly all others go and memory 
   reading.end();
   settle(shard);
   expect(shard.bytes).toBeLessThan(whileRead);
-  expect(shard.fetch(deleted)).toEqual([]);
-  expect(shard.fetch(overwritten).map(({ values }) => values[2])).toEqual(overwritten.map(() => 2));
+  expect(fetchFrom(shard, deleted)).toEqual([]);
+  expect(fetchFrom(shard, overwritten).map(({ values }) => values[2])).toEqual(overwritten.map(() => 2));
 });
 
 /** A worker's host without a thread, whose clock is the test's. */

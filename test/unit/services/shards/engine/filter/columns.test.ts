@@ -4,6 +4,7 @@ import type { EngineOptions } from '../../../../../../services/shards/engine/sha
 import { cases } from '../../../../../support/effort.ts';
 import {
   Model,
+  queryIn,
   queryWith,
   settle,
   smallGraphShard,
@@ -80,7 +81,7 @@ test.each<[string, EngineOptions]>([
         const check = () => {
           for (const given of filters) {
             const query = allWith(given);
-            expect(idsOf(shard.query(query))).toEqual(idsOf(model.query(query)));
+            expect(idsOf(queryIn(shard, query))).toEqual(idsOf(model.query(query)));
           }
         };
         put(initial.map((metadata, i) => [`r${i}`, { values: [1, i], metadata }]));
@@ -113,7 +114,7 @@ test('columns follow records that compaction moves', () => {
   }
   const filter = { tags: 't3', s: { $gte: 's2' }, n: { $gte: 700 } };
   const query = queryWith(values, { topK: 10_000, filter });
-  const before = idsOf(shard.query(query));
+  const before = idsOf(queryIn(shard, query));
   const gone = new Set(ids.filter((_, i) => i % 3 !== 0));
   for (let i = 0; i < ids.length; i += 1000) {
     write(shard, { kind: 'delete', ids: ids.slice(i, i + 1000).filter((id) => gone.has(id)) });
@@ -121,7 +122,7 @@ test('columns follow records that compaction moves', () => {
   const held = shard.bytes;
   settle(shard);
   expect(shard.bytes).toBeLessThan(held * 0.6);
-  expect(idsOf(shard.query(query))).toEqual(before.filter((id) => !gone.has(id)));
+  expect(idsOf(queryIn(shard, query))).toEqual(before.filter((id) => !gone.has(id)));
 });
 
 test('columns are built anew when replaced values pile up', () => {
@@ -131,7 +132,7 @@ test('columns are built anew when replaced values pile up', () => {
     const metadata = { s: `value ${round}`, tags: Array.from({ length: 50 }, (_, i) => `${round}/${i}`) };
     write(shard, upsertOf([['r', { values: [1, 1], metadata }]], 2));
   };
-  const find = (round: number) => shard.query(allWith({ s: `value ${round}`, tags: `${round}/7` }));
+  const find = (round: number) => queryIn(shard, allWith({ s: `value ${round}`, tags: `${round}/7` }));
   put(0);
   expect(find(0)).toHaveLength(1);
   const bytes = shard.bytes;
