@@ -1,4 +1,20 @@
-import { distance } from 'fastest-levenshtein';
+/** Damerau-Levenshtein distance (optimal string alignment), in UTF-16 code units. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let least = Math.min(previous[j]! + 1, row[j - 1]! + 1, previous[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1);
+      row.push(least);
+    }
+    before = previous;
+    previous = row;
+  }
+  return previous[b.length]!;
+}
 
 /** From this length on the beginning of a known name is taken for it. */
 const ABBREVIATION_MIN_CHARS = 3;
