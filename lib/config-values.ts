@@ -80,7 +80,7 @@ export function textOfFile(path: string): string {
     text = readFileSync(path, 'utf8').trim();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return invalid(`the value, but ${code === 'ENOENT' ? 'there is none' : `it cannot be read (${code})`}`);
+    return invalid(`the value, but ${code === 'ENOENT' ? 'it does not exist' : `Provec cannot read it (${code})`}`);
   }
   return text === '' ? invalid('the value, but it is empty') : text;
 }

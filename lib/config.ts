@@ -91,9 +91,10 @@ function readLimits(raw: string | undefined): Limits {
   const limits: Record<string, number> = { ...LIMITS };
   for (const [name, value] of Object.entries(json(raw))) {
     const most = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
-    if (most === undefined) invalid(`a JSON object of ${Object.keys(LIMITS).join(', ')}; ${name} is none of them`);
+    if (most === undefined)
+      invalid(`a JSON object with no other keys than ${Object.keys(LIMITS).join(', ')}, but has ${name}`);
     if (!Number.isInteger(value) || (value as number) < 1 || (value as number) > most!) {
-      invalid(`such that ${name} is a whole number from 1 to ${most}`);
+      invalid(`a JSON object in which ${name} is a whole number from 1 to ${most}`);
     }
     limits[name] = value as number;
   }
@@ -106,17 +107,17 @@ function readPlans(raw: string | undefined): Plans {
   const plans: Record<string, Record<string, number | boolean | null>> = structuredClone(DEFAULT_PLANS) as never;
   for (const [plan, changes] of Object.entries(json(raw))) {
     if (!Object.hasOwn(plans, plan))
-      invalid(`a JSON object of plans (${PLAN_NAMES.join(', ')}); ${plan} is none of them`);
-    if (!isJsonObject(changes)) invalid(`such that ${plan} is an object`);
+      invalid(`a JSON object with no other keys than ${PLAN_NAMES.join(', ')}, but has ${plan}`);
+    if (!isJsonObject(changes)) invalid(`a JSON object in which ${plan} is an object`);
     for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
       if (!Object.hasOwn(plans[plan]!, name))
-        invalid(`such that ${plan} has only vectors, writes, queries, collections, keys, anchoring`);
+        invalid(`a JSON object in which ${plan} has only vectors, writes, queries, collections, keys, anchoring`);
       if (name === 'anchoring') {
-        if (typeof value !== 'boolean') invalid(`such that ${plan}.anchoring is true or false`);
+        if (typeof value !== 'boolean') invalid(`a JSON object in which ${plan}.anchoring is true or false`);
         plans[plan]!.anchoring = value as boolean;
       } else {
         if (!Number.isSafeInteger(value) || (value as number) < -1)
-          invalid(`such that ${plan}.${name} is -1 (no limit) or a whole number`);
+          invalid(`a JSON object in which ${plan}.${name} is -1 (no limit) or a whole number`);
         plans[plan]![name] = value === -1 ? null : (value as number);
       }
     }
@@ -137,34 +138,35 @@ export const VARIABLES: VariableOf = {
   port: {
     env: 'PROVEC_PORT',
     default: '8080',
-    meaning: 'Port the gateway listens on; 0 lets the system choose, and the first line printed says which.',
+    meaning: 'Port the gateway listens on; 0 lets the system choose, and the first line that Provec prints names it.',
     read: integer(() => 8080, 0, 65_535),
   },
   healthPort: {
     env: 'PROVEC_HEALTH_PORT',
     default: 'none',
     meaning:
-      'Port on which every process, with or without a gateway, answers `/livez`, `/readyz` and `/metrics`, on PROVEC_HOST; 0 lets the system choose.',
+      'Port on which every process, with or without a gateway, serves `/livez`, `/readyz` and `/metrics`, on PROVEC_HOST; 0 lets the system choose.',
     read: (raw) => (raw === undefined ? null : integer(() => 0, 0, 65_535)(raw)),
   },
   dataDir: {
     env: 'PROVEC_DATA_DIR',
     default: './data',
-    meaning: 'Folder of the store, the embedded ledger, and the keypair and secret that the first start makes.',
+    meaning: 'Folder of the store, the embedded ledger, and the keypair and secret that the first start generates.',
     read: (raw) => resolve(raw ?? './data'),
   },
   mongoUrl: {
     env: 'PROVEC_MONGO_URL',
     default: 'none',
     meaning:
-      'MongoDB that holds all data, such as `mongodb://user:password@host/provec?replicaSet=rs0`; unset, it lies in the data folder.',
+      'MongoDB that holds all data, such as `mongodb://user:password@host/provec?replicaSet=rs0`; if unset, the data folder holds it.',
     mayBeFile: true,
     read: (raw) => (raw === undefined ? null : mongoUrl(raw)),
   },
   redisUrl: {
     env: 'PROVEC_REDIS_URL',
     default: 'none',
-    meaning: 'Redis that carries calls between nodes, such as `redis://:password@host:6379`; unset, there is one node.',
+    meaning:
+      'Redis that carries calls between nodes, such as `redis://:password@host:6379`; if unset, there is one node.',
     mayBeFile: true,
     read: (raw) => (raw === undefined ? null : redisUrl(raw)),
   },
@@ -178,7 +180,7 @@ export const VARIABLES: VariableOf = {
   nodeId: {
     env: 'PROVEC_NODE_ID',
     default: 'host name and process id',
-    meaning: 'Name of this node in the cluster, different from every other.',
+    meaning: 'Name of this node, unique in the cluster.',
     read: (raw) =>
       raw === undefined || /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/.test(raw)
         ? (raw ?? null)
@@ -187,20 +189,20 @@ export const VARIABLES: VariableOf = {
   secret: {
     env: 'PROVEC_SECRET',
     default: 'those of `PROVEC_SECRET_FILE`',
-    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. The store and what nodes send each other are sealed with keys that follow from the first.`,
+    meaning: `The installation's secret, the same on every node: ${SECRETS_MEANT}. Keys derived from the first one seal the store and what nodes send each other.`,
     read: (raw) => (raw === undefined ? null : (secretsIn(raw) ?? invalid(SECRETS_MEANT))),
   },
   secretFile: {
     env: 'PROVEC_SECRET_FILE',
     default: '`<data dir>/secret`',
     meaning:
-      "File of the installation's secret, as `PROVEC_SECRET` has it. A file that is named must be there; only the one in the data folder is made, on the first start without MongoDB. Keep it, and a copy, apart from the data.",
+      "File with the installation's secret, in the form that `PROVEC_SECRET` has. A file that you name must exist; Provec generates only the one in the data folder, on the first start without MongoDB. Keep it, and a copy, apart from the data.",
     read: (raw) => (raw === undefined ? null : resolve(raw)),
   },
   bootstrapKey: {
     env: 'PROVEC_BOOTSTRAP_KEY',
     default: 'none',
-    meaning: 'API key of the first account on an empty store; unset, one is made and printed once.',
+    meaning: 'API key of the first account on an empty store; if unset, Provec generates one and prints it once.',
     mayBeFile: true,
     read: token,
   },
@@ -213,7 +215,7 @@ export const VARIABLES: VariableOf = {
   adminToken: {
     env: 'PROVEC_ADMIN_TOKEN',
     default: 'none',
-    meaning: 'Bearer token of the operator routes under `/api/v1/admin`; unset, they do not exist.',
+    meaning: 'Bearer token of the operator routes under `/api/v1/admin`; if unset, they do not exist.',
     mayBeFile: true,
     read: token,
   },
@@ -234,7 +236,7 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_SOLANA_KEYPAIR',
     default: '`<data dir>/ledger-keypair.json`',
     meaning:
-      'File with the authority keypair (64 numbers, as solana-keygen writes it). A file that is named must be there; only the one in the data folder is made, on the first start with the embedded ledger.',
+      'File with the authority keypair (64 numbers, as solana-keygen writes it). A file that you name must exist; Provec generates only the one in the data folder, on the first start with the embedded ledger.',
     read: (raw) => (raw === undefined ? null : resolve(raw)),
   },
   solanaCluster: {
@@ -246,45 +248,46 @@ export const VARIABLES: VariableOf = {
   anchorWaitMs: {
     env: 'PROVEC_ANCHOR_WAIT_MS',
     default: '5000',
-    meaning: 'How long a write waits for its anchor, in milliseconds.',
+    meaning: 'How long a write waits for its anchor at most, in milliseconds.',
     read: integer(() => 5000, 0, 60_000),
   },
   pricingUrl: {
     env: 'PROVEC_PRICING_URL',
     default: 'https://provec.dev/pricing',
-    meaning: 'Page that a 429 for a plan limit names.',
+    meaning: 'Page that a 429 for a plan limit points to.',
     read: (raw) => httpUrl(raw ?? 'https://provec.dev/pricing'),
   },
   statusUrl: {
     env: 'PROVEC_STATUS_URL',
     default: 'https://provec.dev/status',
-    meaning: 'Page that a 500 names.',
+    meaning: 'Page that a 500 points to.',
     read: (raw) => httpUrl(raw ?? 'https://provec.dev/status'),
   },
   memoryLimitMiB: {
     env: 'PROVEC_MEMORY_LIMIT_MB',
     default: "70 % of the machine's or cgroup's",
-    meaning: 'Memory for open shards in MiB: idle ones close near it; at it upserts get 507, and nothing else does.',
+    meaning:
+      'Memory for open shards, in MiB. Near the limit, idle shards close; at the limit, upserts get 507 and nothing else does.',
     read: integer(() => Math.floor(memoryLimitMiB() * 0.7), 64, 16_777_216),
   },
   diskReserveMiB: {
     env: 'PROVEC_DISK_RESERVE_MB',
     default: '256',
     meaning:
-      'Upserts get 507 while less than this is free on the data disk, in MiB; deletes and reads go on, and use the reserve.',
+      'Free space to reserve on the data disk, in MiB. While less is free, upserts get 507; deletes and reads go on and use the reserve.',
     read: integer(() => 256, 0, 1_048_576),
   },
   workers: {
     env: 'PROVEC_WORKERS',
     default: 'cores - 1, at least 1',
-    meaning: 'Worker threads that hold shards; one alone builds its indexes on two processors.',
+    meaning: 'Worker threads that hold shards; a single one builds its indexes on two processors.',
     read: integer(() => Math.max(1, availableParallelism() - 1), 1, 256),
   },
   limits: {
     env: 'PROVEC_LIMITS',
     default: '{}',
     meaning:
-      'JSON object that lowers limits of requests, such as `{"topKMax": 1000}`; a default above its maximum is lowered with it.',
+      'JSON object that lowers request limits, such as `{"topKMax": 1000}`; a maximum set below its default lowers the default too.',
     read: readLimits,
   },
   plans: {
@@ -303,13 +306,13 @@ export const VARIABLES: VariableOf = {
     env: 'PROVEC_QUERY_CONCURRENCY',
     default: '32',
     meaning:
-      'Searches of shards that a gateway has under way at once; other queries wait for their turn, account by account, up to 10 s. Raise it with the threads that hold shards.',
+      'Shard searches that a gateway runs at once; other queries wait up to 10 s for their turn, account by account. Raise it with the number of threads that hold shards.',
     read: integer(() => 32, 1, 65_536),
   },
   corsOrigins: {
     env: 'PROVEC_CORS_ORIGINS',
     default: 'none (off)',
-    meaning: 'Comma-separated origins that browsers may call from; `*` for any.',
+    meaning: 'Comma-separated origins from which browsers may call; `*` for any.',
     read: (raw) =>
       list(raw).map((origin) =>
         origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)
@@ -346,7 +349,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const known = new Set(Object.values(VARIABLES).flatMap(namesOf));
   for (const name of Object.keys(environment)) {
     if (name.startsWith('PROVEC_') && !known.has(name) && !NOT_OURS.test(name)) {
-      throw new ConfigError(`${name} is not a variable of Provec; docs/configuration.md lists them.`);
+      throw new ConfigError(`${name} is not a Provec variable; docs/configuration.md lists all of them.`);
     }
   }
   const files: Record<string, string> = {};

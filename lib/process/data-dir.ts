@@ -27,7 +27,7 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
   } catch (error) {
     if (error instanceof DataDirError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new DataDirError(`The data directory ${folder} cannot be used (${code ?? message}).`, { cause: error });
+    throw new DataDirError(`Provec cannot use the data directory ${folder} (${code ?? message}).`, { cause: error });
   }
   if ('lock' in taken) return taken.lock;
   throw new DataDirError(
@@ -43,7 +43,7 @@ export function sayingWhatIsInTheWay(error: unknown): unknown {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code, path } = at as NodeJS.ErrnoException;
     if (path === undefined || code !== 'EEXIST') continue;
-    const message = `${path} is a file, where Provec keeps a folder: move it away, and start again.`;
+    const message = `${path} is a file, but Provec keeps a folder there; move the file away and start again.`;
     return new DataDirError(message, { cause: error });
   }
   return error;
@@ -66,7 +66,7 @@ async function makeFolder(folder: string): Promise<void> {
   const outside = NOT_ON_DISK.find((root) => isWithin(real, root) && !isWithin(real, SHARED_MEMORY));
   if (outside !== undefined) {
     throw new DataDirError(
-      `The data directory ${folder} lies in ${outside}, which keeps no files; set PROVEC_DATA_DIR to a folder on a disk.`,
+      `The data directory ${folder} lies in ${outside}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
     );
   }
   if (missing === '') return;

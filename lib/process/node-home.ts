@@ -77,7 +77,7 @@ async function takePart(dataDir: string, node: string): Promise<NodeHome> {
   }
   await lock.release();
   throw new DataDirError(
-    `The data directory ${dataDir} is in use by process ${holder.pid}, which is no part of a cluster; stop it or set PROVEC_DATA_DIR to another folder.`,
+    `The data directory ${dataDir} is in use by process ${holder.pid}, which is not part of a cluster; stop it or set PROVEC_DATA_DIR to another folder.`,
   );
 }
 

@@ -35,7 +35,7 @@ export async function refuseLinks({
       if (entry.isDirectory()) folders.push(path);
       if (!entry.isSymbolicLink() || mayBeLinks.has(resolve(path))) continue;
       throw new DataDirError(
-        `The data directory has a symbolic link at ${path}, and Provec writes through none: put what it stands for in its place, or mount a disk there.`,
+        `The data directory has a symbolic link at ${path}, and Provec does not write through links: replace the link with what it points to, or mount a disk there.`,
       );
     }
   }

@@ -17,7 +17,7 @@ export interface Startup {
 }
 
 const KEY_OF_OWN = '$PROVEC_KEY';
-const IGNORED = 'PROVEC_BOOTSTRAP_KEY is not used: there were accounts before, and it is no key of theirs';
+const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: the store already has accounts, and none of them has this key';
 
 /**
  * What a person needs to begin: the address, where things are, the first key (this once), and a
@@ -55,7 +55,7 @@ function isSecretMade({ secret, secretFile, mongoUrl }: Config, { bootstrapSecre
 }
 
 function ledgerLine(config: Config, { ledger, devLedgerUrl }: Startup): string {
-  if (ledger === null) return 'kept by another process';
+  if (ledger === null) return 'run by another process';
   if (!ledger.enabled) return 'off (PROVEC_LEDGER=off): roots are not anchored';
   // Their paths and queries hold keys.
   const where =

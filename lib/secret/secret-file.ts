@@ -41,7 +41,7 @@ export async function openSecrets(
   const secrets = secretsIn(await textOf(file, whatToDo(secretFile !== null, mayCreate, mongoUrl !== null)));
   if (secrets === null) throw new ConfigError(`PROVEC_SECRET_FILE must be a file of ${SECRETS_MEANT}: ${file}.`);
   if (process.platform !== 'win32' && ((await stat(file)).mode & READABLE_BY_OTHERS) !== 0)
-    log.warn({ file }, 'The secret can be read by other users of this machine: chmod 600 it.');
+    log.warn({ file }, 'Other users of this machine can read the secret: chmod 600 it.');
   return secrets;
 }
 
@@ -50,11 +50,11 @@ export async function openSecrets(
  * what should be mounted, its store would be under a secret that nobody kept.
  */
 function whatToDo(isNamed: boolean, isFirstStart: boolean, isShared: boolean): string {
-  const back = 'put back the one that the store was made under';
-  const make = 'make one there (openssl rand -base64 32)';
+  const back = 'put back the secret that the store was created with';
+  const make = 'create one there (openssl rand -base64 32)';
   if (!isNamed) return `${back}, or set PROVEC_DATA_DIR to the folder of the store`;
-  if (isFirstStart) return `${make}, or unset the variable, and one is made in the data folder`;
-  return isShared ? `${back}, or, before the first start of all, ${make}` : back;
+  if (isFirstStart) return `${make}, or unset the variable to have Provec make one in the data folder`;
+  return isShared ? `${back}, or, if no node has started yet, ${make}` : back;
 }
 
 /** Throws ConfigError where it cannot be read. */
@@ -65,8 +65,8 @@ async function textOf(file: string, whereThereIsNone: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     const what =
       code === 'ENOENT'
-        ? `but there is none at ${file}: ${whereThereIsNone}`
-        : `but ${file} cannot be read (${code}): make it a file that the user who runs Provec can read`;
+        ? `but ${file} does not exist: ${whereThereIsNone}`
+        : `but Provec cannot read ${file} (${code}): let the user who runs Provec read it`;
     throw new ConfigError(`PROVEC_SECRET_FILE must be the file of the installation's secret, ${what}.`, {
       cause: error,
     });

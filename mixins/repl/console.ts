@@ -17,7 +17,7 @@ export function openConsole(broker: ServiceBroker, onEnd: () => Promise<void>): 
     customCommands: [
       {
         command: 'provec [words...]',
-        description: `What operators see and do:\n${helpText()}`,
+        description: `Operator commands:\n${helpText()}`,
         alias: null,
         allowUnknownOptions: true,
         // Options and repeated words as they were written.

@@ -36,7 +36,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     },
     shards: {
       usage: '[collection]',
-      meaning: 'where shards are, and how far their followers',
+      meaning: 'where shards are, and how far their followers have got',
       words: [0, 1],
       isTable: true,
       run: async (caller, [collection], slice) =>
@@ -63,12 +63,12 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     },
     drain: {
       usage: '<node>',
-      meaning: 'has a node give its shards away; it takes none until it starts again',
+      meaning: 'moves all shards off a node, which takes none until it restarts',
       words: [1, 1],
       isTable: false,
       async run(caller, [node]) {
         const { left } = await call(caller, 'cluster.drain', { node: node! }, PATIENT);
-        return left === 0 ? `${node} holds no shard any more.` : `${node} still holds ${left} shards.`;
+        return left === 0 ? `${node} no longer holds any shards.` : `${node} still holds ${left} shards.`;
       },
     },
     verify: {
@@ -81,7 +81,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     },
     anchors: {
       usage: '[due|halted]',
-      meaning: 'what is on the ledger, and what waits',
+      meaning: 'what is on the ledger, and what is waiting',
       words: [0, 1],
       isTable: true,
       async run(caller, [standing], slice) {
@@ -94,7 +94,7 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     },
     resume: {
       usage: '<collection>',
-      meaning: 'decides that what the shards of a halted collection hold is right, and anchors it',
+      meaning: 'accepts what the shards of a halted collection hold as right, and anchors it',
       words: [1, 1],
       isTable: false,
       async run(caller, [collection]) {
@@ -112,7 +112,7 @@ export function helpText(): string {
   return [
     ...lines,
     '',
-    'A collection is its id, <account>/<name>, or a name that only one account has; an account its id or name, a shard <collection>.<index>.',
+    'Name a collection by its id, as <account>/<name>, or by a name that only one account has; an account by its id or name; a shard as <collection>.<index>.',
     'Tables take --offset <rows> and --limit <rows>.',
   ].join('\n');
 }
@@ -128,7 +128,7 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
   const command = OPERATOR_COMMANDS.get(name);
   if (command === undefined)
     throw new UsageError(
-      `There is no provec ${printable(name)}; there are ${[...OPERATOR_COMMANDS.keys()].join(', ')}.`,
+      `Unknown command provec ${printable(name)}; the commands are ${[...OPERATOR_COMMANDS.keys()].join(', ')}.`,
     );
   const [least, most] = command.words;
   if (rest.length < least || rest.length > most || (hasSlice && !command.isTable))
@@ -145,7 +145,7 @@ function readWords(argv: readonly string[]): { words: string[]; slice: Slice; ha
   for (let word = left.shift(); word !== undefined; word = left.shift()) {
     const [, name, attached] = /^--(offset|limit)(?:=(.*))?$/s.exec(word) ?? [];
     if (name === undefined) {
-      if (word.startsWith('-')) throw new UsageError(`There is no option ${printable(word)}.`);
+      if (word.startsWith('-')) throw new UsageError(`Unknown option ${printable(word)}.`);
       words.push(word);
       continue;
     }
@@ -167,12 +167,12 @@ function sentenceOf(error: Error): string {
   switch (error.name) {
     case 'ServiceNotFoundError':
     case 'ServiceNotAvailableError':
-      return 'No node runs the service that answers this; is services/cluster started?';
+      return 'No node runs the service behind this command; is services/cluster running?';
     case 'RequestTimeoutError':
-      return 'There was no answer in time.';
+      return 'The answer did not come in time.';
     case 'RequestRejectedError':
     case 'BrokerDisconnectedError':
-      return 'The node that was asked is gone; try again.';
+      return 'The node behind this command is gone; try again.';
     default:
       return error.message;
   }

@@ -12,12 +12,12 @@ import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts
 
 /** What a slice left out, and how to see it. */
 function restOf(next: number | null): string[] {
-  return next === null ? [] : [`More follow: --offset ${next}`];
+  return next === null ? [] : [`More rows: --offset ${next}`];
 }
 
 function withNotes(table: string, next: number | null, unreachable: readonly Unreachable[] = []): string {
   const notes = [
-    ...unreachable.map(({ node, error }) => `${printable(node)} was asked in vain: ${error}`),
+    ...unreachable.map(({ node, error }) => `${printable(node)} could not answer: ${error}`),
     ...restOf(next),
   ];
   return notes.length === 0 ? table : `${table}\n\n${notes.join('\n')}`;

@@ -88,7 +88,7 @@ test.each(Object.entries(BAD).flatMap(([name, values]) => values.map((value) => 
 );
 
 test('an unknown variable of ours is refused, others are left alone', () => {
-  expect(refusalOf({ PROVEC_LEDGERS: 'off' })?.message).toMatch(/^PROVEC_LEDGERS is not a variable of Provec; /);
+  expect(refusalOf({ PROVEC_LEDGERS: 'off' })?.message).toMatch(/^PROVEC_LEDGERS is not a Provec variable; /);
   expect(refusalOf({ PROVECTION: '1', PATH: '/bin', PROVEC_PORT: '', PROVEC_HOST: ' ' })).toBeNull();
 });
 

@@ -38,7 +38,7 @@ test.each([
   run.child.stdin!.write('provec nodes\n');
   await until('it has answered', () => /^\S+ +serving +0 /m.test(run.stdout));
   run.child.stdin!.write('provec fly\n');
-  await until('it has answered', () => run.stdout.includes('There is no provec fly;'));
+  await until('it has answered', () => run.stdout.includes('Unknown command provec fly;'));
   end();
   expect(await run.ended).toEqual({ code: 0, signal: null });
   expect(await lock()).toBe('released');

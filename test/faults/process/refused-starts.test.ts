@@ -34,7 +34,7 @@ test('a lock file after which no other can come', async () => {
   const file = join(folder, HIGHEST_LOCK);
   await writeFile(file, JSON.stringify('released'));
   expect(await refused(1)).toBe(
-    `The data directory ${folder} cannot be used (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
+    `Provec cannot use the data directory ${folder} (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
   );
   expect(await readdir(folder)).toEqual([HIGHEST_LOCK]);
 });
@@ -42,13 +42,15 @@ test('a lock file after which no other can come', async () => {
 test('a file in the place of the folder of checkpoints', async () => {
   const path = join(folder, 'checkpoints');
   await writeFile(path, '');
-  expect(await refused(1)).toBe(`${path} is a file, where Provec keeps a folder: move it away, and start again.`);
+  expect(await refused(1)).toBe(
+    `${path} is a file, but Provec keeps a folder there; move the file away and start again.`,
+  );
 });
 
 test('a named file of the secret that is not there, before there is a store: none is made, and none is put back', async () => {
   const file = join(folder, 'elsewhere', 'secret');
   const line = await refused(2, { PROVEC_SECRET_FILE: file });
-  expect(line).toContain(`there is none at ${file}: make one there (openssl rand -base64 32), or unset`);
+  expect(line).toContain(`${file} does not exist: create one there (openssl rand -base64 32), or unset`);
   expect(line).not.toContain('put back');
   expect((await readdir(folder)).filter((name) => !name.startsWith('lock'))).toEqual([]);
 });

@@ -43,7 +43,7 @@ function refusal(environment: Record<string, string>): string {
 test('those that hold a secret may be given as a file, and no others', () => {
   const names = Object.values(VARIABLES).flatMap((variable) => namesOf(variable).slice(1));
   expect(names).toEqual(VALUES.map(([name]) => `${name}_FILE`));
-  expect(refusal({ PROVEC_LEDGER_FILE: path })).toMatch(/^PROVEC_LEDGER_FILE is not a variable of Provec; /);
+  expect(refusal({ PROVEC_LEDGER_FILE: path })).toMatch(/^PROVEC_LEDGER_FILE is not a Provec variable; /);
 });
 
 describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
@@ -71,16 +71,16 @@ describe.each(VALUES)('the file of %s', (name, field, value, bad) => {
 
   test('is refused, and named, where it is empty or cannot be read', async () => {
     const begin = `${file} must be a file with the value, but`;
-    expect(refusal({ [file]: path })).toBe(`${begin} there is none: ${path}.`);
+    expect(refusal({ [file]: path })).toBe(`${begin} it does not exist: ${path}.`);
     await writeFile(path, ' \n');
     expect(refusal({ [file]: path })).toBe(`${begin} it is empty: ${path}.`);
     await mkdir(join(folder, 'a folder'));
     expect(refusal({ [file]: join(folder, 'a folder') })).toBe(
-      `${begin} it cannot be read (EISDIR): ${join(folder, 'a folder')}.`,
+      `${begin} Provec cannot read it (EISDIR): ${join(folder, 'a folder')}.`,
     );
     // Of root every file can be read.
     if (process.getuid?.() === 0) return;
     await chmod(path, 0);
-    expect(refusal({ [file]: path })).toBe(`${begin} it cannot be read (EACCES): ${path}.`);
+    expect(refusal({ [file]: path })).toBe(`${begin} Provec cannot read it (EACCES): ${path}.`);
   });
 });

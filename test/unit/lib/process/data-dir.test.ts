@@ -90,7 +90,7 @@ describe('the data directory', () => {
     for (const given of [path, `/tmp/..${path}/`]) {
       await expect(lockDataDir(given)).rejects.toThrow(
         new DataDirError(
-          `The data directory ${given} lies in ${root}, which keeps no files; set PROVEC_DATA_DIR to a folder on a disk.`,
+          `The data directory ${given} lies in ${root}, which cannot keep files; set PROVEC_DATA_DIR to a folder on a disk.`,
         ),
       );
     }

@@ -45,7 +45,7 @@ test.each([
     { PROVEC_BOOTSTRAP_KEY: KEY },
     { isBootstrapKeyIgnored: true },
     'Bearer $PROVEC_KEY"',
-    'is not used',
+    'is ignored',
   ],
   ['later', {}, {}, 'Bearer $PROVEC_KEY"', '(PROVEC_KEY: one of your keys)'],
 ])('the request to paste has %s', (_, variables, changes, bearer, said) => {

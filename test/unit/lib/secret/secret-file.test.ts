@@ -53,7 +53,7 @@ describe('the file of the secret', () => {
   test('that cannot be read is not taken for one that is gone', async () => {
     await mkdir(join(folder, 'secret'));
     expect(await refusal(open({}, true))).toMatchObject({
-      message: expect.stringMatching(/secret cannot be read \(EISDIR\): make it a file that /),
+      message: expect.stringMatching(/Provec cannot read .*secret \(EISDIR\): let /),
     });
   });
 
@@ -70,15 +70,15 @@ describe('the file of the secret', () => {
   );
 
   test.each([
-    ['a store that was made before', {}, false, /there is none at .*: put back the one that the store was made under/],
-    ['a file that was named, at the first start', NAMED, true, /none at \/nowhere\/at\/all: make one there/],
-    ['a file that was named, later', NAMED, false, /none at \/nowhere\/at\/all: put back the one that the store/],
+    ['a store that was made before', {}, false, / does not exist: put back the secret that the store was created with/],
+    ['a file that was named, at the first start', NAMED, true, /\/nowhere\/at\/all does not exist: create one there/],
     [
-      'MongoDB, and a file that was named',
-      { ...NAMED, ...MONGO },
+      'a file that was named, later',
+      NAMED,
       false,
-      /: put back .* before the first start of all/,
+      /\/nowhere\/at\/all does not exist: put back the secret that the store/,
     ],
+    ['MongoDB, and a file that was named', { ...NAMED, ...MONGO }, false, /: put back .* if no node has started yet/],
     ['MongoDB', MONGO, false, /must be set with PROVEC_MONGO_URL/],
     ['a secret beside it', { secret: [NEW] as const, secretFile: '/x' }, true, /Only one of/],
   ])('is not made for %s', async (_, settings, isFirstStart, message) => {
