@@ -21,14 +21,17 @@ export const ERROR_TABLE = {
     when: 'The bearer header is absent or malformed, or the key is unknown, revoked or expired.',
   },
   FORBIDDEN: { status: 403, when: 'The key lacks the scope, or the collection is protected from deletion.' },
-  COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection of that name.' },
+  COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection with that name.' },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
   RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
   ROUTE_NOT_FOUND: { status: 404, when: 'No route has that path.' },
-  METHOD_NOT_ALLOWED: { status: 405, when: 'The path exists with other methods; `Allow` names them.' },
+  METHOD_NOT_ALLOWED: {
+    status: 405,
+    when: 'The path does not support this method; `Allow` lists those that it supports.',
+  },
   REQUEST_TIMEOUT: { status: 408, when: 'The request did not arrive in time; the connection is closed.' },
-  COLLECTION_EXISTS: { status: 409, when: 'The account has a collection of that name already.' },
+  COLLECTION_EXISTS: { status: 409, when: 'The account already has a collection with that name.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'The body is not `application/json` in UTF-8.' },
@@ -40,11 +43,11 @@ export const ERROR_TABLE = {
   INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },
   UNAVAILABLE: {
     status: 503,
-    when: 'The store or a part of the service is out of reach, overloaded or stopping, or a shard opens again after a fault.',
+    when: 'The store or a part of the service is unreachable, overloaded or stopping, or a shard is reopening after a fault.',
   },
   SHARD_UNAVAILABLE: {
     status: 503,
-    when: 'A shard of the collection has no holder, is being opened or closed, or is held by a node that does not answer; the others answer.',
+    when: 'A shard of the collection has no holder, is being opened or closed, or is held by a node that does not answer; the other shards answer.',
   },
   OUT_OF_CAPACITY: { status: 507, when: 'The memory or disk guard refused an upsert; reads and deletes still work.' },
 } as const satisfies Record<string, { status: number; when: string }>;
@@ -109,11 +112,11 @@ export function isProvecError(error: unknown): error is ProvecError {
 }
 
 const NOT_FOUND = {
-  COLLECTION_NOT_FOUND: 'There is no collection of that name.',
+  COLLECTION_NOT_FOUND: 'There is no collection with that name.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
   RECORD_NOT_FOUND: 'There is no record with that id.',
-  ROUTE_NOT_FOUND: 'There is nothing at this path; /openapi.json lists what there is.',
+  ROUTE_NOT_FOUND: 'No route has this path; /openapi.json lists the routes.',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
 /** A 404; worded the same wherever it is found out, so that nobody learns how. */
@@ -128,7 +131,7 @@ export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
 export function unauthenticated(): ProvecError {
   return new ProvecError(
     'UNAUTHENTICATED',
-    'The API key is missing or not valid; send it as "Authorization: Bearer <API key>".',
+    'The API key is missing or invalid; send it as "Authorization: Bearer <API key>".',
   );
 }
 

@@ -9,7 +9,7 @@ const RECORD_OVERHEAD_BYTES = 128;
  * character.
  */
 const HEAP_SHARE = 1 / 8;
-const REFUSAL = 'Too many large answers are on their way; send the request again, or ask for less.';
+const REFUSAL = 'The service is sending too many large answers; send the request again, or ask for less.';
 
 /**
  * Of the answers that one service of this process holds at a time: a part of the heap, and not more

@@ -2,7 +2,7 @@ import { ProvecError } from '../errors.ts';
 
 const MESSAGES = {
   reserve: 'The service has no disk space left for upserts; reads and deletes still work.',
-  disk: 'The disk of the service is full: nothing can be written, deletes neither; reads still work.',
+  disk: 'The disk of the service is full: it can write nothing, not even deletes; reads still work.',
   memory: 'The service has no memory left for more vectors; reads and deletes still work.',
 };
 

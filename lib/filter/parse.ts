@@ -194,12 +194,12 @@ function unknownOperator(
 ): ProvecError {
   const expected = `one of ${here.join(', ')}`;
   if (elsewhere.includes(name)) {
-    const details = [{ path, expected, got: 'an operator of another place' }];
-    return new ProvecError('INVALID_FILTER', `${path} is not at its place; here stands ${expected}.`, { details });
+    const details = [{ path, expected, got: 'an operator that belongs elsewhere' }];
+    return new ProvecError('INVALID_FILTER', `${path} does not belong here; use ${expected}.`, { details });
   }
   const meant = nearest(name, here);
   const known = `${meant === null ? 'known:' : `did you mean ${meant}? Known:`} ${here.join(', ')}`;
-  const advice = name.startsWith('$') ? known : 'a nested field is written as one dotted name';
+  const advice = name.startsWith('$') ? known : 'write a nested field as one dotted name';
   const details = [{ path, expected, got: 'an unknown operator' }];
   return new ProvecError('INVALID_FILTER', `${path} is not an operator; ${advice}.`, { details });
 }

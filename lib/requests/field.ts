@@ -83,7 +83,7 @@ export function someOf<T extends string>(description: string, values: readonly T
         const where = `${path}[${at}]`;
         if (!values.includes(each)) refusals.push(invalidArgument(where, `one of ${values.join(', ')}`, each));
         else if (value.indexOf(each) !== at)
-          refusals.push(invalid(where, 'one that is not yet there', `${each} again`));
+          refusals.push(invalid(where, 'a value that appears only once', `a second ${each}`));
       }
       if (refusals.length > 0) throw together(refusals);
       return [...value];

@@ -64,7 +64,7 @@ export function recordSchema(limits: Limits): JsonSchema {
 const records = (limits: Limits): Field<RecordBatch> => ({
   schema: {
     type: 'array',
-    description: 'Of records with one id the last wins.',
+    description: 'If several records have the same id, the last one wins.',
     items: ref('Record'),
     minItems: 1,
     maxItems: limits.recordsPerUpsertMax,
@@ -85,7 +85,7 @@ const filter = (limits: Limits): Field<JsonObject> => ({
 });
 
 const consistency = oneOf(
-  '`strong`: every write that was acknowledged before is in the answer. `eventual`: a copy may answer, which may be behind.',
+  '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
   CONSISTENCIES,
 );
 
@@ -97,16 +97,16 @@ export const fetchRequest = (limits: Limits) =>
 export const queryRequest = (limits: Limits) =>
   new RequestKind(
     {
-      vector: optional(vector(limits, 'What to search near to.')),
+      vector: optional(vector(limits, 'The vector to search near.')),
       id: optional(component('RecordId', recordId(limits))),
-      topK: optional(integer('Most matches to return.', 1, limits.topKMax), limits.topKDefault),
+      topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
       filter: optional(filter(limits)),
       includeValues: optional(flag('Return the vectors as well.'), false),
       includeMetadata: optional(flag('Return the metadata as well.'), true),
       scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
       exact: optional(flag('Compare with every record instead of searching the index.'), false),
       consistency: optional(consistency, 'strong'),
-      allowPartial: optional(flag('Answer with the shards that can be reached within 3 s, and say how many.'), false),
+      allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
     },
     ['vector', 'id'],
   );

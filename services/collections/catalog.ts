@@ -60,7 +60,7 @@ export class CollectionCatalog {
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
     switch (await this.#catalog.createCollection(row, maxCollections)) {
       case 'exists':
-        throw new ProvecError('COLLECTION_EXISTS', `There is a collection named ${row.name} already.`);
+        throw new ProvecError('COLLECTION_EXISTS', `A collection named ${row.name} already exists.`);
       case 'limit':
         return { outcome: 'limit' };
       case 'created':

@@ -182,7 +182,7 @@ export class CollectionWriter {
         else {
           void this.#anchorWhatStands(caller, row);
           const message =
-            'The write was stored, but the root after it cannot be read now; sending it again changes nothing.';
+            'The service stored the write but cannot read the new root now; sending it again changes nothing.';
           throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause: error });
         }
       }

@@ -175,7 +175,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
           const rows = await store.catalog.listCollections(params.accountId);
           for (const row of rows) await catalog.drop(row, true);
           if (!(await removal.clearAll(params.accountId))) {
-            throw new ProvecError('UNAVAILABLE', 'Not all collections could be cleared yet; try again.', {
+            throw new ProvecError('UNAVAILABLE', 'The service could not clear all collections yet; try again.', {
               retryAfterSeconds: 1,
             });
           }

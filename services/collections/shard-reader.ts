@@ -233,7 +233,7 @@ async function whileForgotten<T>(read: () => Promise<T>): Promise<T> {
       if (error instanceof Lost) continue;
       if (!(error instanceof Forgotten)) throw error;
       if (attempt++ === ATTEMPTS_MAX)
-        throw new ProvecError('UNAVAILABLE', 'The collection was moved about while it was read; try again.', {
+        throw new ProvecError('UNAVAILABLE', 'Shards of the collection moved while the service read them; try again.', {
           cause: error,
         });
     }

@@ -69,6 +69,6 @@ export class WriteTime {
 
 function late(): ProvecError {
   const message =
-    'It is not known in time whether the write was stored; send it again, which changes nothing that was.';
+    'The service could not tell in time whether it stored the write; send it again: repeating a stored write changes nothing.';
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
 }

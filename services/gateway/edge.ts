@@ -113,4 +113,6 @@ export class Edge {
 }
 
 const methodNotAllowed = (method: string, allow: string[]) =>
-  new ProvecError('METHOD_NOT_ALLOWED', `This path does not take ${method}; it takes ${allow.join(', ')}.`, { allow });
+  new ProvecError('METHOD_NOT_ALLOWED', `This path does not support ${method}; it supports ${allow.join(', ')}.`, {
+    allow,
+  });

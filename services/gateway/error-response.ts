@@ -44,7 +44,7 @@ export interface Failure {
 }
 
 const unavailable = (cause: unknown) =>
-  new ProvecError('UNAVAILABLE', 'A part of the service is out of reach or overloaded; send the request again.', {
+  new ProvecError('UNAVAILABLE', 'A part of the service is unreachable or overloaded; send the request again.', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     cause,
   });

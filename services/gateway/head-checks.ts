@@ -13,7 +13,7 @@ export function headRefusal({ headers, headersDistinct, httpVersion }: IncomingM
   if (headers.host === undefined && httpVersion === '1.1')
     return new ProvecError('INVALID_ARGUMENT', 'The request has no Host header.');
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
-    return new ProvecError('INVALID_ARGUMENT', 'Of Expect only 100-continue is met; leave the header out.');
+    return new ProvecError('INVALID_ARGUMENT', 'Provec supports only "Expect: 100-continue"; leave the header out.');
   return null;
 }
 
@@ -26,5 +26,5 @@ export const isFramedOtherwise = ({ headers }: IncomingMessage): boolean =>
 
 export const OTHER_CODING = new ProvecError(
   'INVALID_ARGUMENT',
-  'Of Transfer-Encoding only chunked is taken; send the body as it is.',
+  'Provec supports only "Transfer-Encoding: chunked"; send the body without another encoding.',
 );

@@ -158,7 +158,7 @@ function cannotListen(error: NodeJS.ErrnoException, port: number, host: string):
   return new Error(`Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
 }
 
-const NO_PROXY = new ProvecError('METHOD_NOT_ALLOWED', 'CONNECT is not taken: this service is no proxy.', {
+const NO_PROXY = new ProvecError('METHOD_NOT_ALLOWED', 'Provec does not support CONNECT: it is not a proxy.', {
   allow: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
 });
 

@@ -77,7 +77,7 @@ export class Accounts {
       if ((await this.#store.catalog.countCollections(id)) > 0) continue;
       if (await this.#deleteEmpty(id)) return;
     }
-    const message = 'The account goes on creating collections; revoke its keys, and try again.';
+    const message = 'The account keeps creating collections; revoke its keys and try again.';
     throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
   }
 

@@ -65,7 +65,7 @@ export class ApiKeys {
     if (outcome === 'last') {
       throw new ProvecError(
         'LAST_KEY',
-        'This is the last key of the account with the manage scope: create another one first, then revoke this one.',
+        "This is the account's last key with the manage scope; create another one first, then revoke this one.",
       );
     }
   }

@@ -82,7 +82,11 @@ function inTime<T>(value: Promise<T>): Promise<T> {
 }
 
 function late(): ProvecError {
-  return new ProvecError('UNAVAILABLE', 'It cannot be known in time whether the API key is still valid: try again.', {
-    retryAfterSeconds: 1,
-  });
+  return new ProvecError(
+    'UNAVAILABLE',
+    'The service could not check in time whether the API key is still valid; try again.',
+    {
+      retryAfterSeconds: 1,
+    },
+  );
 }

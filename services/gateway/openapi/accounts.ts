@@ -47,9 +47,9 @@ export const ACCOUNT_WORDS: AllWords = {
   'keys.list': ['listKeys', 'List keys, without their secrets', object({ keys: list(ref('ApiKey')) })],
   'keys.create': [
     'createKey',
-    'Create a key; its secret is in this answer only',
+    'Create a key; only this answer contains its secret',
     object({ key }),
-    'It may have scopes that the key which makes it lacks: `manage` administers the account. If it could not, nobody could read an account again whose last key with `read` is lost.',
+    'The new key may have scopes that the key creating it lacks: `manage` administers the account. Otherwise an account that lost its last key with `read` could never be read again.',
   ],
   'keys.revoke': ['revokeKey', 'Revoke a key', object({ revoked: TRUE })],
   'keys.createAccount': ['createAccount', 'Create an account with its first key', object({ account, key })],

@@ -23,13 +23,15 @@ const hex = (description: string): Schema => text(description, { pattern: '^[0-9
 const uuid = text('UUID.', { format: 'uuid' });
 const id = ref('RecordId');
 const merkleRoot = hex('Root over all records: 64 hex digits.');
-const version = integer('Counts the writes behind the root, in groups as they were committed; only grows.');
+const version = integer(
+  'Counts the writes behind the root, in the groups in which they were committed; it only grows.',
+);
 const ledgerAddress = nullable(text("The collection's account on the ledger."));
 const transactionUrl = text('That transaction in an explorer.');
 
 const ANCHOR = object({
   status: text(
-    '`none` on plans without anchoring, and before the first write. `halted`: what is stored or on the ledger contradicts what was recorded (see verify); nothing is anchored until the operator decides.',
+    '`none` on plans without anchoring, and before the first write. `halted`: the stored data or the ledger contradicts what Provec recorded (see verify); Provec anchors nothing until the operator decides.',
     { enum: ['confirmed', 'pending', 'none', 'halted'] },
   ),
   version: nullable(integer('Version of the newest confirmed root.')),
@@ -54,8 +56,8 @@ const WRITTEN: Schemas = {
 
 const SHARD_COUNTS: Schemas = {
   total: integer('Shards of the collection.'),
-  ok: integer('Those that answered.'),
-  failed: integer('Those that could not be reached in time; their matches are missing.'),
+  ok: integer('Shards that answered.'),
+  failed: integer('Shards that did not answer in time; their matches are missing.'),
 };
 
 const VERIFY_RESULT: Schemas = {
@@ -119,7 +121,7 @@ export function collectionSchemas(limits: Limits): Schemas {
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
     VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
     RecordProof: object(RECORD_PROOF, [], {
-      description: 'Checked offline, without this service, by the verifier in `client/`.',
+      description: 'The verifier in `client/` checks it offline, without this service.',
     }),
     Anchor: object({
       version: integer('Version of the root.'),
@@ -171,12 +173,12 @@ export const COLLECTION_WORDS: AllWords = {
     'verifyCollection',
     'Compare the stored bytes with the root on the ledger',
     { oneOf: [ref('VerifyResult'), PROOF] },
-    'Recomputes the root from what is stored. With `id` it answers with a proof for that record instead.',
+    'Recomputes the root from the stored data. With `id`, returns a proof for that record instead.',
   ],
   'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
   'collections.anchors': [
     'listAnchors',
-    'Every root that was confirmed, newest first',
+    'All confirmed roots, newest first',
     object({ anchors: list(ref('Anchor')), nextCursor: nullable(text('Null on the last page.')) }),
   ],
 };

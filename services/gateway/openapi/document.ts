@@ -50,9 +50,9 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
       version: BASE_PATH.slice(BASE_PATH.lastIndexOf('/') + 1),
       summary: 'A vector database that can prove what it stores.',
       description: [
-        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; a body without a Content-Type is taken for JSON.`,
-        'Unknown fields and query parameters are refused. Reads reflect every write acknowledged before.',
-        'Every path also takes OPTIONS, every GET path also HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
+        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; Provec reads a body without a Content-Type as JSON.`,
+        'Provec rejects unknown fields and query parameters. Reads reflect every write acknowledged before them.',
+        'Every path also supports OPTIONS, and every GET path HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
       ].join(' '),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },

@@ -13,15 +13,15 @@ const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }
 
 /** Paths outside `/api/v1`: no key, nothing of any tenant. */
 export const OPERATION_PATHS: Schemas = {
-  '/': page('about', 'What this is, and where to go on', {
+  '/': page('about', 'About this service, with links', {
     200: content('A page for people.', 'text/html', { type: 'string' }),
   }),
-  '/livez': page('livez', 'The process runs', { 200: json('It does.', object({ status: text('`live`') })) }),
+  '/livez': page('livez', 'The process runs', { 200: json('The process runs.', object({ status: text('`live`') })) }),
   '/readyz': page('readyz', 'The service can serve', {
-    200: json('It can.', object({ status: text('`ready`') })),
-    503: json('Not yet, or no more.', AWAY),
+    200: json('The service is ready.', object({ status: text('`ready`') })),
+    503: json('The service is starting or stopping.', AWAY),
   }),
-  '/metrics': page('metrics', 'Numbers for Prometheus', {
+  '/metrics': page('metrics', 'Metrics for Prometheus', {
     200: content('Text exposition format.', 'text/plain', { type: 'string' }),
   }),
   '/openapi.json': page('openapi', 'This document', { 200: json('OpenAPI 3.1.', { type: 'object' }) }),

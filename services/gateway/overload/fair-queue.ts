@@ -283,8 +283,8 @@ export class FairQueue {
 const isIdle = ({ permits, waiting }: Flow) => permits === 0 && waiting.length === 0;
 
 const MESSAGES: { readonly [reason in Refusal]: string } = {
-  'account full': 'Too many requests of this account wait for their turn already; send this one again later.',
+  'account full': 'This account already has too many requests waiting; send this one again later.',
   'all full': 'The service is overloaded; send the request again later.',
-  waited: 'The service is overloaded: the turn of this request did not come in time; send it again later.',
+  waited: 'The service is overloaded and did not get to this request in time; send it again later.',
   stopping: 'The service is stopping; send the request again.',
 };

@@ -134,7 +134,7 @@ test('where the root does not come in time the write is anchored all the same', 
   answer.catch(() => undefined);
   await eventually(async () => (await heads.call(log, collectionId)).size === 1);
   clock.advance(10 * ANCHOR_WAIT_MS);
-  expect((await refusal(answer)).message).toContain('The write was stored');
+  expect((await refusal(answer)).message).toContain('The service stored the write');
   isAway = false;
   await eventually(() => submitted().length > 0);
   expect(submitted()).toEqual([0]);

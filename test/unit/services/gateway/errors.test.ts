@@ -117,7 +117,7 @@ describe('errors that the edge makes', () => {
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
     expect(await response.json()).toEqual({
-      error: 'The API key is missing or not valid; send it as "Authorization: Bearer <API key>".',
+      error: 'The API key is missing or invalid; send it as "Authorization: Bearer <API key>".',
       code: 'UNAUTHENTICATED',
       status: 401,
       requestId: 'same',

@@ -27,7 +27,7 @@ function defaults(): FakeActions {
       if (name === 'docs') return ROW;
       if (name === 'wide') return { ...ROW, name, dimensions: 8_192 };
       if (name === 'plane') return { ...ROW, name, dimensions: 2, metric: 'euclidean' };
-      throw new ProvecError('COLLECTION_NOT_FOUND', 'There is no collection of that name.');
+      throw new ProvecError('COLLECTION_NOT_FOUND', 'There is no collection with that name.');
     },
     'collections.query': () => ({ matches: [] }),
     'collections.fetch': () => [],

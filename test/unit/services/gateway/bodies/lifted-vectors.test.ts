@@ -132,7 +132,7 @@ describe('vectors that are taken out before the text is parsed', () => {
 
 describe('an object of more keys than there may be is refused before it is parsed', () => {
   const objectOf = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"k${at}:":[{"a":":"}]`).join(',')}}`;
-  const REFUSED = 'body must be of objects with at most 50 keys, but is one with more.';
+  const REFUSED = 'body must be JSON whose objects have at most 50 keys, but is JSON with a larger object.';
 
   test.each([
     ['the body itself', objectOf],

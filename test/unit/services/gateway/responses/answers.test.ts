@@ -11,7 +11,11 @@ const V1 = '/api/v1';
 const MIB = 1024 * 1024;
 const REFUSED = {
   status: 503,
-  json: { code: 'UNAVAILABLE', error: expect.stringMatching(/^Too many large answers/), retryAfterSeconds: 1 },
+  json: {
+    code: 'UNAVAILABLE',
+    error: expect.stringMatching(/^The service is sending too many large answers/),
+    retryAfterSeconds: 1,
+  },
 };
 const OTHER_KEY = 'pv_live_test-key-of-another-account';
 /** The largest answer there is: 313 MiB. */
