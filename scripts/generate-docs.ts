@@ -17,12 +17,12 @@ function table(head: string[], rows: (string | number)[][]): string {
 const errorRows = Object.entries(ERROR_TABLE).map(([code, { status, when }]) => [status, `\`${code}\``, when]);
 /** Of requests that change something other than records. */
 const secondTimes = [
-  ['`POST /collections`', '409 `COLLECTION_EXISTS`; `GET /collections/{name}` shows whether it is as wanted'],
+  ['`POST /collections`', '409 `COLLECTION_EXISTS`; `GET /collections/{name}` shows whether it is the one you want'],
   ['`PATCH /collections/{name}`', 'the same answer'],
   ['`DELETE /collections/{name}`', '404 `COLLECTION_NOT_FOUND`'],
   ['`POST /keys`', 'another key; revoke the one whose secret was lost'],
   ['`DELETE /keys/{id}`', '404 `KEY_NOT_FOUND`'],
-  ['`POST /admin/accounts`', 'another account of that name; delete the one whose key was lost'],
+  ['`POST /admin/accounts`', 'another account with that name; delete the one whose key was lost'],
   ['`PATCH /admin/accounts/{id}`', 'the same answer'],
   ['`DELETE /admin/accounts/{id}`', '404 `ACCOUNT_NOT_FOUND`'],
 ];
@@ -37,13 +37,13 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
  "details": [{"path": "records[3].values[17]", "expected": "a finite number", "got": "a string of 3 characters"}]}
 \`\`\`
 
-\`details\` is there where fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with
-INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) where trying again soon helps.
+The body has \`details\` if fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with
+INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) if trying again soon helps.
 
-After a 503 or a time-out send an upsert or a delete of records again as it is: the second upsert
-leaves the same records, and its writes count again where the plan counts them; the second delete
-deletes what is left, and its \`deletedCount\` counts only that. Other requests that were carried out
-answer a second time:
+After a 503 or a time-out, send an upsert or a delete of records again as it is. The second upsert
+leaves the same records, and its writes count again if the plan counts them. The second delete
+deletes what is left, and its \`deletedCount\` counts only that. If another request succeeded the
+first time, it answers as follows the second time:
 
 ${table(['request', 'the second time'], secondTimes)}
 

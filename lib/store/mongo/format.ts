@@ -45,13 +45,13 @@ export async function checkFormat(connection: Connection, installation: Seals): 
   if (found.resealing) {
     throw new StoreError(
       'damaged',
-      'The database is being sealed anew: wait for the npm run reseal that is at it, or run the same once more where it was cut off.',
+      'The database is being sealed anew: wait for the npm run reseal that does it, or run that command again if it was cut off.',
     );
   }
   if (!isOfInstallation(installation, found.installation)) {
     throw new StoreError(
       'damaged',
-      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then. Where it is lost, docs/operations.md says how to go on.',
+      'The database was made under another secret: every node needs the one that PROVEC_SECRET or PROVEC_SECRET_FILE held then. If it is lost, docs/operations.md says what to do.',
     );
   }
 }
@@ -75,7 +75,7 @@ export async function storedFormat(connection: Connection): Promise<FormatDocume
   if (format < MONGO_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from where they came.`,
+      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from their source.`,
     );
   }
   return found;

@@ -58,7 +58,7 @@ export async function checkSchema(db: Db): Promise<void> {
     if (difference === null) continue;
     throw new StoreError(
       'damaged',
-      `The database was changed: ${difference}, which Provec does not make. Take it away, and look who can write to the database.`,
+      `Somebody changed the database: ${difference}, which Provec does not make. Remove it, and check who can write to the database.`,
     );
   }
 }

@@ -18,7 +18,7 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
   if (mark === null || isOfInstallation(installation, mark.installation)) return;
   throw new StoreError(
     'damaged',
-    'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then. Where it is lost, docs/operations.md says how to go on.',
+    'The data directory was made under another secret: put back the one that PROVEC_SECRET_FILE or PROVEC_SECRET held then. If it is lost, docs/operations.md says what to do.',
   );
 }
 
@@ -50,7 +50,7 @@ export async function storeMark(folder: string): Promise<{ installation: unknown
   if (format < STORE_FORMAT) {
     throw new StoreError(
       'damaged',
-      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${STORE_FORMAT} only: start with an empty directory, and write the records again from where they came.`,
+      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${STORE_FORMAT} only: start with an empty directory, and write the records again from their source.`,
     );
   }
   return { installation };
