@@ -75,8 +75,8 @@ describe('parseFilter', () => {
     [{ a: { $greater: 1 } }, '$gte'],
     [{ a: { $nim: [] } }, '$nin'],
     [{ $an: [] }, '$and'],
-    [{ a: { $or: [] } }, 'not at its place'],
-    [{ $gt: 1 }, 'not at its place'],
+    [{ a: { $or: [] } }, 'does not belong here'],
+    [{ $gt: 1 }, 'does not belong here'],
     [{ a: { b: 1 } }, 'dotted'],
   ])('advises on the unknown operator in %j', (filter, advice) => {
     expect(refusal(filter).message).toContain(advice);
