@@ -37,8 +37,8 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
  "details": [{"path": "records[3].values[17]", "expected": "a finite number", "got": "a string of 3 characters"}]}
 \`\`\`
 
-The body has \`details\` if fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\` with
-INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) if trying again soon helps.
+The body has \`details\` if fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\`
+with INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) if trying again soon helps.
 
 After a 503 or a time-out, send an upsert or a delete of records again as it is. The second upsert
 leaves the same records, and its writes count again if the plan counts them. The second delete

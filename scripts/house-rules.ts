@@ -26,9 +26,17 @@ const LONG_HEADERS = new Set([
 const NAMED_INTERNAL = /\binternals\/[\w-]+\.md\b/g;
 const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '--', '*.ts'], {
-  encoding: 'utf8',
-});
+/** A page that names a file, or a test without its ending, promises that it is there. */
+const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
+const NAMED_TEST =
+  /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
+
+const listed = (pattern: string, ...options: string[]): string[] =>
+  execFileSync('git', ['ls-files', ...options, '--', pattern], { encoding: 'utf8' })
+    .split('\n')
+    .filter((name) => name !== '' && existsSync(name));
+
+const files = listed('*.ts', '--cached', '--others', '--exclude-standard');
 const breaches: string[] = [];
 
 function checkInternals(file: string, text: string): void {
@@ -36,13 +44,20 @@ function checkInternals(file: string, text: string): void {
     if (!existsSync(`docs/${named}`)) breaches.push(`${file}: there is no docs/${named}`);
 }
 
-for (const file of files.split('\n').filter((name) => name !== '' && name !== 'scripts/house-rules.ts')) {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch {
-    continue;
+function checkLine(file: string, line: string, at: number): void {
+  if (PROSE.test(line) && line.length > PROSE_MAX)
+    breaches.push(`${file}:${at + 1}: a comment of ${line.length} columns; at most ${PROSE_MAX}`);
+  for (const [rule, what] of [
+    [LEFT_UNDONE, 'left undone'],
+    [TYPES_OFF, 'types or rules switched off'],
+    [TESTS_OFF, 'a test that does not run'],
+  ] as const) {
+    if (rule.test(line)) breaches.push(`${file}:${at + 1}: ${what}`);
   }
+}
+
+function checkSource(file: string): void {
+  const text = readFileSync(file, 'utf8');
   const lines = text.split('\n');
   if (lines.length > LINES_MAX + 1)
     breaches.push(`${file}: ${lines.length} lines; at most ${LINES_MAX}, split by noun`);
@@ -52,46 +67,42 @@ for (const file of files.split('\n').filter((name) => name !== '' && name !== 's
   checkInternals(file, text);
   if (DUMPING_NAMES.test(basename(file))) breaches.push(`${file}: a name for everything is a name for nothing`);
   if (!/^[a-z0-9]+([.-][a-z0-9]+)*\.ts$/.test(basename(file))) breaches.push(`${file}: file names are kebab-case`);
-  lines.forEach((line, at) => {
-    if (PROSE.test(line) && line.length > PROSE_MAX)
-      breaches.push(`${file}:${at + 1}: a comment of ${line.length} columns; at most ${PROSE_MAX}`);
-    for (const [rule, what] of [
-      [LEFT_UNDONE, 'left undone'],
-      [TYPES_OFF, 'types or rules switched off'],
-      [TESTS_OFF, 'a test that does not run'],
-    ] as const) {
-      if (rule.test(line)) breaches.push(`${file}:${at + 1}: ${what}`);
-    }
-  });
+  for (const [at, line] of lines.entries()) checkLine(file, line, at);
 }
 
-const tests = files.split('\n').filter((name) => name.endsWith('.test.ts'));
-const suites = Object.values(LONG_SUITES).flat();
-for (const path of [...suites, ...NOT_IN_GATE]) {
-  if (!tests.some((name) => name.startsWith(path))) breaches.push(`test/suites.ts: ${path} is no test`);
-}
-for (const name of tests.filter((test) => NOT_IN_GATE.some((path) => test.startsWith(path)))) {
-  if (!suites.some((path) => name.startsWith(path))) breaches.push(`${name}: neither in the gate nor in a long suite`);
+function checkSuites(): void {
+  const tests = files.filter((name) => name.endsWith('.test.ts'));
+  const suites = Object.values(LONG_SUITES).flat();
+  for (const path of [...suites, ...NOT_IN_GATE]) {
+    if (!tests.some((name) => name.startsWith(path))) breaches.push(`test/suites.ts: ${path} is no test`);
+  }
+  for (const name of tests.filter((test) => NOT_IN_GATE.some((path) => test.startsWith(path)))) {
+    if (!suites.some((path) => name.startsWith(path)))
+      breaches.push(`${name}: neither in the gate nor in a long suite`);
+  }
 }
 
-/** A page that names a file, or a test without its ending, promises that it is there. */
-const NAMED_TEST =
-  /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
-const pages = execFileSync('git', ['ls-files', '--', '*.md'], { encoding: 'utf8' }).split('\n').filter(Boolean);
-const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
-const sources = new Set(files.split('\n'));
-for (const page of pages) {
+function checkPage(page: string): void {
   const text = readFileSync(page, 'utf8');
   checkInternals(page, text);
-  for (const [, named] of text.matchAll(NAMED_SOURCE)) {
-    const isThere = [...sources].some((name) => name === named || name.endsWith(`/${named}`));
-    if (!isThere) breaches.push(`${page}: there is no ${named}`);
-  }
+  for (const [, named] of text.matchAll(NAMED_SOURCE))
+    if (!files.some((name) => `/${name}`.endsWith(`/${named}`))) breaches.push(`${page}: there is no ${named}`);
   for (const [, named] of text.matchAll(NAMED_TEST)) {
     const start = `test/${named!.split('*')[0]}`;
-    if (!files.split('\n').some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named}`);
+    if (!files.some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named}`);
+  }
+  // Tables and code do not wrap.
+  let isCode = false;
+  for (const [at, line] of text.split('\n').entries()) {
+    if (line.trimStart().startsWith('```')) isCode = !isCode;
+    if (!isCode && !/^ *\|/.test(line) && line.length > PROSE_MAX)
+      breaches.push(`${page}:${at + 1}: prose of ${line.length} columns; at most ${PROSE_MAX}`);
   }
 }
+
+for (const file of files) if (file !== 'scripts/house-rules.ts') checkSource(file);
+for (const page of listed('*.md')) checkPage(page);
+checkSuites();
 
 for (const breach of breaches) console.error(breach);
 if (breaches.length > 0) process.exit(1);
