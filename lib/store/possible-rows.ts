@@ -1,5 +1,5 @@
 import { LIMITS } from '../limits.ts';
-import { PLAN_NAMES } from '../plans.ts';
+import { isPlanName } from '../plans.ts';
 import { isCollectionName } from '../requests/collection-name.ts';
 import { SCOPES } from './keys.ts';
 import type { StoredRow } from './resealing.ts';
@@ -19,7 +19,7 @@ export function isPossibleRow(stored: StoredRow): boolean {
   switch (stored.kind) {
     case 'account': {
       const { id, name, plan, createdAt } = stored.row;
-      return isText(id, name, createdAt) && PLAN_NAMES.includes(plan);
+      return isText(id, name, createdAt) && isPlanName(plan);
     }
     case 'collection': {
       const { id, accountId, name, dimensions, metric, shards, replicas, quantization, createdAt } = stored.row;

@@ -8,7 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { CreateCollection } from '../../lib/actions/collections.ts';
+import type { CreateCollection, Named } from '../../lib/actions/collections.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
@@ -92,10 +92,7 @@ export class CollectionCatalog {
    * Runs an operation on a collection, whose data stay until it has ended. `collection`: as its
    * caller resolved it. Throws COLLECTION_NOT_FOUND.
    */
-  async use<T>(
-    { accountId, name, collection }: { accountId: string; name: string; collection?: CollectionRow },
-    operation: (row: CollectionRow) => Promise<T>,
-  ): Promise<T> {
+  async use<T>({ accountId, name, collection }: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
     const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
     const row = isKnown ? collection : await this.#current(accountId, name);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);

@@ -1,6 +1,6 @@
 import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
-import { BASE_PATH, routesOf } from '../routes.ts';
+import { BASE_PATH, patternOf, routesOf } from '../routes.ts';
 import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS } from './accounts.ts';
 import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
 import { operationOf, requestSchemas } from './operation.ts';
@@ -38,7 +38,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
   const paths: Record<string, Record<string, Schema>> = {};
   const routes = routesOf(adminToken !== null);
   for (const route of routes) {
-    const path = BASE_PATH + route.path;
+    const path = patternOf(route);
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
   }
