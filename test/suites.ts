@@ -56,7 +56,6 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/faults/process/memory-guard.',
   'test/faults/process/missing-ledger-package.',
   'test/faults/process/reseal-killed.',
-  'test/faults/tampering/forged-anchors.',
   'test/load/bench/',
   'test/load/endurance/',
   'test/load/overload/bounded-memory.',

@@ -233,13 +233,21 @@ export class Anchoring {
   }
 
   /**
-   * As `AnchorRequests.want`; a head that the service did not write halts the collection instead.
+   * As `AnchorRequests.want`; a head that the service did not write, or that comes after a
+   * contradiction, halts the collection instead.
    */
   async #want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
-    const reason = unsoundness(cut);
+    const reason = unsoundness(cut) ?? (await this.#contradiction(collectionId, cut));
     if (reason === null) return this.#requests.want(collectionId, cut);
     await this.halt(collectionId, reason);
     return this.#options.store.anchors.get(collectionId);
+  }
+
+  /** The contradiction that `cut` comes after; null: none, or an operator has decided since. */
+  async #contradiction(collectionId: string, cut: Cut): Promise<string | null> {
+    if (!cut.some(({ contradicted }) => contradicted)) return null;
+    const [first] = await this.#options.store.contradictions.list(collectionId);
+    return first?.reason ?? null;
   }
 
   #decided(collectionId: string): void {

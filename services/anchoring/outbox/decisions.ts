@@ -33,6 +33,7 @@ export class Decisions {
   /** Nothing is anchored until an operator decides. */
   async halt(collectionId: string, reason: string): Promise<void> {
     const { anchors, clock, log, address } = this.#options;
+    if ((await anchors.get(collectionId))?.halted) return;
     const halted = { reason, at: new Date(clock.wallMs()).toISOString() };
     const first = { ...newRow(collectionId, await address(collectionId)), halted };
     if (!(await anchors.add(first))) await this.#change(collectionId, (row) => ({ halted: row.halted ?? halted }));

@@ -142,10 +142,10 @@ test('a log put back before a confirmed root has no write confirmed by it', asyn
   const rows = rowsOf('rolled-back');
   rows.log('DELETE FROM entries WHERE shard = :shard');
   const root = Buffer.from(rootOf([FIRST]), 'hex');
-  const sql = `UPDATE shards SET seq = 2, version = 1, type = 'leaf', count = 1, hash = :root WHERE number = :shard`;
+  const sql = `UPDATE shards SET seq = 1, version = 1, type = 'leaf', count = 1, hash = :root WHERE number = :shard`;
   expect(rows.log(sql, { root })).toBe(1);
   expect(rows.records(`DELETE FROM records WHERE shard = :shard AND id = CAST('victim' AS BLOB)`)).toBe(1);
-  rows.records('UPDATE shards SET seq = 2 WHERE number = :shard');
+  rows.records('UPDATE shards SET seq = 1 WHERE number = :shard');
   await service.restart();
   expect(await upsert('rolled-back', OTHER)).toMatchObject({ anchor: { status: 'pending' }, ledgerTx: null });
   expect(await verify('rolled-back')).toMatchObject({ state: 'mismatch' });

@@ -48,6 +48,17 @@ describe('what contradicts the ledger is never anchored over it', () => {
     expect((await anchoring.stats()).halted).toBe(0);
   });
 
+  test('a write after a contradiction is not confirmed by a root of more writes', async () => {
+    const anchoring = await fixture.start();
+    expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toMatchObject({ version: 2 });
+    const contradiction = { seq: 2, reason: 'The log was put back.', at: '2026-11-21T00:00:00.000Z' };
+    await fixture.store.contradictions.record(`${row.id}.0`, contradiction);
+    const written: Cut = [{ ...headOf(0, 3, 'put back'), version: 1, contradicted: true }];
+    expect(await anchoring.submit(row.id, written, WAIT_MS)).toBeNull();
+    expect(await halted()).toBe(contradiction.reason);
+    expect(await onChainVersion()).toBe(2);
+  });
+
   test('a contradiction that a shard wrote down halts, told or not, until an operator resumes, in whatever process', async () => {
     const contradiction = { seq: 1, reason: 'The stored records were changed.', at: '2026-11-21T00:00:00.000Z' };
     await fixture.store.contradictions.record(`${row.id}.0`, contradiction);
