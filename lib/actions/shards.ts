@@ -109,7 +109,7 @@ export interface ShardsActions {
    */
   'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
   /** An operator has decided that what the shard holds is right: records its root as it is. */
-  'shards.accept': { params: { shard: ShardSpec }; result: null };
+  'shards.resume': { params: { shard: ShardSpec }; result: null };
   'shards.recompute': { params: { shard: ShardSpec }; result: Recomputed };
   /** Lays the log through `seq` over a recomputed state. */
   'shards.extend': { params: { session: string; seq: number }; result: Recomputed };

@@ -129,7 +129,7 @@ export default function anchoringService(
         const collection = await store.catalog.getCollection(collectionId);
         // Before anything else: a shard that opens again must not find the same contradiction.
         if (collection && (await isDoubted(store, collection, headsAt)))
-          for (const shard of shardSpecs(collection)) await call(this.broker, 'shards.accept', { shard });
+          for (const shard of shardSpecs(collection)) await call(this.broker, 'shards.resume', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
         else await store.contradictions.clear(collectionId);
         return null;

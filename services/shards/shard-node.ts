@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
-import type { OpenShardStats, ReplicaState, ShardStats } from '../../lib/actions/shards.ts';
+import type { OpenShardStats, ShardStats } from '../../lib/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
 import { parsedFilter } from '../../lib/filter/parse.ts';
@@ -19,20 +19,25 @@ import type { Store } from '../../lib/store/port.ts';
 import { ClusterMember, type Peers } from './cluster/member.ts';
 import { shardStats } from './cluster/node-stats.ts';
 import { SoleClaims } from './cluster/ownership/claims.ts';
-import type { Arrival, Refusal } from './cluster/rebalancing/arrival.ts';
-import { CapacityGuard } from './memory/capacity-guard.ts';
+import { Membership } from './cluster/ownership/membership.ts';
+import { Replicas } from './cluster/replicas.ts';
+import { DiskGuard } from './memory/disk-guard.ts';
+import { NodeMemory } from './memory/node-memory.ts';
 import { OpenList } from './memory/open-list.ts';
+import type { OwnHeads } from './memory/own-heads.ts';
 import { ShardCache } from './memory/shard-cache.ts';
 import type { ShardActor } from './shard/actor.ts';
 import { Checkpointer } from './shard/checkpointer.ts';
 import { Materialiser } from './shard/materialiser.ts';
 import { Recomputation } from './verify/recomputation.ts';
-import type { ShardWorker } from './worker/pool.ts';
+import { type ShardWorker, WorkerPool } from './worker/pool.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
 /** Where nobody says how much there is. */
 const STOP_MS = 25_000;
+const MIB = 2 ** 20;
+
 /** A shard in memory, held here or followed. */
 interface Readable {
   key: ShardKey;
@@ -53,79 +58,73 @@ const COPY_WILL_DO: Reading = { eventual: true };
 
 /** All shards of one node: what the shards service answers with. */
 export class ShardNode {
+  readonly shardCache: ShardCache;
+  readonly materialiser: Materialiser;
   readonly recomputation: Recomputation;
-  #store: Store;
-  #clock: Clock;
-  #log: Logger;
-  #limits: Limits;
-  #shardCache: ShardCache;
-  #materialiser: Materialiser;
-  #checkpointer: Checkpointer;
-  #guard: CapacityGuard;
-  #openList: OpenList | null = null;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #limits: Limits;
+  readonly #memory: NodeMemory;
+  readonly #pool: WorkerPool;
+  readonly #ownHeads = new Map<ShardKey, OwnHeads>();
+  readonly #checkpointer: Checkpointer;
+  readonly #disk: DiskGuard;
+  readonly #copies: Replicas;
   /** Null where this is the only node. */
-  #cluster: ClusterMember | null = null;
+  readonly #cluster: ClusterMember | null;
+  /** Null where other nodes open what this one had open. */
+  readonly #openList: OpenList | null;
   #reopening = 0;
   #stopping = false;
   #stopped: Promise<void> | null = null;
 
-  /** `halt` hears of contradictions; without `peers` no other process uses the store. */
+  /**
+   * Builds the parts of a node, each from those before it. `halt` hears of contradictions; without
+   * `peers` no other process uses the store.
+   */
   constructor(
     { config, store, clock, log }: Runtime,
     halt: (collectionId: string, reason: string) => void,
     peers: Peers | null = null,
   ) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#log = log;
-    this.#limits = config.limits;
-    this.#guard = new CapacityGuard(config, store, clock);
-    this.#materialiser = new Materialiser(store, log, (key, seq) => this.#shardCache.ownHeads(key)?.confirmed(seq));
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
       log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
       halt(collectionId, reason);
     };
-    const reserveBytes = this.#guard.diskReserveBytes;
-    this.#checkpointer = new Checkpointer(store, this.#materialiser, clock, reserveBytes, (key, reason) => {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#limits = config.limits;
+    const memory = new NodeMemory(config.memoryLimitMiB * MIB);
+    const pool = new WorkerPool(config.workers, log);
+    const ownHeads = this.#ownHeads;
+    const materialiser = new Materialiser(store, log, (key, seq) => ownHeads.get(key)?.confirmed(seq));
+    this.#disk = new DiskGuard(config.diskReserveMiB * MIB, store, clock);
+    const checkpointer = new Checkpointer(store, materialiser, clock, this.#disk.reserveBytes, (key, reason) => {
       const { collectionId, index } = parseShardKey(key);
       contradicted(collectionId, index, reason);
     });
-    if (peers) {
-      this.#cluster = new ClusterMember({
-        store,
-        clock,
-        log,
-        peers,
-        memoryLimitBytes: this.#guard.memoryBytes,
-        usedBytes: () => this.#memoryBytes + this.#shardCache.queuedBytes,
-        opensAtOnce: (actor) => this.#checkpointer.opensAtOnce(actor),
-      });
-    }
-    this.#shardCache = new ShardCache({
-      store,
-      clock,
-      log,
-      claims: this.#cluster?.claims ?? new SoleClaims(store.log),
-      workers: config.workers,
-      memoryBytes: this.#guard.memoryBytes,
-      writes: this.#guard.writes,
-      materialiser: this.#materialiser,
-      checkpointer: this.#checkpointer,
-      copies: {
-        bytes: (key) => this.#cluster?.bytesOfCopies(key) ?? 0,
-        resized: (key, bytes) => this.#cluster?.copyResized(key, bytes),
-        take: async (key) => (await this.#cluster?.takeCopy(key)) ?? null,
-        shed: async (bytes) => (await this.#cluster?.shedCopies(bytes)) ?? false,
-      },
-      onChange: () => this.#openList?.changed(),
-      onCommit: (actor) => this.#cluster?.committed(actor),
-      onContradiction: ({ collectionId, index }, reason) => contradicted(collectionId, index, reason),
-    });
-    this.#cluster?.attach(this.#shardCache);
-    if (!this.#cluster) {
-      this.#openList = new OpenList(config.dataDir, () => this.#shardCache.open().map(({ key }) => key));
-    }
-    this.recomputation = new Recomputation(this.#shardCache, store, this.#checkpointer);
+    const membership = peers && membershipOf(peers, { store, clock, log }, memory, pool);
+    const claims = membership?.ownership ?? new SoleClaims(store.log);
+    const copies = new Replicas({ store, clock, log, pool, memory });
+    const parts = { claims, pool, memory, copies, materialiser, checkpointer, ownHeads };
+    const shardCache = new ShardCache({ store, clock, log }, parts);
+    shardCache.events.on('contradicted', ({ collectionId, index }, reason) =>
+      contradicted(collectionId, index, reason),
+    );
+    const opensAtOnce = (actor: ShardActor): boolean => checkpointer.opensAtOnce(actor);
+    this.#cluster = membership
+      ? new ClusterMember({ store, clock, log }, { peers: peers!, membership, shardCache, pool, copies, opensAtOnce })
+      : null;
+    this.#openList = membership ? null : openListOf(config.dataDir, shardCache);
+    this.recomputation = new Recomputation({ shardCache, pool, store, checkpointer, ownHeads });
+    this.#memory = memory;
+    this.#pool = pool;
+    this.materialiser = materialiser;
+    this.#checkpointer = checkpointer;
+    this.#copies = copies;
+    this.shardCache = shardCache;
   }
 
   /** Joins the others, or reopens what the only node had open. Throws StoreError. */
@@ -147,15 +146,15 @@ export class ShardNode {
 
   /** What a stop waits for, a sentence for each shard. */
   waiting(): string[] {
-    return this.#cluster?.waiting() ?? this.#shardCache.keys().map((key) => `${key} is being closed`);
+    return this.#cluster?.waiting() ?? this.shardCache.keys().map((key) => `${key} is being closed`);
   }
 
   /** An operator decided that what the shard holds is right: records its root as it is. */
-  accept(shard: ShardSpec): Promise<void> {
-    return this.#shardCache.use(shard, async (actor) => {
-      await actor.affirm();
-      this.#shardCache.ownHeads(actor.key)?.affirmed();
-      await this.#checkpointer.accepted(actor.key, await this.#materialiser.catchUp(actor.key, true));
+  resume(shard: ShardSpec): Promise<void> {
+    return this.shardCache.use(shard, async (actor) => {
+      await actor.resume();
+      this.#ownHeads.get(actor.key)?.resumed();
+      await this.#checkpointer.resumed(actor.key, await this.materialiser.catchUp(actor.key, true));
     });
   }
 
@@ -175,29 +174,24 @@ export class ShardNode {
       await this.#admit(batch.vectors.byteLength + batchBytes(batch));
       return actor.write({ kind: 'upsert', batch }, deadlineMs);
     };
-    return this.#shardCache.use(shard, write, { openMaxMs });
+    return this.shardCache.use(shard, write, { openMaxMs });
   }
 
   delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY, openMaxMs?: number): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const write = (actor: ShardActor): Promise<WriteAck> => actor.write({ kind: 'delete', ids }, deadlineMs);
-    return this.#shardCache.use(shard, write, { openMaxMs });
+    return this.shardCache.use(shard, write, { openMaxMs });
   }
 
   /** Has the shard open: here, or, as it throws ShardMoved, elsewhere. */
   ready(shard: ShardSpec): Promise<void> {
-    return this.#shardCache.use(shard, async () => undefined);
-  }
-
-  /** Keeps a copy of a shard that another node holds, at `seq`. */
-  follow(shard: ShardSpec, seq: number): ReplicaState {
-    return this.#others.follow(shard, seq);
+    return this.shardCache.use(shard, async () => undefined);
   }
 
   /** Reads what is held here, or, when that is enough, a copy. */
   #read<T>(shard: ShardSpec, how: Reading, work: (open: Readable) => Promise<T>): Promise<T> {
-    if (how.eventual && this.#cluster && !this.#shardCache.peek(shard)) return this.#cluster.readCopy(shard, work);
-    return this.#shardCache.read(shard, work, how.openMaxMs);
+    if (how.eventual && this.#cluster && !this.shardCache.peek(shard)) return this.#copies.read(shard, work);
+    return this.shardCache.read(shard, work, how.openMaxMs);
   }
 
   async query(
@@ -221,7 +215,7 @@ export class ShardNode {
   /** The next page of what was queried or fetched; null when it is not kept any more. */
   async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<ShardMatch | FetchedRecord> | null> {
     // A shard that is not open, nor copied, has forgotten what was read of it.
-    if (!this.#shardCache.peek(shard) && !this.#cluster) return null;
+    if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
       return await this.#read(shard, COPY_WILL_DO, ({ key, worker }) =>
         worker.request('next', { key, rest, pageMaxBytes }),
@@ -234,16 +228,16 @@ export class ShardNode {
 
   /** What is left of an answer will not be asked for. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
-    if (!this.#shardCache.peek(shard) && !this.#cluster) return;
+    if (!this.shardCache.peek(shard) && !this.#cluster) return;
     await this.#read(shard, COPY_WILL_DO, ({ key, worker }) => worker.request('leave', { key, rest }));
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {
-    return this.#shardCache.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
+    return this.shardCache.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
   }
 
   prove(shard: ShardSpec, id: string): Promise<ShardProof> {
-    return this.#shardCache.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
+    return this.shardCache.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
   }
 
   /** Has the shard open here. Throws ShardMoved where another node holds it. */
@@ -251,7 +245,7 @@ export class ShardNode {
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          await this.#shardCache.use(shard, async () => undefined);
+          await this.shardCache.use(shard, async () => undefined);
           return;
         } catch (error) {
           // An opening that began before the shard was given to this node ends with its earlier
@@ -260,67 +254,40 @@ export class ShardNode {
         }
       }
     } finally {
-      this.#cluster?.arrived();
+      this.#cluster?.rebalancer.arrived();
     }
   }
 
-  /** Whether this node takes a shard that another one wants to give it. */
-  offered(arrival: Arrival): Refusal | null {
-    return this.#others.offered(arrival);
-  }
-
-  /** Gives a shard that is held here to another node. */
-  move(key: ShardKey, to: string): Promise<void> {
-    return this.#others.move(key, to);
-  }
-
-  /** Gives every shard away; the node takes none from then on. */
-  drain(): Promise<void> {
-    return this.#others.drain();
-  }
-
-  get #others(): ClusterMember {
+  /** The others on the same store. Throws UNAVAILABLE where there are none. */
+  get others(): ClusterMember {
     if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on its store.');
     return this.#cluster;
   }
 
   /** What is open here, most recently used first. */
   held(): OpenShardStats[] {
-    return this.#shardCache.open().map(({ key, head, size, queued }) => {
+    return this.shardCache.open().map(({ key, head, size, queued }) => {
       const { bytes, records, unindexed } = size;
-      const followers = this.#cluster?.followersOf(key) ?? [];
+      const followers = this.#cluster?.followers.of(key) ?? [];
       return { shard: key, seq: head.seq, bytes, records, unindexed, queued, followers };
     });
   }
 
   async head(shard: ShardSpec): Promise<ShardHead> {
     return (
-      this.#shardCache.peek(shard)?.head ??
+      this.shardCache.peek(shard)?.head ??
       (await this.#store.log.head(shardKey(shard.collectionId, shard.index))) ??
       EMPTY_HEAD
     );
   }
 
-  headAt(shard: ShardSpec, seq: number): Promise<ShardHead | null> {
-    return this.#shardCache.headAt(shard, seq);
-  }
-
-  get #memoryBytes(): number {
-    return this.#shardCache.bytes + (this.#cluster?.bytesOfCopies() ?? 0);
-  }
-
-  /** A root of the collection may have been confirmed on the ledger. */
-  anchored(collectionId: string): void {
-    this.#materialiser.anchored(collectionId);
-  }
-
   /** Closes the shards of a deleted collection; nothing of it is under way any more. */
   async forget(collectionId: string): Promise<void> {
-    await this.#shardCache.drop(collectionId);
+    await this.shardCache.drop(collectionId);
     await this.#cluster?.forget(collectionId);
     // In this order: a checkpoint that is under way has the materialiser catch up first.
     await this.#checkpointer.forget(collectionId);
-    await this.#materialiser.forget(collectionId);
+    await this.materialiser.forget(collectionId);
   }
 
   async drop(collectionId: string): Promise<void> {
@@ -329,7 +296,9 @@ export class ShardNode {
   }
 
   stats(): ShardStats {
-    return shardStats(this.#shardCache, this.#cluster, this.#reopening);
+    const { shardCache } = this;
+    const counts = shardStats({ shardCache, memory: this.#memory, pool: this.#pool, copies: this.#copies });
+    return { ...counts, hasLease: this.#cluster?.membership.hasLease ?? true, reopening: this.#reopening };
   }
 
   async #stop(forMs: number): Promise<void> {
@@ -340,30 +309,50 @@ export class ShardNode {
     await this.#cluster?.leave(forMs);
     // A copy that is being made ends with its worker.
     const followed = this.#cluster?.stopFollowing();
-    await this.#shardCache.stop(!this.#cluster);
+    await this.shardCache.stop(!this.#cluster);
+    await this.#pool.end();
     await followed;
-    await this.#materialiser.stop();
+    await this.materialiser.stop();
     await this.#cluster?.stop();
   }
 
   async #admit(incomingBytes: number): Promise<void> {
-    const fits = () => this.#guard.fits(this.#memoryBytes + this.#shardCache.queuedBytes, incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
-    while (!fits()) {
-      if (!(await this.#shardCache.makeRoom(incomingBytes + this.#shardCache.queuedBytes)))
-        throw outOfCapacity('memory');
+    while (!this.#memory.fitsWrite(incomingBytes)) {
+      if (!(await this.shardCache.makeRoom(incomingBytes + this.#memory.writes.bytes))) throw outOfCapacity('memory');
     }
-    await this.#guard.admitToDisk(incomingBytes);
+    await this.#disk.admit(incomingBytes);
   }
 
   async #reopen(key: ShardKey): Promise<void> {
     try {
-      if (this.#shardCache.bytes > this.#guard.memoryBytes / 2) return;
+      if (this.#memory.own > this.#memory.limit / 2) return;
       const { collectionId, index } = parseShardKey(key);
       const row = await this.#store.catalog.getCollection(collectionId);
-      if (row !== null && index < row.shards) await this.#shardCache.use(shardSpec(row, index), async () => undefined);
+      if (row !== null && index < row.shards) await this.shardCache.use(shardSpec(row, index), async () => undefined);
     } catch (error) {
       this.#log.warn({ err: error }, 'a shard that was open before could not be opened; its next use tries again');
     }
   }
+}
+
+function membershipOf(
+  { node, process, silenceMs }: Peers,
+  { store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>,
+  memory: NodeMemory,
+  pool: WorkerPool,
+): Membership {
+  const use = () => ({
+    bytes: memory.held,
+    memoryLimitBytes: memory.limit,
+    load: pool.busyThreads,
+    workers: pool.workers.length,
+  });
+  return new Membership({ store, clock, log, node, process, silenceMs, use });
+}
+
+function openListOf(dataDir: string, shardCache: ShardCache): OpenList {
+  const list = new OpenList(dataDir, () => shardCache.open().map(({ key }) => key));
+  shardCache.events.on('changed', () => list.changed());
+  return list;
 }

@@ -107,12 +107,12 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
       headAt: {
         params: { shard, seq: 'number' },
         handler: ({ params }: Params<'shards.headAt'>): Result<'shards.headAt'> =>
-          node.headAt(params.shard, params.seq),
+          node.shardCache.headAt(params.shard, params.seq),
       },
-      accept: {
+      resume: {
         params: { shard },
-        async handler({ params }: Params<'shards.accept'>): Result<'shards.accept'> {
-          await node.accept(params.shard);
+        async handler({ params }: Params<'shards.resume'>): Result<'shards.resume'> {
+          await node.resume(params.shard);
           return null;
         },
       },
@@ -157,14 +157,14 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
       move: {
         params: { key: 'string', node: 'string' },
         async handler({ params }: Params<'shards.move'>): Result<'shards.move'> {
-          await node.move(params.key, params.node);
+          await node.others.move(params.key, params.node);
           return null;
         },
       },
       follow: {
         params: { shard, seq: 'number' },
         async handler({ params }: Params<'shards.follow'>): Result<'shards.follow'> {
-          return node.follow(params.shard, params.seq);
+          return node.others.follow(params.shard, params.seq);
         },
       },
       offer: {
@@ -174,11 +174,11 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
           reason: { type: 'enum', values: ['memory', 'load', 'home'] },
         },
         async handler({ params }: Params<'shards.offer'>): Result<'shards.offer'> {
-          return node.offered(params);
+          return node.others.rebalancer.offered(params);
         },
       },
       async drain(): Result<'shards.drain'> {
-        await node.drain();
+        await node.others.drain();
         return null;
       },
       async held(): Result<'shards.held'> {
@@ -192,7 +192,8 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
     },
 
     events: {
-      'anchoring.changed': ({ params }: Context<{ collectionId: string }>): void => node?.anchored(params.collectionId),
+      'anchoring.changed': ({ params }: Context<{ collectionId: string }>): void =>
+        node?.materialiser.anchored(params.collectionId),
     },
 
     async started() {

@@ -14,6 +14,7 @@ import type { Store } from '../../lib/store/port.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { ShardRouter } from '../../mixins/shard-router/shard-router.ts';
+import type { Arrival } from '../../services/shards/cluster/rebalancing/arrival.ts';
 import { ShardNode } from '../../services/shards/shard-node.ts';
 import { SeverableStore } from './severed-store.ts';
 import { TEST_KEYS } from './store-keys.ts';
@@ -127,8 +128,8 @@ export async function shardCluster(
         silenceMs: () => 0,
         adopt: async (to: string, shard: ShardSpec) => reached(name, to).adopt(shard),
         isThere: (to: string) => members.get(to)?.isUp ?? false,
-        offer: async (to: string, arrival: Parameters<ShardNode['offered']>[0]) => reached(name, to).offered(arrival),
-        follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).follow(shard, seq),
+        offer: async (to: string, arrival: Arrival) => reached(name, to).others.rebalancer.offered(arrival),
+        follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).others.follow(shard, seq),
         onDead: () => undefined,
         onDraining: () => {
           members.get(name)!.draining = true;

@@ -3,28 +3,24 @@
  * away and taking them over, copies of what others hold, and moving shards to where they belong.
  * `ShardNode` has one when it is not alone.
  */
-import type { Logger } from 'pino';
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
 import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
-import type { Clock } from '../../../lib/runtime.ts';
+import type { Clock, Runtime } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { LeaseUse } from '../../../lib/store/owners.ts';
-import type { Store } from '../../../lib/store/port.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
-import { CLOSE_ABOVE, CLOSE_UNTIL } from '../memory/capacity-guard.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';
-import type { ShardWorker } from '../worker/pool.ts';
+import type { WorkerPool } from '../worker/pool.ts';
 import { Drain } from './drain.ts';
-import { type Follower, Followers } from './followers.ts';
+import { Followers } from './followers.ts';
 import { HandOver } from './hand-over.ts';
-import { Membership } from './ownership/membership.ts';
+import type { Membership } from './ownership/membership.ts';
 import type { Arrival, Refusal } from './rebalancing/arrival.ts';
-import { Rebalancer } from './rebalancing/rebalancer.ts';
-import { Replicas } from './replicas.ts';
+import { type HeldShard, Rebalancer } from './rebalancing/rebalancer.ts';
+import type { Replicas } from './replicas.ts';
 
 /** For giving shards away, when an operator asks for it. */
 export const DRAIN_MAX_MS = 20_000;
@@ -61,139 +57,80 @@ export interface Peers {
   onDraining(): void;
 }
 
-export interface ClusterMemberOptions {
-  store: Store;
-  clock: Clock;
-  log: Logger;
+/** What a cluster member works with; each knows nothing of it. */
+export interface ClusterParts {
   peers: Peers;
-  memoryLimitBytes: number;
-  /** Bytes that shards, copies and writes that wait hold. */
-  usedBytes(): number;
+  membership: Membership;
+  shardCache: ShardCache;
+  pool: WorkerPool;
+  copies: Replicas;
   /** Whether another node opens the shard within a moment from what is stored of it. */
   opensAtOnce(actor: ShardActor): boolean;
 }
 
 export class ClusterMember {
-  readonly #options: ClusterMemberOptions;
-  readonly #membership: Membership;
-  #shardCache!: ShardCache;
-  #replicas!: Replicas;
-  #followers!: Followers;
-  #rebalancer!: Rebalancer;
-  #handOver!: HandOver;
-  #drain!: Drain;
+  readonly membership: Membership;
+  readonly followers: Followers;
+  readonly rebalancer: Rebalancer;
+  readonly #parts: ClusterParts;
+  readonly #clock: Clock;
+  readonly #handOver: HandOver;
+  readonly #drain: Drain;
   #isLeaving = false;
   #cancelTidy: () => void = () => {};
 
-  constructor(options: ClusterMemberOptions) {
-    this.#options = options;
-    const { store, clock, log, peers } = options;
-    this.#membership = new Membership({
-      store,
-      clock,
-      log,
-      node: peers.node,
-      process: peers.process,
-      use: () => this.#use(),
-      onLost: () => this.#shardCache.loseAll(),
-      onDead: peers.onDead,
-      silenceMs: () => peers.silenceMs(),
-    });
-  }
-
-  get claims(): Membership['ownership'] {
-    return this.#membership.ownership;
-  }
-
-  /** Of the copy of one shard, or of all. */
-  bytesOfCopies(key?: ShardKey): number {
-    return key === undefined ? this.#replicas.bytes : this.#replicas.bytesOf(key);
-  }
-
-  get hasLease(): boolean {
-    return this.#membership.hasLease;
-  }
-
-  /** Number of copies. */
-  get copies(): number {
-    return this.#replicas.list().length;
-  }
-
-  /** Copies that were thrown away because their root was not that of the holder. */
-  get mismatches(): number {
-    return this.#replicas.mismatches;
-  }
-
-  /** Before anything else: the shards that are held under `claims`. */
-  attach(shardCache: ShardCache): void {
-    const { store, clock, log, peers, memoryLimitBytes, usedBytes, opensAtOnce } = this.#options;
+  constructor({ store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>, parts: ClusterParts) {
+    const { peers, membership, shardCache, pool, opensAtOnce } = parts;
     const { node, adopt, follow, offer, isThere } = peers;
     const timers = SYSTEM_TIMERS;
-    const membership = this.#membership;
-    this.#shardCache = shardCache;
-    this.#replicas = new Replicas({
-      store,
-      clock,
-      log,
-      pool: shardCache.pool,
-      fits: (bytes) => usedBytes() + bytes <= memoryLimitBytes * CLOSE_UNTIL,
-      isTight: () => usedBytes() > memoryLimitBytes * CLOSE_ABOVE,
-    });
-    this.#followers = new Followers({
+    this.#parts = parts;
+    this.#clock = clock;
+    this.membership = membership;
+    this.followers = new Followers({
       node,
       placement: () => membership.placement,
       isThere,
       open: () => shardCache.open(),
       tell: follow,
     });
-    this.#handOver = new HandOver({
-      shardCache,
-      membership,
-      catalog: store.catalog,
-      adopt,
-      following: { follow, clock, timers },
-      log,
-    });
+    const following = { follow, clock, timers };
+    this.#handOver = new HandOver({ shardCache, membership, catalog: store.catalog, adopt, following, log });
     this.#drain = new Drain({
       handOver: this.#handOver,
       shardCache,
       membership,
-      followersOf: (key) => this.followersOf(key).flatMap((follower) => (follower.seq === null ? [] : [follower.node])),
+      followersOf: (key) => this.followers.of(key).flatMap(({ node, seq }) => (seq === null ? [] : [node])),
       isQuick: opensAtOnce,
       clock,
       log,
     });
-    this.#rebalancer = new Rebalancer({
-      node,
-      clock,
-      log,
-      timers,
-      own: () => ({ node, draining: membership.draining, ...this.#use() }),
-      live: () => membership.live(),
-      open: () =>
-        shardCache.open().map(({ key, size, worker }) => ({
-          shard: key,
-          bytes: size.bytes,
-          busyMs: worker.busyMs.get(key) ?? 0,
-          followers: this.followersOf(key).map((follower) => follower.node),
-        })),
-      resting: () => membership.ownership.resting(),
-      offer,
-      move: (key, to) => this.#handOver.move(key, to),
-      leaveResting: (key, to) => this.#handOver.leaveResting(key, to),
-    });
+    this.rebalancer = new Rebalancer(
+      { clock, timers, log },
+      {
+        node,
+        own: () => ({ node, draining: membership.draining, ...membership.use() }),
+        live: () => membership.live(),
+        held: () => this.#held(),
+        offer,
+        handOver: this.#handOver,
+        pool,
+      },
+    );
+    shardCache.events.on('committed', (actor) => this.followers.committed(actor));
+    membership.events.on('lost', () => shardCache.loseAll());
+    membership.events.on('dead', peers.onDead);
   }
 
   /** Takes the first lease; throws StoreError. */
   async start(): Promise<void> {
-    await this.#membership.start();
+    await this.membership.start();
     const tidy = (): void => {
-      this.#replicas.dropForgotten();
+      this.#parts.copies.dropForgotten();
       this.#cancelTidy = SYSTEM_TIMERS.after(TIDY_EVERY_MS, tidy);
     };
     tidy();
-    this.#followers.start();
-    this.#rebalancer.start();
+    this.followers.start();
+    this.rebalancer.start();
   }
 
   /**
@@ -202,8 +139,8 @@ export class ClusterMember {
    */
   async drain(forMs = DRAIN_MAX_MS): Promise<void> {
     this.#isLeaving = true;
-    this.#rebalancer.stop();
-    this.#options.peers.onDraining();
+    this.rebalancer.stop();
+    this.#parts.peers.onDraining();
     await this.#drain.giveAll(AbortSignal.timeout(forMs), forMs);
   }
 
@@ -211,10 +148,9 @@ export class ClusterMember {
    * Gives every shard away, and releases what is left when most of the time is over. Never rejects.
    */
   async leave(forMs: number): Promise<void> {
-    const { clock } = this.#options;
-    const endMs = clock.monotonicMs() + forMs;
+    const endMs = this.#clock.monotonicMs() + forMs;
     await this.drain(Math.round(forMs - Math.min(RELEASE_MS, forMs / 2)));
-    await this.#drain.releaseAll(AbortSignal.timeout(Math.max(0, Math.round(endMs - clock.monotonicMs()))));
+    await this.#drain.releaseAll(AbortSignal.timeout(Math.max(0, Math.round(endMs - this.#clock.monotonicMs()))));
   }
 
   /** What a stop waits for, a sentence for each shard. */
@@ -225,13 +161,13 @@ export class ClusterMember {
   /** Ends what goes on by itself; the shards themselves are closed after it. */
   async stopFollowing(): Promise<void> {
     this.#cancelTidy();
-    this.#followers.stop();
-    await this.#replicas.stop();
+    this.followers.stop();
+    await this.#parts.copies.stop();
   }
 
   /** Ends the lease; nothing may be held any more. */
   stop(): Promise<void> {
-    return this.#membership.stop();
+    return this.membership.stop();
   }
 
   /**
@@ -239,28 +175,10 @@ export class ClusterMember {
    * none.
    */
   async move(key: ShardKey, to: string): Promise<void> {
-    if (!this.#membership.takers().includes(to)) await this.#membership.refresh();
-    if (!this.#membership.takers().includes(to))
+    if (!this.membership.takers().includes(to)) await this.membership.refresh();
+    if (!this.membership.takers().includes(to))
       throw invalidArgument('node', 'a shard node that is alive and not draining', to);
     await this.#handOver.move(key, to);
-  }
-
-  /** Whether this node takes a shard that another one wants to give it. */
-  offered(arrival: Arrival): Refusal | null {
-    return this.#rebalancer.offered(arrival);
-  }
-
-  /** A shard that was given to this node is open, or could not be opened. */
-  arrived(): void {
-    this.#rebalancer.arrived();
-  }
-
-  committed(actor: Parameters<Followers['committed']>[0]): void {
-    this.#followers.committed(actor);
-  }
-
-  followersOf(key: ShardKey): Follower[] {
-    return this.#followers.of(key);
   }
 
   /**
@@ -270,40 +188,24 @@ export class ClusterMember {
   follow(shard: ShardSpec, seq: number): ReplicaState {
     if (this.#isLeaving) throw new ShardMoved(null);
     // The one that asks may have lost it to this node a moment ago.
-    return this.#shardCache.has(shard) ? { seq: null } : this.#replicas.follow(shard, seq);
-  }
-
-  /** Runs `work` on a copy; throws ShardMoved where there is none that is whole. */
-  readCopy<T>(shard: ShardSpec, work: (copy: { key: ShardKey; worker: ShardWorker }) => Promise<T>): Promise<T> {
-    return this.#replicas.read(shard, work);
-  }
-
-  copyResized(key: ShardKey, bytes: number): void {
-    this.#replicas.resized(key, bytes);
-  }
-
-  takeCopy(key: ShardKey): ReturnType<Replicas['take']> {
-    return this.#replicas.take(key);
-  }
-
-  shedCopies(bytes: number): Promise<boolean> {
-    return this.#replicas.shed(bytes);
+    return this.#parts.shardCache.has(shard) ? { seq: null } : this.#parts.copies.follow(shard, seq);
   }
 
   /** Lets go of what rests here and of what is copied of a collection that is no more. */
   forget(collectionId: string): Promise<void> {
-    this.#membership.ownership.forget(collectionId);
-    return this.#replicas.forget(collectionId);
+    this.membership.ownership.forget(collectionId);
+    return this.#parts.copies.forget(collectionId);
   }
 
-  /** What this node holds, and could. */
-  #use(): LeaseUse {
-    const resting = this.#membership.ownership.resting().reduce((total, { bytes }) => total + bytes, 0);
-    return {
-      bytes: this.#shardCache.bytes + this.bytesOfCopies() + resting,
-      memoryLimitBytes: this.#options.memoryLimitBytes,
-      load: this.#rebalancer.load,
-      workers: this.#shardCache.pool.workers.length,
-    };
+  #held(): HeldShard[] {
+    const { membership, shardCache } = this.#parts;
+    const open = shardCache.open().map(({ key, size, worker }) => ({
+      shard: key,
+      bytes: size.bytes,
+      busyMs: worker.busyMs.get(key) ?? 0,
+      followers: this.followers.of(key).map(({ node }) => node),
+    }));
+    const resting = membership.ownership.resting().map((shard) => ({ ...shard, busyMs: null, followers: [] }));
+    return [...open, ...resting];
   }
 }

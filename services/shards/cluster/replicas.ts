@@ -18,6 +18,7 @@ import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { NodeMemory } from '../memory/node-memory.ts';
 import { isUnavailable } from '../shard/failure.ts';
 import { followShard, sizeInMemory, type Warm } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
@@ -45,11 +46,8 @@ export interface ReplicasOptions {
   store: Store;
   clock: Pick<Clock, 'monotonicMs'>;
   log: Logger;
-  pool: WorkerPool;
-  /** Whether there is memory for a copy of so many bytes. */
-  fits(bytes: number): boolean;
-  /** Whether so little memory is left that copies must go. */
-  isTight(): boolean;
+  pool: Pick<WorkerPool, 'lightest'>;
+  memory: Pick<NodeMemory, 'copies' | 'fitsCopy' | 'isTight'>;
 }
 
 export class Replicas {
@@ -57,15 +55,10 @@ export class Replicas {
   readonly #replicas = new Map<ShardKey, Replica>();
   /** Copies that are dropped and not out of their workers yet. */
   readonly #endings = new Map<ShardKey, Promise<void>>();
-  #bytes = 0;
   #mismatches = 0;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
   }
 
   bytesOf(key: ShardKey): number {
@@ -158,12 +151,6 @@ export class Replicas {
     return endings.length > 0;
   }
 
-  /** What was said of its size when it followed is without the index that is built after. */
-  resized(key: ShardKey, bytes: number): void {
-    const replica = this.#replicas.get(key);
-    if (replica?.at) this.#count(replica, bytes);
-  }
-
   /** Drops the copies of a collection that is no more. */
   async forget(collectionId: string): Promise<void> {
     for (const [key, replica] of [...this.#replicas])
@@ -183,14 +170,14 @@ export class Replicas {
   }
 
   async #catchUp(key: ShardKey, replica: Replica): Promise<void> {
-    const { store, log, clock } = this.#options;
+    const { store, log, clock, memory } = this.#options;
     try {
       await this.#endings.get(key);
       while (!replica.ended && (replica.at?.head.seq ?? -1) < replica.holderSeq) {
-        if (!replica.at && !this.#options.fits(await sizeInMemory(replica.spec, store)))
+        if (!replica.at && !memory.fitsCopy(await sizeInMemory(replica.spec, store)))
           throw new Error('There is no memory for a copy.');
         await this.#step(key, replica);
-        if (this.#options.isTight()) {
+        if (memory.isTight) {
           replica.at = null;
           throw new Error('There is no memory for a copy any more.');
         }
@@ -224,7 +211,12 @@ export class Replicas {
       throw new Error('The log of a shard cannot be followed from the beginning.');
     if (typeof reached === 'string') return;
     const { bytes } = await worker.request('size', { key });
-    if (!replica.ended) this.#count(replica, bytes);
+    if (replica.ended) return;
+    this.#count(replica, bytes);
+    // What was said so far is without the index that is built now.
+    worker.watchSize(key, (size) => {
+      if (replica.at && !replica.ended) this.#count(replica, size.bytes);
+    });
   }
 
   /**
@@ -274,8 +266,9 @@ export class Replicas {
   }
 
   #count(replica: Replica, bytes: number): void {
-    this.#bytes += bytes - replica.bytes;
-    replica.worker.load += bytes - replica.bytes;
+    const change = bytes - replica.bytes;
+    this.#options.memory.copies += change;
+    replica.worker.load += change;
     replica.bytes = bytes;
   }
 }

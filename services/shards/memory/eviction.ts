@@ -1,14 +1,12 @@
 import type { ShardActor } from '../shard/actor.ts';
+import type { NodeMemory } from './node-memory.ts';
 import type { Room } from './opening-gate.ts';
 import type { Copies, Resident } from './resident.ts';
-import type { ResidentMemory } from './resident-memory.ts';
 
 export interface EvictionOptions {
-  memory: ResidentMemory;
-  copies: Copies | undefined;
+  memory: NodeMemory;
+  copies: Copies;
   residents(): Iterable<Resident>;
-  /** Shards that are on their way into memory, and what they are expected to take. */
-  arriving(): { shards: number; bytes: number };
   /** Lets a shard out of memory, saved. */
   close(resident: Resident): Promise<void>;
 }
@@ -29,16 +27,16 @@ export class Eviction implements Room {
   }
 
   async make(bytes: number, overdraft: boolean): Promise<boolean> {
-    const { memory, copies, arriving } = this.#options;
+    const { memory, copies } = this.#options;
     if (this.fits(bytes, overdraft)) return true;
-    await copies?.shed(bytes);
+    await copies.shed(bytes);
     if (this.fits(bytes, overdraft)) return true;
     const closable = this.#closableBytes();
     // What can never fit gets in when it is alone; others are not closed in vain.
-    const isAlone = closable === memory.shards && arriving().shards === 0;
+    const isAlone = closable === memory.shards && memory.opening === 0;
     if (!isAlone && !memory.fits(bytes, overdraft, closable)) return false;
-    await this.free(arriving().bytes + bytes);
-    return this.fits(bytes, overdraft) || (memory.shards === 0 && arriving().shards === 0);
+    await this.free(memory.reserved + bytes);
+    return this.fits(bytes, overdraft) || (memory.shards === 0 && memory.opening === 0);
   }
 
   /**
@@ -48,7 +46,7 @@ export class Eviction implements Room {
   async free(bytes: number, kept: ShardActor | null = null): Promise<boolean> {
     const { memory, copies, residents, close } = this.#options;
     let excess = memory.excess(bytes);
-    const hasShed = excess > 0 && ((await copies?.shed(excess)) ?? false);
+    const hasShed = excess > 0 && (await copies.shed(excess));
     excess = memory.excess(bytes);
     const closings: Promise<void>[] = [];
     for (const resident of byLastUse(residents())) {
@@ -69,11 +67,11 @@ export class Eviction implements Room {
    * false when they do not fit.
    */
   async hold(bytes: number): Promise<boolean> {
-    const { memory, copies, arriving } = this.#options;
+    const { memory, copies } = this.#options;
     if (!memory.fits(bytes, false)) {
-      await copies?.shed(bytes);
+      await copies.shed(bytes);
       if (!memory.fits(bytes, false, this.#closableBytes())) return false;
-      await this.free(arriving().bytes + bytes);
+      await this.free(memory.reserved + bytes);
       if (!memory.fits(bytes, false)) return false;
     }
     memory.beside += bytes;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../lib/runtime.ts';
 import { ShardUnsettled, unavailable } from '../shard/failure.ts';
+import type { NodeMemory } from './node-memory.ts';
 
 /** Shards on their way into one node's memory. */
 export const OPENINGS_AT_ONCE = 8;
@@ -33,27 +34,18 @@ interface Candidate {
  * and do not ask for room.
  */
 export class OpeningGate {
-  #clock: Clock;
-  #room: Room;
+  readonly #clock: Clock;
+  readonly #memory: Pick<NodeMemory, 'opening' | 'reserved'>;
+  readonly #room: Room;
   #queue: Candidate[] = [];
-  #opening = 0;
-  #reservedBytes = 0;
   #admitting = false;
   #again = false;
   #closed = false;
 
-  constructor(clock: Clock, room: Room) {
+  constructor(clock: Clock, memory: Pick<NodeMemory, 'opening' | 'reserved'>, room: Room) {
     this.#clock = clock;
+    this.#memory = memory;
     this.#room = room;
-  }
-
-  /** Bytes that shards on their way are expected to take. */
-  get reservedBytes(): number {
-    return this.#reservedBytes;
-  }
-
-  get opening(): number {
-    return this.#opening;
   }
 
   /**
@@ -82,8 +74,8 @@ export class OpeningGate {
     try {
       return await open();
     } finally {
-      this.#opening--;
-      this.#reservedBytes -= bytes;
+      this.#memory.opening--;
+      this.#memory.reserved -= bytes;
       this.changed();
     }
   }
@@ -106,7 +98,7 @@ export class OpeningGate {
       while (this.#again) {
         this.#again = false;
         for (const candidate of [...this.#queue]) {
-          if (this.#opening >= OPENINGS_AT_ONCE) break;
+          if (this.#memory.opening >= OPENINGS_AT_ONCE) break;
           await this.#consider(candidate);
         }
       }
@@ -130,8 +122,8 @@ export class OpeningGate {
   }
 
   #enter({ bytes, enter }: Candidate): void {
-    this.#opening++;
-    this.#reservedBytes += bytes;
+    this.#memory.opening++;
+    this.#memory.reserved += bytes;
     enter();
   }
 }

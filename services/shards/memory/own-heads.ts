@@ -32,7 +32,7 @@ export class OwnHeads {
   }
 
   /** An operator has decided that what the shard holds is right. */
-  affirmed(): void {
+  resumed(): void {
     this.#contradiction = null;
   }
 

@@ -9,86 +9,65 @@
  * with it, and they open again from their log.
  */
 
+import { EventEmitter } from 'node:events';
 import { ProvecError } from '../../../lib/errors.ts';
 import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
+import type { Runtime } from '../../../lib/runtime.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
-import { type ActorEvents, ShardActor } from '../shard/actor.ts';
+import { type ActorContext, ShardActor } from '../shard/actor.ts';
 import { isUnavailable, logCutShort, ShardUnsettled, storeFailure } from '../shard/failure.ts';
 import { assertThere, type OpenedShard, openShard, sizeInMemory } from '../shard/open.ts';
-import { type ShardWorker, WorkerLost, WorkerPool } from '../worker/pool.ts';
+import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
 import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
 import { OwnHeads } from './own-heads.ts';
-import type { Resident, ShardCacheOptions } from './resident.ts';
-import { ResidentMemory } from './resident-memory.ts';
+import type { Resident, ShardCacheEvents, ShardCacheParts } from './resident.ts';
 import { Patience, type Use } from './use.ts';
+
+type ShardRuntime = Pick<Runtime, 'store' | 'clock' | 'log'>;
 
 const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
 
 export class ShardCache {
-  readonly pool: WorkerPool;
-  #options: ShardCacheOptions;
-  #residents = new Map<ShardKey, Resident>();
-  #endings = new Map<ShardKey, Promise<void>>();
-  #gate: OpeningGate;
-  #memory: ResidentMemory;
-  #eviction: Eviction;
-  #queuedBytes = 0;
-  #garbage = new GarbageAfterGrowth();
+  readonly events = new EventEmitter<ShardCacheEvents>();
+  readonly #runtime: ShardRuntime;
+  readonly #parts: ShardCacheParts;
+  readonly #residents = new Map<ShardKey, Resident>();
+  readonly #endings = new Map<ShardKey, Promise<void>>();
+  readonly #eviction: Eviction;
+  readonly #gate: OpeningGate;
+  readonly #actors: ActorContext;
+  readonly #garbage = new GarbageAfterGrowth();
   #stopping = false;
-  #events: ActorEvents;
 
-  constructor(options: ShardCacheOptions) {
-    this.#options = options;
-    const { log, materialiser, checkpointer } = options;
-    const copied = (): number => options.copies?.bytes() ?? 0;
-    this.#memory = new ResidentMemory(options.memoryBytes, copied, () => this.#gate.reservedBytes);
+  constructor(runtime: ShardRuntime, parts: ShardCacheParts) {
+    const { store, clock } = runtime;
+    const { memory, copies, claims } = parts;
+    this.#runtime = runtime;
+    this.#parts = parts;
     this.#eviction = new Eviction({
-      memory: this.#memory,
-      copies: options.copies,
+      memory,
+      copies,
       residents: () => this.#residents.values(),
-      arriving: () => ({ shards: this.#gate.opening, bytes: this.#gate.reservedBytes }),
       close: (resident) => this.#close(resident, true),
     });
-    this.#gate = new OpeningGate(options.clock, this.#eviction);
-    this.#events = {
-      queued: (changeBytes) => {
-        this.#queuedBytes += changeBytes;
+    this.#gate = new OpeningGate(clock, memory, this.#eviction);
+    this.#actors = {
+      log: store.log,
+      clock,
+      writes: memory.writes,
+      keepsWrites: claims.isShared,
+      events: {
+        committed: (actor, entryBytes) => this.#committed(actor, entryBytes),
+        resized: (actor, size) => this.#resized(actor, size),
+        broken: (actor, reason) => this.#broken(actor, reason),
       },
-      committed: (actor, entryBytes) => {
-        const resident = this.#residents.get(actor.key);
-        if (resident?.actor === actor) resident.heads?.add(actor.head);
-        materialiser.wake(actor.key);
-        checkpointer.committed(actor.key, entryBytes);
-        this.#options.onCommit?.(actor);
-      },
-      resized: (actor, size) => this.#resized(actor, size),
-      broken: (actor, reason) => this.#broken(actor, reason),
     };
-    const onSize = (key: ShardKey, size: ShardSize) => {
-      const actor = this.#residents.get(key)?.actor;
-      if (actor) this.#resized(actor, size);
-      else options.copies?.resized(key, size.bytes);
-    };
-    const onFault = (error: Error) => log.error({ err: error }, 'a shard worker failed');
-    this.pool = new WorkerPool(options.workers, onSize, onFault, (shard, fault) => {
-      log.error({ shard, fault }, 'the index of a shard could not be built; its searches scan until it can');
-    });
-  }
-
-  /** Bytes that open shards hold, and what else `hold` counts. */
-  get bytes(): number {
-    return this.#memory.own;
-  }
-
-  /** Bytes of writes that wait for their turn or run. */
-  get queuedBytes(): number {
-    return this.#queuedBytes;
   }
 
   /** Most recently used first. */
@@ -107,7 +86,7 @@ export class ShardCache {
   peek(spec: ShardSpec): ShardActor | null {
     const resident = this.#residents.get(shardKey(spec.collectionId, spec.index));
     if (!resident?.actor || resident.closing) return null;
-    return resident.claim && this.#options.claims.holds(resident.claim) ? resident.actor : null;
+    return resident.claim && this.#parts.claims.holds(resident.claim) ? resident.actor : null;
   }
 
   /** Whether the shard is open or opening. */
@@ -117,15 +96,11 @@ export class ShardCache {
 
   /** What the shard was in memory at `seq`, opened anew where needed; null: cannot say. */
   async headAt(spec: ShardSpec, seq: number): Promise<ShardHead | null> {
-    const ask = () => this.#with(spec, {}, async ({ heads }) => heads!.at(seq));
+    const key = shardKey(spec.collectionId, spec.index);
+    const ask = () => this.#with(spec, {}, async () => this.#parts.ownHeads.get(key)!.at(seq));
     const known = await ask();
-    if (known === null) await this.letGo(shardKey(spec.collectionId, spec.index), false);
+    if (known === null) await this.letGo(key, false);
     return known ?? ask();
-  }
-
-  /** Null where the shard is not open. */
-  ownHeads(key: ShardKey): OwnHeads | null {
-    return this.#residents.get(key)?.heads ?? null;
   }
 
   /** Runs `work` on the shard, opened where needed. Throws UNAVAILABLE for a lost worker. */
@@ -166,7 +141,7 @@ export class ShardCache {
         throw new ShardUnsettled('The shard is opening again; try again.', error);
       } finally {
         resident.uses--;
-        resident.lastUsedMs = this.#options.clock.monotonicMs();
+        resident.lastUsedMs = this.#runtime.clock.monotonicMs();
         this.#gate.changed();
       }
     } catch (error) {
@@ -176,11 +151,11 @@ export class ShardCache {
 
   /** Where other nodes can hold the shard the caller is told to ask for its holder again. */
   #unsettled(error: unknown): unknown {
-    return error instanceof ShardUnsettled && this.#options.claims.isShared ? new ShardMoved(null) : error;
+    return error instanceof ShardUnsettled && this.#parts.claims.isShared ? new ShardMoved(null) : error;
   }
 
   #assertHeld({ claim }: Resident): void {
-    if (!claim || !this.#options.claims.holds(claim)) throw new ShardMoved(null);
+    if (!claim || !this.#parts.claims.holds(claim)) throw new ShardMoved(null);
   }
 
   /** Drops copies and idle shards but `kept` until `freeBytes` are free; false: had none. */
@@ -197,7 +172,7 @@ export class ShardCache {
   /** The shard's actor, if it is open, brought to a checkpoint while it goes on serving. */
   async save(key: ShardKey): Promise<void> {
     const resident = this.#residents.get(key);
-    if (resident?.actor && !resident.closing) await this.#options.checkpointer.run(resident.actor);
+    if (resident?.actor && !resident.closing) await this.#parts.checkpointer.run(resident.actor);
   }
 
   /** Keys of the shards that are open or opening. */
@@ -212,7 +187,7 @@ export class ShardCache {
     return () => {
       if (!isHeld) return;
       isHeld = false;
-      this.#memory.beside -= bytes;
+      this.#parts.memory.beside -= bytes;
       this.#gate.changed();
     };
   }
@@ -228,7 +203,6 @@ export class ShardCache {
     this.#stopping = true;
     this.#gate.close();
     await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
-    await this.pool.end();
   }
 
   async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
@@ -255,8 +229,8 @@ export class ShardCache {
   }
 
   #open(spec: ShardSpec, key: ShardKey, on: ShardWorker | undefined): Resident {
-    const { store, clock, log, claims } = this.#options;
-    const copied = (): number => this.#options.copies?.bytes(key) ?? 0;
+    const { store, clock, log } = this.#runtime;
+    const { claims, copies, pool } = this.#parts;
     const load = async (): Promise<ShardActor> => {
       // What the actor before had under way may still be committed, and must be read.
       await this.#endings.get(key);
@@ -264,8 +238,8 @@ export class ShardCache {
       await assertThere(spec, store);
       const claim = await claims.acquire(key);
       // Not before: a copy that is taken in vain is lost.
-      const copy = (await this.#options.copies?.take(key)) ?? null;
-      const worker = copy?.worker ?? on ?? this.pool.lightest();
+      const copy = await copies.take(key);
+      const worker = copy?.worker ?? on ?? pool.lightest();
       worker.placed++;
       try {
         const opened = await openShard(spec, claim.head, worker, store, clock, log, copy?.warm);
@@ -286,12 +260,13 @@ export class ShardCache {
       spec,
       claim: null,
       // A copy that is here brings its memory along.
-      opening: sizeInMemory(spec, store).then((bytes) => this.#gate.pass(Math.max(0, bytes - copied()), load)),
+      opening: sizeInMemory(spec, store).then((bytes) =>
+        this.#gate.pass(Math.max(0, bytes - copies.bytesOf(key)), load),
+      ),
       actor: null,
       closing: null,
-      heads: null,
       uses: 0,
-      lastUsedMs: this.#options.clock.monotonicMs(),
+      lastUsedMs: this.#runtime.clock.monotonicMs(),
     };
     resident.opening.catch(() => {
       if (this.#residents.get(key) === resident) this.#residents.delete(key);
@@ -301,34 +276,42 @@ export class ShardCache {
   }
 
   #opened(resident: Resident, claim: Claim, worker: ShardWorker, opened: OpenedShard, size: ShardSize): ShardActor {
-    const { store, clock, claims, checkpointer, materialiser, writes, onChange, onContradiction } = this.#options;
+    const { claims, checkpointer, materialiser, ownHeads } = this.#parts;
     const { spec } = resident;
     const { head } = opened;
     const holds = (): boolean => claims.holds(claim);
     const barrier = opened.isCutShort ? logCutShort() : null;
-    const terms = { spec, worker, head, epoch: claim.epoch, holds, barrier, keepsWrites: claims.isShared };
-    const actor = new ShardActor({ ...terms, log: store.log, clock, events: this.#events, writes });
+    const actor = new ShardActor({ spec, worker, head, epoch: claim.epoch, holds, barrier }, this.#actors);
     resident.actor = actor;
-    resident.heads = new OwnHeads(opened.anchored, opened.passed, opened.contradiction);
+    ownHeads.set(actor.key, new OwnHeads(opened.anchored, opened.passed, opened.contradiction));
+    worker.watchSize(actor.key, (grown) => this.#resized(actor, grown));
     checkpointer.opened(actor.key, opened.checkpointSeq, opened.replayedBytes, opened.isContradicted);
     materialiser.wake(actor.key);
-    if (opened.contradiction) onContradiction(resident.spec, opened.contradiction);
+    if (opened.contradiction) this.events.emit('contradicted', spec, opened.contradiction);
     this.#resized(actor, size);
-    onChange();
+    this.events.emit('changed');
     return actor;
+  }
+
+  #committed(actor: ShardActor, entryBytes: number): void {
+    const { checkpointer, materialiser, ownHeads } = this.#parts;
+    if (this.#residents.get(actor.key)?.actor === actor) ownHeads.get(actor.key)?.add(actor.head);
+    materialiser.wake(actor.key);
+    checkpointer.committed(actor.key, entryBytes);
+    this.events.emit('committed', actor);
   }
 
   #resized(actor: ShardActor, size: ShardSize): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
     this.#count(actor, size.bytes);
     actor.size = size;
-    this.#garbage.grewTo(this.#memory.shards);
-    if (this.#options.checkpointer.isDue(actor)) {
-      this.#options.checkpointer
+    this.#garbage.grewTo(this.#parts.memory.shards);
+    if (this.#parts.checkpointer.isDue(actor)) {
+      this.#parts.checkpointer
         .run(actor)
-        .catch((error) => this.#options.log.warn({ err: error }, 'a checkpoint failed; the log stays longer'));
+        .catch((error) => this.#runtime.log.warn({ err: error }, 'a checkpoint failed; the log stays longer'));
     }
-    const dueBytes = this.#memory.due;
+    const dueBytes = this.#parts.memory.due;
     // Closing the one in use now would have it open again at its next request, and so at every one.
     if (dueBytes > 0) void this.makeRoom(dueBytes, actor);
   }
@@ -341,35 +324,36 @@ export class ShardCache {
   async #closeNow(resident: Resident, save: boolean): Promise<void> {
     const actor = resident.actor ?? (await resident.opening.catch(() => null));
     if (!actor) return;
-    const { checkpointer, log, onChange } = this.#options;
+    const { checkpointer } = this.#parts;
     await actor.close();
     if (save) {
       await checkpointer
         .run(actor)
-        .catch((error) => log.warn({ err: error }, 'a shard was closed without a checkpoint'));
+        .catch((error) => this.#runtime.log.warn({ err: error }, 'a shard was closed without a checkpoint'));
     }
     // It may have broken meanwhile, and be open again by now.
     if (this.#residents.get(actor.key) !== resident) return;
     await checkpointer.closed(actor.key);
     if (this.#residents.get(actor.key) !== resident) return;
-    if (resident.claim) this.#options.claims.rest(resident.claim, actor.size.bytes);
+    if (resident.claim) this.#parts.claims.rest(resident.claim, actor.size.bytes);
     this.#forget(actor);
-    onChange();
+    this.events.emit('changed');
   }
 
   #broken(actor: ShardActor, reason: string): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
-    this.#options.log.error({ reason }, 'a shard is closed and will open again from its log');
+    this.#runtime.log.error({ reason }, 'a shard is closed and will open again from its log');
     this.#forget(actor);
-    this.#options.onChange();
+    this.events.emit('changed');
   }
 
   #forget(actor: ShardActor): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
     this.#residents.delete(actor.key);
+    this.#parts.ownHeads.delete(actor.key);
     actor.worker.placed--;
     this.#end(actor);
-    void this.#options.checkpointer.closed(actor.key);
+    void this.#parts.checkpointer.closed(actor.key);
     this.#count(actor, 0);
     actor.size = { bytes: 0, records: 0, unindexed: 0 };
     actor.worker.request('close', { key: actor.key }).catch(() => undefined);
@@ -386,7 +370,7 @@ export class ShardCache {
 
   #count(actor: ShardActor, bytes: number): void {
     const change = bytes - actor.size.bytes;
-    this.#memory.shards += change;
+    this.#parts.memory.shards += change;
     actor.worker.load += change;
   }
 }

@@ -30,8 +30,6 @@ import type { WriteBudget } from './write-budget.ts';
 import { type QueuedWrite, WriteQueue } from './write-queue.ts';
 
 export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
-  /** Writes began (positive) or ceased (negative) to wait or run. */
-  queued(changeBytes: number): void;
   /** An entry was committed; called before the writers are told. */
   committed(actor: ShardActor<W>, entryBytes: number): void;
   resized(actor: ShardActor<W>, size: ShardSize): void;
@@ -39,7 +37,8 @@ export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
   broken(actor: ShardActor<W>, reason: string): void;
 }
 
-export interface ActorOptions<W extends WorkerRequests = ShardWorker> {
+/** One shard as it was opened. */
+export interface OpenTerms<W extends WorkerRequests = ShardWorker> {
   spec: ShardSpec;
   /** Holds the shard, at `head`. */
   worker: W;
@@ -48,20 +47,22 @@ export interface ActorOptions<W extends WorkerRequests = ShardWorker> {
   epoch: number;
   /** Whether the shard may still be answered for. */
   holds(): boolean;
+  /** Why nothing can be written; null when it can. */
+  barrier: ProvecError | null;
+}
+
+/** What the actors of a node share. */
+export interface ActorContext<W extends WorkerRequests = ShardWorker> {
   log: ShardLog;
   clock: Clock;
   events: ActorEvents<W>;
-  /** For the writes of all shards of the node; absent: each queue is bounded by itself alone. */
-  writes?: WriteBudget;
+  /** For the writes of all shards. */
+  writes: WriteBudget;
   /**
    * Whether a caller in this process sends a write once more when the shard turns out to have
    * moved.
    */
-  keepsWrites?: boolean;
-  /** Why nothing can be written; null or absent when it can. */
-  barrier?: ProvecError | null;
-  /** Default: a random UUID. */
-  newEntryId?(): string;
+  keepsWrites: boolean;
 }
 
 /** The engine threw while it worked out a group; the shard is as it was before. */
@@ -80,21 +81,22 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   /** Kept by the shardCache, which also keeps the totals. */
   size: ShardSize = { bytes: 0, records: 0, unindexed: 0 };
   #head: ShardHead;
-  #options: ActorOptions<W>;
+  readonly #terms: OpenTerms<W>;
+  readonly #context: ActorContext<W>;
   #queue: WriteQueue;
   #running: Promise<void> | null = null;
   #closed = false;
   #broken = false;
 
-  constructor(options: ActorOptions<W>) {
-    const { spec, worker, head, clock, events, writes } = options;
+  constructor(terms: OpenTerms<W>, context: ActorContext<W>) {
+    const { spec, worker, head } = terms;
     this.key = shardKey(spec.collectionId, spec.index);
     this.spec = spec;
     this.worker = worker;
     this.#head = head;
-    this.#options = options;
-    const shared = writes === undefined ? null : { accountId: spec.accountId, budget: writes };
-    this.#queue = new WriteQueue(clock, (changeBytes) => events.queued(changeBytes), shared);
+    this.#terms = terms;
+    this.#context = context;
+    this.#queue = new WriteQueue(context.clock, spec.accountId, context.writes);
   }
 
   get head(): ShardHead {
@@ -114,7 +116,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
    * clock). The vectors of an upsert may be taken over.
    */
   write(write: ShardWrite, deadlineMs: number): Promise<WriteAck> {
-    const { barrier } = this.#options;
+    const { barrier } = this.#terms;
     if (barrier) return Promise.reject(barrier);
     if (this.#closed) return Promise.reject(new ShardUnsettled('The shard is closing; try again.'));
     const answer = this.#queue.push(write, deadlineMs);
@@ -126,9 +128,9 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
    * Commits an entry that changes nothing and records the root that the shard has now: an operator
    * has decided that it is right.
    */
-  async affirm(): Promise<void> {
+  async resume(): Promise<void> {
     while (this.#running) await this.#running;
-    const { barrier, epoch, log, newEntryId = randomUUID } = this.#options;
+    const { barrier, epoch } = this.#terms;
     if (barrier) throw barrier;
     if (this.#closed) throw new ShardUnsettled('The shard is closing; try again.');
     const { contradicted: _, ...before } = this.#head;
@@ -137,13 +139,13 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       shard: this.key,
       seq: head.seq,
       epoch,
-      entryId: newEntryId(),
+      entryId: randomUUID(),
       kind: 'void',
       head,
       tally: null,
     } as const;
     const append = async (): Promise<void> => {
-      const outcome = await appendEntry(log, { ...entry, body: new Uint8Array(0) }, before, newEntryId);
+      const outcome = await appendEntry(this.#context.log, { ...entry, body: new Uint8Array(0) }, before);
       if (outcome.fate === 'barred') await this.#replay(outcome.bar);
       else if (outcome.fate === 'committed') await this.#replay({ ...entry, body: new Uint8Array(0) });
       else this.#break('the root could not be recorded');
@@ -199,7 +201,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 
   async #writeGroup(group: QueuedWrite[]): Promise<void> {
     const staged = await this.#stage(group);
-    const { epoch, clock, newEntryId = randomUUID, holds } = this.#options;
+    const { epoch, holds } = this.#terms;
     if (staged.commit === null) {
       // Nothing was changed, so that no fence was met: what is told is a reading.
       if (!holds()) throw new ShardMoved(null);
@@ -214,19 +216,19 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       shard: this.key,
       seq: head.seq,
       epoch,
-      entryId: newEntryId(),
+      entryId: randomUUID(),
       kind: 'write',
       head,
       tally: {
         accountId: this.spec.accountId,
-        month: monthOf(clock.wallMs()),
+        month: monthOf(this.#context.clock.wallMs()),
         writes: sum(staged.outcomes, 'upserted'),
         vectors: sum(staged.outcomes, 'created'),
       },
       body,
     });
     this.#head = head;
-    this.#options.events.committed(this, entryBytes);
+    this.#context.events.committed(this, entryBytes);
     await this.#show();
     acknowledge(group, staged.outcomes, head);
   }
@@ -237,7 +239,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
       // copied.
       if (group.length > 1)
         return await this.worker.request('stage', { key: this.key, writes: group.map(({ write }) => write) });
-      const { write, transfer } = await posted(group[0]!.write, this.#options.keepsWrites);
+      const { write, transfer } = await posted(group[0]!.write, this.#context.keepsWrites);
       return await this.worker.request('stage', { key: this.key, writes: [write] }, transfer);
     } catch (error) {
       if (!(error instanceof WorkerLost) && !(error instanceof ProvecError)) throw new EngineFault(error);
@@ -251,8 +253,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
    * reason thrown.
    */
   async #append(entry: LogEntry): Promise<void> {
-    const { log, newEntryId = randomUUID } = this.#options;
-    const outcome = await appendEntry(log, entry, this.#head, newEntryId);
+    const outcome = await appendEntry(this.#context.log, entry, this.#head);
     switch (outcome.fate) {
       case 'committed':
         return;
@@ -282,7 +283,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
         exactFromSeq: 0,
       });
       this.#head = head;
-      this.#options.events.committed(this, body.byteLength);
+      this.#context.events.committed(this, body.byteLength);
     } catch {
       this.#break('an entry could not be replayed');
     }
@@ -299,7 +300,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   /** The entry is durable: from here on the write stands, whatever happens to this worker. */
   async #show(): Promise<void> {
     try {
-      this.#options.events.resized(this, await this.worker.request('commit', { key: this.key }));
+      this.#context.events.resized(this, await this.worker.request('commit', { key: this.key }));
     } catch {
       this.#break('the worker ended after a commit');
     }
@@ -309,7 +310,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
     this.#closed = true;
     this.#broken = true;
     this.#queue.refuse(openingAgain());
-    this.#options.events.broken(this, reason);
+    this.#context.events.broken(this, reason);
   }
 }
 

@@ -152,7 +152,7 @@ export class Checkpointer {
    * An operator has decided that what is materialised, through `mark`, is right: nothing of what
    * led there is kept.
    */
-  async accepted(key: ShardKey, mark: number): Promise<void> {
+  async resumed(key: ShardKey, mark: number): Promise<void> {
     await this.#store.log.trim(key, mark);
     await this.#store.checkpoints.prune(key, mark + 1);
     const opening = this.#openings.get(key);

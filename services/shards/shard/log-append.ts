@@ -7,6 +7,7 @@
  * appended before the shard is claimed anew.
  * See docs/internals/shard.md.
  */
+import { randomUUID } from 'node:crypto';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
 import { StoreError } from '../../../lib/store/port.ts';
@@ -26,16 +27,8 @@ type Standing =
   | { there: 'nothing for good'; reason: StoreError }
   | { there: 'unreadable'; reason: unknown };
 
-/**
- * `before` is the shard's head without the entry; `newEntryId` names the empty entry, where one is
- * needed.
- */
-export async function appendEntry(
-  log: ShardLog,
-  entry: LogEntry,
-  before: ShardHead,
-  newEntryId: () => string,
-): Promise<Fate> {
+/** `before` is the shard's head without the entry. */
+export async function appendEntry(log: ShardLog, entry: LogEntry, before: ShardHead): Promise<Fate> {
   const first = await attempt(log, entry);
   switch (first.there) {
     case 'own':
@@ -47,19 +40,13 @@ export async function appendEntry(
     case 'unreadable':
       return { fate: 'unknown', reason: first.reason };
     case 'nothing':
-      return bar(log, entry, before, newEntryId, first.reason);
+      return bar(log, entry, before, first.reason);
   }
 }
 
-async function bar(
-  log: ShardLog,
-  entry: LogEntry,
-  before: ShardHead,
-  newEntryId: () => string,
-  reason: unknown,
-): Promise<Fate> {
+async function bar(log: ShardLog, entry: LogEntry, before: ShardHead, reason: unknown): Promise<Fate> {
   const head = { ...before, seq: entry.seq };
-  const empty: LogEntry = { ...entry, entryId: newEntryId(), kind: 'void', head, tally: null, body: new Uint8Array(0) };
+  const empty: LogEntry = { ...entry, entryId: randomUUID(), kind: 'void', head, tally: null, body: new Uint8Array(0) };
   const second = await attempt(log, empty);
   if (second.there === 'own') return { fate: 'barred', bar: empty, reason };
   if (second.there !== 'other') return { fate: 'unknown', reason: second.reason };

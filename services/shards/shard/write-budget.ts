@@ -16,6 +16,11 @@ export class WriteBudget {
     this.#maxBytes = maxBytes;
   }
 
+  /** That wait or run now. */
+  get bytes(): number {
+    return this.#shares.total;
+  }
+
   /** Whether an upsert of an account may wait beside what does; the only one always may. */
   admits(accountId: string, bytes: number): boolean {
     const { total } = this.#shares;

@@ -14,31 +14,22 @@ export interface QueuedWrite {
   reject(error: unknown): void;
 }
 
-/** What all queues of a node share. */
-export interface SharedBudget {
-  accountId: string;
-  budget: WriteBudget;
-}
-
 /**
  * Writes of one shard in order of arrival, from when they are accepted until they are answered.
  * Upserts leave room for deletes, which are what makes room in a shard that cannot keep up.
  */
 export class WriteQueue {
   readonly #clock: Clock;
-  readonly #onChange: (changeBytes: number) => void;
-  readonly #shared: SharedBudget | null;
+  readonly #accountId: string;
+  readonly #budget: WriteBudget;
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
-  /**
-   * `onChange` is told by how much the bytes held grew or shrank. Without `shared` the queue is
-   * bounded by itself alone.
-   */
-  constructor(clock: Clock, onChange: (changeBytes: number) => void, shared: SharedBudget | null = null) {
+  /** `budget` is of all queues of the node; `accountId`: whose shard it is. */
+  constructor(clock: Clock, accountId: string, budget: WriteBudget) {
     this.#clock = clock;
-    this.#onChange = onChange;
-    this.#shared = shared;
+    this.#accountId = accountId;
+    this.#budget = budget;
   }
 
   /** Writes that wait for their turn. */
@@ -55,7 +46,7 @@ export class WriteQueue {
     if (!this.#hasRoom(write, bytes)) {
       return Promise.reject(unavailable('Too many writes wait for this collection; try again.'));
     }
-    if (write.kind === 'upsert' && this.#shared?.budget.admits(this.#shared.accountId, bytes) === false) {
+    if (write.kind === 'upsert' && !this.#budget.admits(this.#accountId, bytes)) {
       return Promise.reject(unavailable('Too many writes of this account wait; try again.'));
     }
     this.#grow(bytes);
@@ -124,8 +115,7 @@ export class WriteQueue {
 
   #grow(changeBytes: number): void {
     this.#bytes += changeBytes;
-    this.#shared?.budget.add(this.#shared.accountId, changeBytes);
-    this.#onChange(changeBytes);
+    this.#budget.add(this.#accountId, changeBytes);
   }
 }
 

@@ -15,11 +15,12 @@ import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { AlteredEntry, Recomputed } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
+import type { OwnHeads } from '../memory/own-heads.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { storeFailure, unavailable } from '../shard/failure.ts';
 import { runAfter } from '../shard/log-run.ts';
-import { type ShardWorker, WorkerLost } from '../worker/pool.ts';
+import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 const LAY_MAX_BYTES = 8 * 2 ** 20;
 const DIFFERENCES_MAX = 1_000;
@@ -55,19 +56,32 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface RecomputationParts {
+  shardCache: ShardCache;
+  pool: WorkerPool;
+  store: Store;
+  checkpointer: Checkpointer;
+  /** Of the shards that are open. */
+  ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
+}
+
 export class Recomputation {
-  #shardCache: ShardCache;
-  #store: Store;
-  #checkpointer: Checkpointer;
+  readonly #shardCache: ShardCache;
+  readonly #pool: WorkerPool;
+  readonly #store: Store;
+  readonly #checkpointer: Checkpointer;
+  readonly #ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
   #sessions = new Map<string, Session>();
   #scans = 0;
   #waiting: Waiting[] = [];
   #stopped = false;
 
-  constructor(shardCache: ShardCache, store: Store, checkpointer: Checkpointer) {
+  constructor({ shardCache, pool, store, checkpointer, ownHeads }: RecomputationParts) {
     this.#shardCache = shardCache;
+    this.#pool = pool;
     this.#store = store;
     this.#checkpointer = checkpointer;
+    this.#ownHeads = ownHeads;
   }
 
   /**
@@ -89,7 +103,7 @@ export class Recomputation {
       id: randomUUID(),
       spec,
       key,
-      worker: this.#shardCache.peek(spec)?.worker ?? this.#shardCache.pool.lightest(),
+      worker: this.#shardCache.peek(spec)?.worker ?? this.#pool.lightest(),
       recorded: EMPTY_HEAD,
       laidSeq: 0,
       altered: null,
@@ -213,7 +227,7 @@ export class Recomputation {
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
     const differences = isSame ? [] : await this.#compare(session);
-    const contradiction = this.#shardCache.ownHeads(session.key)?.contradiction ?? null;
+    const contradiction = this.#ownHeads.get(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
   }
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
@@ -40,13 +41,8 @@ interface Pending {
   reject(error: unknown): void;
 }
 
-type OnSize = (key: ShardKey, size: ShardSize) => void;
-type OnFault = (error: Error) => void;
-/**
- * Told that a shard's index could not be built, so that its searches scan; `fault` is what was
- * thrown, as text.
- */
-type OnIndexFault = (key: ShardKey, fault: string) => void;
+/** What is told of each change of a shard's size in memory. */
+type OnSize = (size: ShardSize) => void;
 
 /**
  * The thread ended with the request unanswered: whether it ran is unknown, and its shards are gone
@@ -68,12 +64,13 @@ export class ShardWorker implements WorkerRequests {
   searches = 0;
   searchMs = 0;
   readonly lost: Promise<void>;
+  readonly #sizes = new Map<ShardKey, OnSize>();
   #thread: Worker;
   #pending = new Map<number, Pending>();
   #nextId = 1;
   #gone = false;
 
-  constructor(onSize: OnSize, onFault: OnFault, onIndexFault: OnIndexFault = () => undefined, graphThreads = 1) {
+  constructor(log: Logger, graphThreads = 1) {
     this.#thread = new Worker(new URL('./main.ts', import.meta.url), {
       name: 'provec-shards',
       workerData: { graphThreads },
@@ -81,10 +78,13 @@ export class ShardWorker implements WorkerRequests {
     });
     this.#thread.on('message', (message: WorkerReply | SizeNotice | IndexNotice) => {
       if (message.id !== null) this.#settle(message);
-      else if ('size' in message) onSize(message.key, message.size);
-      else onIndexFault(message.key, message.indexFault);
+      else if ('size' in message) this.#sizes.get(message.key)?.(message.size);
+      else {
+        const { key: shard, indexFault: fault } = message;
+        log.error({ shard, fault }, 'the index of a shard could not be built; its searches scan until it can');
+      }
     });
-    this.#thread.on('error', onFault);
+    this.#thread.on('error', (error) => log.error({ err: error }, 'a shard worker failed'));
     this.lost = new Promise((resolve) => {
       this.#thread.on('exit', () => {
         this.#gone = true;
@@ -100,13 +100,18 @@ export class ShardWorker implements WorkerRequests {
     return this.#gone;
   }
 
+  /** `onSize` instead of who was told before, until the shard is closed. */
+  watchSize(key: ShardKey, onSize: OnSize): void {
+    this.#sizes.set(key, onSize);
+  }
+
   async request<O extends WorkerOp>(
     op: O,
     params: WorkerOps[O]['params'],
     transfer: ArrayBuffer[] = [],
   ): Promise<WorkerOps[O]['result']> {
     if (this.#gone) throw new WorkerLost('the shard worker has ended');
-    if (op === 'close') this.busyMs.delete((params as WorkerOps['close']['params']).key);
+    if (op === 'close') this.#leave((params as WorkerOps['close']['params']).key);
     const id = this.#nextId++;
     const reply = new Promise<unknown>((resolve, reject) =>
       this.#pending.set(id, { op, key: 'key' in params ? params.key : null, resolve, reject }),
@@ -124,6 +129,11 @@ export class ShardWorker implements WorkerRequests {
   async end(): Promise<void> {
     this.#thread.postMessage(END);
     await this.lost;
+  }
+
+  #leave(key: ShardKey): void {
+    this.busyMs.delete(key);
+    this.#sizes.delete(key);
   }
 
   #settle(reply: WorkerReply): void {
@@ -151,14 +161,16 @@ export class ShardWorker implements WorkerRequests {
  */
 export class WorkerPool {
   readonly workers: ShardWorker[];
+  /** Threads that queries keep busy, averaged over minutes; kept by the rebalancer. */
+  busyThreads = 0;
   readonly #start: () => ShardWorker;
   #stopping = false;
 
-  constructor(size: number, onSize: OnSize, onFault: OnFault, onIndexFault: OnIndexFault) {
+  constructor(size: number, log: Logger) {
     // A worker that is alone has the main thread's processor for its graphs, too: more would be
     // more than the operator gave.
     const graphThreads = size === 1 ? Math.min(2, availableParallelism()) : 1;
-    this.#start = () => new ShardWorker(onSize, onFault, onIndexFault, graphThreads);
+    this.#start = () => new ShardWorker(log, graphThreads);
     this.workers = Array.from({ length: size }, this.#start);
     for (const at of this.workers.keys()) void this.#keep(at);
   }

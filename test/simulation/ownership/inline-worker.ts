@@ -74,6 +74,9 @@ export class InlineWorker implements WorkerRequests {
     return this.#ended;
   }
 
+  /** Nothing counts what is in memory here. */
+  watchSize(): void {}
+
   request<O extends WorkerOp>(op: O, params: WorkerOps[O]['params']): Promise<WorkerOps[O]['result']> {
     if (this.#ended) return Promise.reject(new WorkerLost('the worker has ended'));
     const id = this.#nextId++;

@@ -15,6 +15,7 @@ import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts
 import type { Membership } from '../../../services/shards/cluster/ownership/membership.ts';
 import type { Replicas } from '../../../services/shards/cluster/replicas.ts';
 import type { ShardWrite } from '../../../services/shards/engine/write.ts';
+import { NodeMemory } from '../../../services/shards/memory/node-memory.ts';
 import { ShardCache } from '../../../services/shards/memory/shard-cache.ts';
 import { Checkpointer } from '../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../services/shards/shard/materialiser.ts';
@@ -109,27 +110,26 @@ export class SimulatedNode {
     });
     this.#materialiser = new PromptedMaterialiser(store, LOG);
     const checkpointer = new Checkpointer(store, this.#materialiser, time, 0);
-    this.#shardCache = new ShardCache({
-      store,
-      clock: time,
-      log: LOG,
-      claims: this.#membership.ownership,
-      workers: 0,
-      memoryBytes: Number.MAX_SAFE_INTEGER / 4,
-      materialiser: this.#materialiser,
-      checkpointer,
-      copies: {
-        bytes: (key) => (key === undefined ? this.#replicas.bytes : this.#replicas.bytesOf(key)),
-        resized: (key, bytes) => this.#replicas.resized(key, bytes),
-        take: (key) => this.#take(key),
-        shed: (bytes) => this.#replicas.shed(bytes),
-      },
-      onChange: () => undefined,
-      onCommit: (actor) => this.#followers.committed(actor),
-      onContradiction: () => undefined,
-    });
     this.#worker = this.#newWorker();
-    Object.defineProperty(this.#shardCache.pool, 'lightest', { value: () => this.#worker.asShardWorker() });
+    const pool = { lightest: () => this.#worker.asShardWorker() };
+    const memory = new NodeMemory(Number.MAX_SAFE_INTEGER / 4);
+    this.#replicas = new parts.Copies({ store: this.#spoilt(options.copiedFrom), clock: time, log: LOG, pool, memory });
+    this.#shardCache = new ShardCache(
+      { store, clock: time, log: LOG },
+      {
+        claims: this.#membership.ownership,
+        pool,
+        memory,
+        copies: {
+          bytesOf: (key) => this.#replicas.bytesOf(key),
+          take: (key) => this.#take(key),
+          shed: (bytes) => this.#replicas.shed(bytes),
+        },
+        materialiser: this.#materialiser,
+        checkpointer,
+        ownHeads: new Map(),
+      },
+    );
     this.#handOver = new HandOver({
       shardCache: this.#shardCache,
       membership: this.#membership as unknown as Membership,
@@ -148,14 +148,6 @@ export class SimulatedNode {
       clock: time,
       log: LOG,
     });
-    this.#replicas = new parts.Copies({
-      store: this.#spoilt(options.copiedFrom),
-      clock: time,
-      log: LOG,
-      pool: this.#shardCache.pool,
-      fits: () => true,
-      isTight: () => false,
-    });
     this.#followers = new Followers({
       node: name,
       placement: () => this.#membership.placement,
@@ -164,6 +156,7 @@ export class SimulatedNode {
       tell: follow,
       timers: time,
     });
+    this.#shardCache.events.on('committed', (actor) => this.#followers.committed(actor));
   }
 
   start(): void {

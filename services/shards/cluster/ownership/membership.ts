@@ -9,6 +9,7 @@
  * reached nobody is judged, this node's own lease runs out, and it serves nothing until the store
  * is back.
  */
+import { EventEmitter } from 'node:events';
 import type { Logger } from 'pino';
 import { Placement, WEIGHT_UNSAID } from '../../../../lib/placement/placement.ts';
 import { isAlive, type ProcessIdentity } from '../../../../lib/process/process-identity.ts';
@@ -30,19 +31,23 @@ export interface MembershipOptions {
   node: string;
   process: ProcessIdentity;
   log: Logger;
-  /** What this node holds, for the others to know. */
+  /** What this node has in memory, and could, for the others to know. */
   use(): LeaseUse;
-  /** The own lease is over: everything that was held under it must be dropped at once. */
-  onLost(): void;
-  /** Another node was found dead. */
-  onDead(node: string): void;
   /**
    * For how long this node has heard nothing of any other, in milliseconds. Default: not at all.
    */
   silenceMs?(): number;
 }
 
+export interface MembershipEvents {
+  /** The own lease is over: everything that was held under it must be dropped at once. */
+  lost: [];
+  /** Another node was found dead. */
+  dead: [node: string];
+}
+
 export class Membership {
+  readonly events = new EventEmitter<MembershipEvents>();
   readonly ownership: Ownership;
   readonly node: string;
   readonly #options: MembershipOptions;
@@ -54,7 +59,7 @@ export class Membership {
   #othersHeardSinceMs = Number.POSITIVE_INFINITY;
 
   constructor(options: MembershipOptions) {
-    const { store, clock, timers = SYSTEM_TIMERS, node, process, log, use, onLost } = options;
+    const { store, clock, timers = SYSTEM_TIMERS, node, process, log } = options;
     this.node = node;
     this.#options = options;
     this.#watch = new LeaseWatch(clock);
@@ -64,7 +69,7 @@ export class Membership {
       timers,
       node,
       process,
-      use: () => ({ ...use(), silenceMs: this.#silenceMs() }),
+      use: () => ({ ...this.use(), silenceMs: this.#silenceMs() }),
       cutOff: () => {
         const cutOff = this.#cutOff();
         if (cutOff === 'yes' && this.#keeper.holder !== null)
@@ -74,7 +79,7 @@ export class Membership {
       onLost: () => {
         log.warn('the lease of this node is over; its shards are let go');
         this.ownership.forget();
-        onLost();
+        this.events.emit('lost');
       },
     });
     this.#observer = new LeaseObserver({
@@ -102,6 +107,13 @@ export class Membership {
 
   get hasLease(): boolean {
     return this.#keeper.holder !== null;
+  }
+
+  /** What this node holds, with what is in memory no more, and could. */
+  use(): LeaseUse {
+    const use = this.#options.use();
+    const resting = this.ownership.resting().reduce((total, { bytes }) => total + bytes, 0);
+    return { ...use, bytes: use.bytes + resting };
   }
 
   get draining(): boolean {
@@ -178,7 +190,7 @@ export class Membership {
   #found({ node }: LeaseRow): void {
     if (this.live().some((row) => row.node === node)) return;
     this.#options.log.warn({ node }, 'a shard node is gone');
-    this.#options.onDead(node);
+    this.events.emit('dead', node);
   }
 
   /** Only a process of this machine can be asked for. */

@@ -13,6 +13,8 @@ import type { Clock } from '../../../../lib/runtime.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
+import type { WorkerPool } from '../../worker/pool.ts';
+import type { HandOver } from '../hand-over.ts';
 import { type Arrival, type Refusal, refusalOf } from './arrival.ts';
 import { LoadAverage } from './load-average.ts';
 import { MovePace } from './move-pace.ts';
@@ -23,8 +25,8 @@ export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;
 /** A shard that was promised to come and did not within this time is not waited for. */
 const ARRIVAL_MAX_MS = 120_000;
 
-/** A shard that is open here. */
-export interface OpenShard {
+/** A shard that this node holds, in memory or not. */
+export interface HeldShard {
   shard: ShardKey;
   bytes: number;
   /** Milliseconds of worker time that its queries took so far; null while it rests. */
@@ -32,23 +34,24 @@ export interface OpenShard {
   followers: readonly string[];
 }
 
-export interface RebalancerOptions {
-  node: string;
+export interface RebalancerRuntime {
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
   log: Logger;
+}
+
+export interface RebalancerParts {
+  node: string;
   /** This node, as it is at this moment. */
   own(): NodeUse;
   /** Leases of the nodes that are alive. */
   live(): LeaseRow[];
-  open(): OpenShard[];
-  /** Shards that are held here and are not in memory. */
-  resting(): { shard: ShardKey; bytes: number }[];
+  held(): HeldShard[];
   /** Asks another node whether it takes a shard. */
   offer(node: string, arrival: Arrival): Promise<Refusal | null>;
-  move(shard: ShardKey, to: string): Promise<void>;
-  /** Leaves a shard that rests here to another node. */
-  leaveResting(shard: ShardKey, to: string): Promise<void>;
+  handOver: Pick<HandOver, 'move' | 'leaveResting'>;
+  /** Told how many of its threads the queries keep busy. */
+  pool: Pick<WorkerPool, 'busyThreads'>;
 }
 
 interface Held {
@@ -57,28 +60,24 @@ interface Held {
 }
 
 export class Rebalancer {
-  readonly #options: RebalancerOptions;
+  readonly #runtime: RebalancerRuntime;
+  readonly #parts: RebalancerParts;
   readonly #pace = new MovePace(MOVED_BYTES_PER_SECOND);
   readonly #held = new Map<ShardKey, Held>();
   #arrivingUntilMs = Number.NEGATIVE_INFINITY;
   #placement = new Placement([]);
-  #load = 0;
   #cancel: () => void = () => {};
   #stopped = false;
 
-  constructor(options: RebalancerOptions) {
-    this.#options = options;
-  }
-
-  /** Worker threads kept busy by queries, averaged over minutes. */
-  get load(): number {
-    return this.#load;
+  constructor(runtime: RebalancerRuntime, parts: RebalancerParts) {
+    this.#runtime = runtime;
+    this.#parts = parts;
   }
 
   start(): void {
     const turn = (): void => {
       if (this.#stopped) return;
-      this.#cancel = this.#options.timers.after(LOOK_EVERY_MS, turn);
+      this.#cancel = this.#runtime.timers.after(LOOK_EVERY_MS, turn);
       this.#look();
     };
     turn();
@@ -94,8 +93,8 @@ export class Rebalancer {
    * it.
    */
   offered(arrival: Arrival): Refusal | null {
-    const nowMs = this.#options.clock.monotonicMs();
-    const refusal = refusalOf(this.#options.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);
+    const nowMs = this.#runtime.clock.monotonicMs();
+    const refusal = refusalOf(this.#parts.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);
     if (refusal === null) this.#arrivingUntilMs = nowMs + ARRIVAL_MAX_MS;
     return refusal;
   }
@@ -106,9 +105,9 @@ export class Rebalancer {
   }
 
   #look(): void {
-    const { node, clock, open, resting } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const shards = this.#sampled(open(), resting(), nowMs);
+    const { node, held } = this.#parts;
+    const nowMs = this.#runtime.clock.monotonicMs();
+    const shards = this.#sampled(held(), nowMs);
     if (nowMs < this.#pace.nextMs) return;
     const use = this.#use();
     this.#placement = this.#placement.with(use.staying());
@@ -120,7 +119,8 @@ export class Rebalancer {
   }
 
   async #carryOut(shard: ShardKey, to: string, arrival: Arrival): Promise<void> {
-    const { clock, log, offer, move } = this.#options;
+    const { clock, log } = this.#runtime;
+    const { offer, handOver } = this.#parts;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
@@ -129,7 +129,7 @@ export class Rebalancer {
         return;
       }
       log.info({ shard, to, reason: arrival.reason, bytes: arrival.bytes }, 'a shard moves');
-      await move(shard, to);
+      await handOver.move(shard, to);
       this.#pace.ended(arrival.bytes, beganMs, clock.monotonicMs());
     } catch (error) {
       log.warn({ err: error, shard, to }, 'a shard could not be moved');
@@ -138,11 +138,11 @@ export class Rebalancer {
   }
 
   async #leaveResting(shard: ShardKey, to: string): Promise<void> {
-    const { clock, log, leaveResting } = this.#options;
+    const { clock, log } = this.#runtime;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
-      await leaveResting(shard, to);
+      await this.#parts.handOver.leaveResting(shard, to);
       this.#pace.ended(0, beganMs, clock.monotonicMs());
     } catch (error) {
       log.warn({ err: error, shard, to }, 'a resting shard could not be given away');
@@ -150,9 +150,7 @@ export class Rebalancer {
     }
   }
 
-  #sampled(open: OpenShard[], resting: { shard: ShardKey; bytes: number }[], nowMs: number): OwnedShard[] {
-    const idle = resting.map((shard) => ({ ...shard, busyMs: null, followers: [] }));
-    const all: OpenShard[] = [...open, ...idle];
+  #sampled(all: HeldShard[], nowMs: number): OwnedShard[] {
     const keys = new Set(all.map(({ shard }) => shard));
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
     const shards = all.map(({ shard, bytes, busyMs, followers }) => {
@@ -164,16 +162,16 @@ export class Rebalancer {
       const load = held.load.sample(busyMs, nowMs);
       return { shard, bytes, load, heldForMs: nowMs - held.sinceMs, followers, rests: busyMs === null };
     });
-    this.#load = shards.reduce((total, { load }) => total + load, 0);
+    this.#parts.pool.busyThreads = shards.reduce((total, { load }) => total + load, 0);
     return shards;
   }
 
   /** What all nodes say of themselves, with what this one knows of itself. */
   #use(): ClusterUse {
-    const { node: own, live } = this.#options;
+    const { node: own, live } = this.#parts;
     const others = live().flatMap(({ node, draining, use }) =>
       use === undefined || node === own ? [] : [{ node, draining, ...use }],
     );
-    return new ClusterUse([...others, this.#options.own()]);
+    return new ClusterUse([...others, this.#parts.own()]);
   }
 }

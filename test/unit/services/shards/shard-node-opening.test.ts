@@ -141,11 +141,11 @@ test('what stood against a shard when it opened is remembered, though the store 
   await fixture.node.fetch(spec, ['r7']);
   await fixture.store.contradictions.clear(spec.collectionId);
   const { head } = await fixture.node.upsert(spec, batchOf(['later']));
-  expect(isUnsound((await fixture.node.headAt(spec, head.seq))!)).toBe(true);
+  expect(isUnsound((await fixture.node.shardCache.headAt(spec, head.seq))!)).toBe(true);
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toMatch(/do not give the root/);
-  await fixture.node.accept(spec);
-  const affirmed = await fixture.node.head(spec);
-  expect(await fixture.node.headAt(spec, affirmed.seq)).toEqual(affirmed);
+  await fixture.node.resume(spec);
+  const resumed = await fixture.node.head(spec);
+  expect(await fixture.node.shardCache.headAt(spec, resumed.seq)).toEqual(resumed);
   expect((await fixture.node.recomputation.begin(spec)).contradiction).toBeNull();
 });
 
@@ -160,7 +160,7 @@ test('a write over changed bytes launders nothing: whatever is taken out of the 
     await fixture[end]();
     expect(changed.log('DELETE FROM contradictions')).toBe(1);
   }
-  await fixture.node.accept(spec);
+  await fixture.node.resume(spec);
   await fixture.store.contradictions.clear(spec.collectionId);
   await fixture.node.upsert(spec, batchOf(['decided']));
   fixture.halts.length = 0;
@@ -236,7 +236,7 @@ test('a log entry that does not decode is passed over once an operator accepts w
   await fixture.restart();
   expect(await fixture.store.records.appliedSeq(key)).toBe(1);
 
-  await fixture.node.accept(specOf(1));
+  await fixture.node.resume(specOf(1));
   await fixture.store.contradictions.clear(specOf(1).collectionId);
   expect(await fixture.store.records.appliedSeq(key)).toBe(later.head.seq + 1);
   await fixture.restart();

@@ -10,6 +10,7 @@ import { type ActorEvents, ShardActor } from '../../../../../services/shards/sha
 import { Checkpointer } from '../../../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { openShard } from '../../../../../services/shards/shard/open.ts';
+import { WriteBudget } from '../../../../../services/shards/shard/write-budget.ts';
 import { ShardWorker } from '../../../../../services/shards/worker/pool.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
@@ -43,10 +44,7 @@ beforeEach(async () => {
   onStage = async () => undefined;
   freeBytes = 1_000 * MIB;
   fixture = await shardFixture();
-  worker = new ShardWorker(
-    () => undefined,
-    () => undefined,
-  );
+  worker = new ShardWorker(log);
   const { checkpoints } = fixture.store;
   const store: Store = {
     ...fixture.store,
@@ -73,7 +71,6 @@ beforeEach(async () => {
 async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promise<ShardActor> {
   const { head } = await openShard(spec, EMPTY_HEAD, worker, store, clock, log);
   const events: ActorEvents = {
-    queued: () => undefined,
     committed: ({ key }, bytes) => checkpointer.committed(key, bytes),
     resized: (resized, size) => {
       resized.size = size;
@@ -82,7 +79,10 @@ async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promi
       throw new Error(reason);
     },
   };
-  return new ShardActor({ spec, worker, head, epoch: 0, holds: () => true, log: store.log, clock, events });
+  return new ShardActor(
+    { spec, worker, head, epoch: 0, holds: () => true, barrier: null },
+    { log: store.log, clock, events, writes: new WriteBudget(Number.POSITIVE_INFINITY), keepsWrites: false },
+  );
 }
 afterEach(async () => {
   await worker.end();
@@ -105,10 +105,7 @@ async function damage(seq: number): Promise<void> {
 
 /** Opens the shard anew in a worker of its own. */
 async function reopened() {
-  const other = new ShardWorker(
-    () => undefined,
-    () => undefined,
-  );
+  const other = new ShardWorker(log);
   try {
     return await openShard(SPEC, (await fixture.store.log.head(KEY))!, other, fixture.store, clock, log);
   } finally {

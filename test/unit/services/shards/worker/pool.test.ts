@@ -1,17 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import pino from 'pino';
 import { ShardWorker, WorkerPool } from '../../../../../services/shards/worker/pool.ts';
 import { until } from '../../../../support/until.ts';
 
 let pool: WorkerPool;
-const faults: Error[] = [];
-const ignored = [() => undefined, (error: Error) => faults.push(error), () => undefined] as const;
+const faults: string[] = [];
+const log = pino({ level: 'error' }, { write: (line: string) => void faults.push(line) });
 
 afterEach(() => pool.end());
 
 test('threads that end are replaced, and those that live are chosen meanwhile', async () => {
-  pool = new WorkerPool(2, ...ignored);
+  pool = new WorkerPool(2, log);
   const [first, second] = [...pool.workers];
   // The lighter one ends, twice at its start: its next waits.
   second!.load = 1;
@@ -30,7 +31,7 @@ test('threads that end are replaced, and those that live are chosen meanwhile', 
 });
 
 test('a request that cannot be sent fails by itself, and leaves nothing that a later end of the thread would meet', async () => {
-  pool = new WorkerPool(1, ...ignored);
+  pool = new WorkerPool(1, log);
   const [worker] = pool.workers;
   await expect(worker!.request('close', { key: (() => 0) as never })).rejects.toThrow('could not be cloned');
   await worker!.end();
@@ -45,11 +46,11 @@ test('a request that cannot be sent fails by itself, and leaves nothing that a l
 test('a thread that is ended while it starts ends by itself, never terminated from outside', async () => {
   const terminate = jest.spyOn(Worker.prototype, 'terminate');
   const startedMs = performance.now();
-  pool = new WorkerPool(1, ...ignored);
+  pool = new WorkerPool(1, log);
   await pool.workers[0]!.request('close', { key: 'c.0' });
   const startMs = performance.now() - startedMs;
   for (const share of [0, 0.5, 0.9]) {
-    const worker = new ShardWorker(...ignored);
+    const worker = new ShardWorker(log);
     await delay(startMs * share);
     await worker.end();
     expect(worker.isGone).toBe(true);

@@ -43,10 +43,9 @@ export class Nodes {
       process,
       log: LOG,
       use: () => ({ bytes: 0, memoryLimitBytes: node === 'large' ? 4 : 1, load: 0, workers: 1 }),
-      onLost: () => undefined,
       silenceMs: () => this.time.nowMs - (this.heardMs.get(node) ?? this.time.nowMs),
-      onDead: (dead) => this.dead.push({ at: this.time.nowMs, by: node, node: dead }),
     });
+    member.events.on('dead', (dead) => this.dead.push({ at: this.time.nowMs, by: node, node: dead }));
     this.members.set(node, member);
     const started = member.start();
     await this.time.run(this.time.nowMs + 200);

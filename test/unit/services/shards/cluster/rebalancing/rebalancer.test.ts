@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import type { LeaseRow } from '../../../../../../lib/store/owners.ts';
 import type { Refusal } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
-import { type OpenShard, Rebalancer } from '../../../../../../services/shards/cluster/rebalancing/rebalancer.ts';
+import { type HeldShard, Rebalancer } from '../../../../../../services/shards/cluster/rebalancing/rebalancer.ts';
 import { VirtualTime } from '../../../../../simulation/ownership/virtual-time.ts';
 
 const LOG = pino({ level: 'silent' });
@@ -12,7 +12,7 @@ const MOVE_MS = 5_000;
 /** A shard rests so long before it moves, and each move has its pause. */
 const SETTLED_MS = 600_000;
 
-interface Held extends OpenShard {
+interface Held extends HeldShard {
   node: string;
 }
 
@@ -37,28 +37,31 @@ class Board {
   }
 
   join(node: string): void {
-    const rebalancer = new Rebalancer({
-      node,
-      clock: { monotonicMs: () => this.time.nowMs },
-      timers: this.time,
-      log: LOG,
-      own: () => this.#use(node),
-      live: () => [...this.rebalancers.keys()].map((name) => this.#lease(name)),
-      open: () => this.#of(node).filter(({ busyMs }) => busyMs !== null),
-      resting: () => this.#of(node).filter(({ busyMs }) => busyMs === null),
-      offer: async (to, arrival) => {
-        this.offers.push({ from: node, to, atMs: this.time.nowMs });
-        return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
+    const clock = { monotonicMs: () => this.time.nowMs };
+    const rebalancer = new Rebalancer(
+      { clock, timers: this.time, log: LOG },
+      {
+        node,
+        own: () => this.#use(node),
+        live: () => [...this.rebalancers.keys()].map((name) => this.#lease(name)),
+        held: () => this.#of(node),
+        offer: async (to, arrival) => {
+          this.offers.push({ from: node, to, atMs: this.time.nowMs });
+          return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
+        },
+        handOver: {
+          move: async (shard, to) => {
+            this.#count(node, 1);
+            await this.time.delay(MOVE_MS);
+            this.#count(node, -1);
+            this.#give(shard, to, 'open');
+            this.rebalancers.get(to)!.arrived();
+          },
+          leaveResting: async (shard, to) => this.#give(shard, to, 'resting'),
+        },
+        pool: { busyThreads: 0 },
       },
-      move: async (shard, to) => {
-        this.#count(node, 1);
-        await this.time.delay(MOVE_MS);
-        this.#count(node, -1);
-        this.#give(shard, to, 'open');
-        this.rebalancers.get(to)!.arrived();
-      },
-      leaveResting: async (shard, to) => this.#give(shard, to, 'resting'),
-    });
+    );
     this.rebalancers.set(node, rebalancer);
     rebalancer.start();
   }

@@ -1,15 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { readConfig } from '../../../../../lib/config.ts';
-import type { Clock } from '../../../../../lib/runtime.ts';
-import type { Store } from '../../../../../lib/store/port.ts';
-import { CapacityGuard } from '../../../../../services/shards/memory/capacity-guard.ts';
+import { DiskGuard } from '../../../../../services/shards/memory/disk-guard.ts';
 
 const MIB = 2 ** 20;
 const RESERVE_MIB = 64;
 
 /** A guard of a disk with `freeMiB` beyond the reserve, which is looked at as its owner lets it. */
 function guardOf(freeMiB: number) {
-  const config = readConfig({ PROVEC_DISK_RESERVE_MB: String(RESERVE_MIB) });
   const disk = { freeMiB, looks: 0, answers: [] as (() => void)[] };
   const freeBytes = () =>
     new Promise<number>((resolve) => {
@@ -18,10 +14,10 @@ function guardOf(freeMiB: number) {
     });
   const clock = { nowMs: 0 };
   const monotonicMs = () => clock.nowMs;
-  const guard = new CapacityGuard(config, { freeBytes } as Store, { monotonicMs } as Clock);
+  const guard = new DiskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs });
   /** How many of `count` writes at once are admitted. */
   const admitted = async (count: number, eachMiB: number): Promise<number> => {
-    const outcomes = Array.from({ length: count }, () => guard.admitToDisk(eachMiB * MIB));
+    const outcomes = Array.from({ length: count }, () => guard.admit(eachMiB * MIB));
     for (const answer of disk.answers.splice(0)) answer();
     const settled = await Promise.allSettled(outcomes);
     for (const each of settled)
