@@ -118,7 +118,7 @@ export class Drain {
         open.get(key)?.refuseQueued();
         await shardCache.letGo(key, false);
         this.#waiting.set(key, 'the store, which is to release it');
-        await membership.ownership.giveBack(key);
+        await membership.ownership.release(key);
       };
       const error = await unlessAborted(failureOf(release()), signal);
       if (signal.aborted) return;

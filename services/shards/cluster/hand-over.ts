@@ -116,7 +116,7 @@ export class HandOver {
       waitsFor('the end of its writes');
       await shardCache.letGo(key, false);
       waitsFor('the store, which is to leave it to another node');
-      if (!(await ownership.giveBack(key, this.#heirAt(to)))) return;
+      if (!(await ownership.release(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
       await adopt(to, spec, adoptMs);
     } finally {
@@ -141,7 +141,7 @@ export class HandOver {
     try {
       // A copy that is close needs no checkpoint, and callers need not wait until one is written.
       await shardCache.letGo(key, !isFollowed);
-      await ownership.giveBack(key, this.#heirAt(to));
+      await ownership.release(key, this.#heirAt(to));
       await adopt(to, spec);
     } finally {
       ownership.redirect(key, null);

@@ -1,9 +1,9 @@
 /**
  * One shard as a deterministic state machine: synchronous, no I/O but checkpoint files.
  *
- * Promises: state changes only through `commit`, `replay`, `restore` and `seal`; the same log gives
- * the same root; every answer is of committed state. While a group is staged the Merkle map is
- * ahead of what is committed, so `fetch`, `countNew`, `prove`, `save` and another `stage` throw
+ * Promises: state changes only through `commit`, `replay`, `restore` and `endRestore`; the same log
+ * gives the same root; every answer is of committed state. While a group is staged the Merkle map
+ * is ahead of what is committed, so `fetch`, `countNew`, `prove`, `save` and another `stage` throw
  * until `commit` or `abort`; `query`, `head`, `maintain` and what reads pinned records work. A
  * write that throws in `stage` (RangeError: ill-formed id or vector, no memory) leaves no trace.
  */
@@ -144,8 +144,8 @@ export class Shard {
   }
 
   /**
-   * Loads stored records into a new shard; `seal` must follow. Computes leaves from the bytes.
-   * Returns how many it left out because they cannot be records of this shard.
+   * Loads stored records into a new shard; `endRestore` must follow. Computes leaves from the
+   * bytes. Returns how many it left out because they cannot be records of this shard.
    */
   restore(records: StoredRecord[]): number {
     this.#assertNothingStaged();
@@ -163,9 +163,9 @@ export class Shard {
   }
 
   /** Ends `restore`: the records are the state at `throughSeq`, which so many writes led to. */
-  seal(throughSeq: number, version: number): ShardHead {
+  endRestore(throughSeq: number, version: number): ShardHead {
     this.#assertNothingStaged();
-    if (this.#head.seq !== 0) throw new Error('Only a new shard is sealed.');
+    if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
     this.#head = this.#headAt(throughSeq, version);
     return this.#head;
   }

@@ -303,7 +303,7 @@ async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, 
   // A record that was applied during the scan is ahead of the others until the log is laid over it
   // through there.
   const seq = scan.throughSeq;
-  const head = await worker.request('seal', { key, seq, version: await versionAt(key, seq, recorded, store) });
+  const head = await worker.request('endRestore', { key, seq, version: await versionAt(key, seq, recorded, store) });
   return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
 }
 

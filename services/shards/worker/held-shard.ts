@@ -20,7 +20,7 @@ import type { StageRun } from './stage-run.ts';
 const RUNNING_MAX = 4;
 
 /** What changes what queries read. */
-const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'seal']);
+const CHANGES = new Set<WorkerOp>(['commit', 'replay', 'restore', 'endRestore']);
 /** What may run while a group is staged, and so must not wait behind what may not. */
 const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close', 'next', 'leave']);
 

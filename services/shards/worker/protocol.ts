@@ -38,7 +38,7 @@ export interface WorkerOps {
   load: { params: { key: ShardKey; spec: ShardSpec; checkpoint: FetchedCheckpoint }; result: ShardHead };
   /** The result is how many were left out because they cannot be records of the shard. */
   restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
-  seal: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
+  endRestore: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
   /**
    * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head
    * at `watchSeq` when it was passed. Both only from `exactFromSeq` on, before which the state may

@@ -128,8 +128,8 @@ export class ShardHost {
       return shard.head;
     },
     restore: ({ key, records }) => this.#holder(key).shard.restore(records),
-    seal: ({ key, seq, version }) => {
-      const head = this.#holder(key).shard.seal(seq, version);
+    endRestore: ({ key, seq, version }) => {
+      const head = this.#holder(key).shard.endRestore(seq, version);
       this.#wake(key);
       return head;
     },

@@ -8,7 +8,7 @@ import { until } from '../../support/until.ts';
 /** Enough to be worth a checkpoint. */
 const RECORDS = 3_000;
 /** What brings a shard into a worker's memory, but for entries of its log. */
-const OPENINGS = ['load', 'create', 'restore', 'seal'];
+const OPENINGS = ['load', 'create', 'restore', 'endRestore'];
 const IDS = Array.from({ length: 3 * RECORDS }, (_, at) => `r${at}`);
 const QUERY = {
   vector: new Float32Array(4),

@@ -120,7 +120,7 @@ export class InlineWorker implements WorkerRequests {
     this.#host.receive({ id, op, params });
     if (op === 'close') this.lives.delete(key);
     else if (MAKES.has(op)) this.lives.set(key, { ...(params as WorkerOps['create']['params']).spec });
-    if (op === 'replay' || op === 'seal' || op === 'load') this.replayed.add(key);
+    if (op === 'replay' || op === 'endRestore' || op === 'load') this.replayed.add(key);
   }
 
   #settle(reply: WorkerReply): void {

@@ -120,29 +120,21 @@ export class Ownership implements Claims {
     else this.#leaving.set(shard, node);
   }
 
-  /** Gives the shard back: anybody may claim it at once. */
-  async release({ shard, epoch }: Pick<Claim, 'shard' | 'epoch'>, to?: Holder): Promise<void> {
-    this.#resting.delete(shard);
-    await this.#options.owners.release(shard, epoch, to);
-  }
-
   /**
-   * Gives a shard back if it rests here: to `to`, which nobody can come before while it lives, or
-   * to anybody.
+   * Leaves a shard that rests here to `to`, which nobody can come before while it lives, or to
+   * anybody.
    */
   async releaseResting(shard: ShardKey, to?: Holder): Promise<void> {
     const claim = this.#resting.get(shard);
-    if (!claim || !this.#options.keeper.isValid(claim.incarnation)) return;
-    if (to) this.#given.set(shard, claim.epoch);
-    await this.release(claim, to);
+    if (claim && this.#options.keeper.isValid(claim.incarnation)) await this.#release(claim, to);
   }
 
   /**
-   * Gives a shard back that is held here, or was left to somebody who has yet to claim it, and of
-   * which nothing is in memory or on its way there, whether it left in good order or not. False
-   * where somebody else has it.
+   * As `releaseResting`, a shard that is held here, or was left to somebody who has yet to claim
+   * it, and of which nothing is in memory or on its way there, whether it left in good order or
+   * not. False where somebody else has it.
    */
-  async giveBack(shard: ShardKey, to?: Holder): Promise<boolean> {
+  async release(shard: ShardKey, to?: Holder): Promise<boolean> {
     if (this.#resting.has(shard)) {
       await this.releaseResting(shard, to);
       return true;
@@ -153,8 +145,7 @@ export class Ownership implements Claims {
     if (!row || own === undefined) return false;
     // A claim would have raised the epoch, and one that comes at the same time decides by it.
     if (row.holder?.incarnation !== own && row.epoch !== this.#given.get(shard)) return false;
-    if (to) this.#given.set(shard, row.epoch);
-    await this.release(row, to);
+    await this.#release(row, to);
     return true;
   }
 
@@ -166,6 +157,12 @@ export class Ownership implements Claims {
     for (const shards of [this.#resting, this.#given])
       for (const shard of [...shards.keys()])
         if (collectionId === undefined || parseShardKey(shard).collectionId === collectionId) shards.delete(shard);
+  }
+
+  async #release({ shard, epoch }: Pick<Claim, 'shard' | 'epoch'>, to?: Holder): Promise<void> {
+    if (to) this.#given.set(shard, epoch);
+    this.#resting.delete(shard);
+    await this.#options.owners.release(shard, epoch, to);
   }
 }
 

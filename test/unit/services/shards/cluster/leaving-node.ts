@@ -74,7 +74,7 @@ export function leavingNode({
     ownership: {
       resting: () => [],
       redirect: () => undefined,
-      giveBack: async (key: string, to?: { node: string }) => {
+      release: async (key: string, to?: { node: string }) => {
         await release(indexOf(key));
         done.push(to ? `give ${indexOf(key)} to ${to.node}` : `release ${indexOf(key)}`);
         return true;

@@ -231,7 +231,7 @@ describe('replay and restore', () => {
       two,
     ];
     expect(restored.restore([one, two, ...unfit])).toBe(unfit.length);
-    expect(restored.seal(1, 1)).toMatchObject({ seq: 1, count: 2 });
+    expect(restored.endRestore(1, 1)).toMatchObject({ seq: 1, count: 2 });
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
 
@@ -244,14 +244,14 @@ describe('replay and restore', () => {
     const restored = new Shard(SPEC);
     restored.restore(records.slice(0, 1));
     restored.restore(records.slice(1));
-    expect(restored.seal(3, live.head.version)).toEqual(live.head);
+    expect(restored.endRestore(3, live.head.version)).toEqual(live.head);
     expect(queryIn(restored, EVERYTHING)).toEqual(queryIn(live, EVERYTHING));
     expect(restored.leafOf('d')).toEqual(live.leafOf('d'));
     expect(() => restored.restore(records)).toThrow('new shard');
 
     const tampered = new Shard(SPEC);
     tampered.restore(records.map((record) => ({ ...record, metadata: Buffer.from('{"v":0}') })));
-    expect(tampered.seal(3, live.head.version).hash).not.toEqual(live.head.hash);
+    expect(tampered.endRestore(3, live.head.version).hash).not.toEqual(live.head.hash);
   });
 });
 
@@ -295,7 +295,7 @@ describe('checkpoints', () => {
 
   test('an empty shard and a sealed seq survive', () => {
     const shard = new Shard(spec);
-    shard.seal(12, 12);
+    shard.endRestore(12, 12);
     const folder = temporaryFolder();
     shard.save(folder);
     expect(Shard.load(checkpointIn(folder), spec).head).toEqual({ ...EMPTY_HEAD, seq: 12, version: 12 });
