@@ -16,12 +16,7 @@ const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|
 const HEADER = /^(?:#!.*\n)?\/\*\*\n(.*?)\n \*\//s;
 const HEADER_MAX = 10;
 /** Their headers are longer still. */
-const LONG_HEADERS = new Set([
-  'lib/store/mongo/tally-folding.ts',
-  'services/gateway/overload/fair-queue.ts',
-  'services/metering/write-quota.ts',
-  'services/shards/cluster/ownership/lease-watch.ts',
-]);
+const LONG_HEADERS = new Set(['lib/store/mongo/tally-folding.ts', 'services/gateway/overload/fair-queue.ts']);
 /** As a comment names it, and as a page of `docs/` links to it. */
 const NAMED_INTERNAL = /\binternals\/[\w-]+\.md\b/g;
 const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;

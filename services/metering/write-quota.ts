@@ -1,13 +1,12 @@
 /**
  * Room for writes under a plan's limits, exact under concurrency, with any number of instances.
  *
- * Committed usage is the store's; what is under way stands as *holds* in one row per account, from
- * `reserve` to `settle`, changed by compare-and-set only. Every decision reads the row first and
- * the usage after it, and is good only if the row is still the same when it is written: nobody
- * gives room away on an old view. What is committed and not settled yet counts twice: a sum that is
- * too high makes a request wait, it never refuses one. The instance in charge (account-charge.ts)
- * decides in the order of arrival. docs/architecture.md says what tickets are.
- * Failure: holds of callers that died run out, on the clock of whoever sees them stand still.
+ * Promises: no sum of committed writes passes a limit. A decision reads the account's row of holds
+ * first, the committed usage after it, and counts only if the row is still the same when it is
+ * written. A write that is committed and not settled counts twice for a while: it makes others
+ * wait, and never refuses one.
+ * How it fails: holds of callers that died run out, on the clock of whoever sees them stand still.
+ * See docs/internals/metering.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';

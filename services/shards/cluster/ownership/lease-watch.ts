@@ -1,13 +1,11 @@
 /**
- * Judges the leases of others as Kubernetes' leader election does: by how long a beat has stood
- * unchanged on the observer's own monotonic clock, never by a time that somebody wrote.
+ * Judges the leases of other nodes by how long a beat has stood unchanged on this node's own
+ * monotonic clock, as Kubernetes' leader election does, never by a time that somebody wrote.
  *
- * Promises: a lease is called dead only when its holder serves nothing under it any more. A beat
- * counts from when the answer that showed it came to when a later reading that shows it began, so
- * answers may be left out or come in any order; one that a later reading overtook changes nothing.
- * A lease that a reading asked for and did not give is over, unless it was first heard of after
- * that reading began. How it fails: where readings are seldom a lease is called dead later, never
- * earlier.
+ * Promises: a lease is called dead only when its holder serves nothing under it any more, whichever
+ * answers are left out or come in whatever order.
+ * How it fails: where readings are rare a lease is called dead later, never earlier.
+ * See docs/internals/ownership.md.
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../../lib/runtime.ts';
