@@ -94,7 +94,9 @@ function heldUpTo(confirmed: Confirmed, { recorded }: Content): Held {
   const writes = newest.version - confirmed.version;
   return writes > 0
     ? { state: 'held in part', version: confirmed.version, writes }
-    : contradicts(`The stored bytes give another root for version ${confirmed.version} than the one on the ledger.`);
+    : contradicts(
+        `The stored bytes give a different root for version ${confirmed.version} from the one on the ledger.`,
+      );
 }
 
 function withoutRoot(account: AccountState, { recorded }: Content): Held {

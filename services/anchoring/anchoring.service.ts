@@ -161,7 +161,7 @@ export default function anchoringService(
       'keys.changed': ({ params: { accountId, what } }: Context<KeysChanged>): void => {
         if (what !== 'plan') return;
         running?.anchoring.takeUpAccount(accountId).catch((error: unknown) => {
-          log.warn({ err: error }, "an account's collections could not be taken up for anchoring yet");
+          log.warn({ err: error }, "could not catch up on an account's collections yet");
         });
       },
     },

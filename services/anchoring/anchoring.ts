@@ -284,7 +284,7 @@ export class Anchoring {
       } catch (error) {
         // The first, second, fourth ... in a row.
         if (!signal.aborted && (failures & (failures + 1)) === 0) {
-          this.#options.log.warn({ err: error }, 'what is to be anchored could not be looked for; trying again');
+          this.#options.log.warn({ err: error }, 'could not look for collections to anchor; trying again');
         }
         failures += 1;
       }

@@ -209,7 +209,7 @@ export class CollectionWriter {
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
     } catch (error) {
-      this.#log.warn({ err: error, collectionId: row.id }, 'a committed write could not be handed to anchoring');
+      this.#log.warn({ err: error, collectionId: row.id }, 'could not hand a committed write to anchoring');
       return PENDING;
     }
   }
@@ -229,7 +229,7 @@ export class CollectionWriter {
       } catch (error) {
         if (failures < HAND_OVER_TRIES) await delay(backoffMs(failures, HAND_OVER_PAUSE), undefined, { ref: false });
         else {
-          const what = 'a partly committed write could not be handed to anchoring';
+          const what = 'could not hand a partly committed write to anchoring';
           this.#log.warn({ err: error, collectionId: row.id }, what);
           return;
         }

@@ -51,7 +51,7 @@ export default function collectionsService({ config, store, clock, log }: Runtim
   const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(store.catalog, limits, clock, !isShared(config));
   const writer = new CollectionWriter(config, store.log, log);
-  const reader = new ShardReader((error) => log.error({ err: error }, 'a shard is left out of a partial answer'));
+  const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let removal: Removal;
   let awaited: AwaitedShards;

@@ -50,7 +50,7 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
       await running.ended;
       if (stopping.signal.aborted) return;
       if (performance.now() - startedMs > HEALTHY_AFTER_MS) starts = 0;
-      log.warn({ stderr: running.complaint() }, 'The embedded ledger ended and is started again.');
+      log.warn({ stderr: running.complaint() }, 'The embedded ledger ended; starting it again.');
       for (let started = false; !started; starts++) {
         await delay(backoffMs(starts, RESTART), undefined, { signal: stopping.signal }).catch(() => {});
         if (stopping.signal.aborted) return;
@@ -59,7 +59,7 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
           started = true;
           if (stopping.signal.aborted) endProcess(running.child);
         } catch (error) {
-          log.error({ reason: (error as Error).message }, 'The embedded ledger cannot be started again; trying on.');
+          log.error({ reason: (error as Error).message }, 'The embedded ledger does not start again; still trying.');
         }
       }
     }

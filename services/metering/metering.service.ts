@@ -85,7 +85,9 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     },
   };
   const look = (): void => {
-    queries.tick().catch((error: unknown) => log.warn({ err: error }, 'queries could not be counted yet'));
+    queries
+      .tick()
+      .catch((error: unknown) => log.warn({ err: error }, 'could not write query counts yet; trying again'));
   };
 
   return {

@@ -89,7 +89,7 @@ export class ShardNode {
     peers: Peers | null = null,
   ) {
     const contradicted = (collectionId: string, shard: number, reason: string): void => {
-      log.error({ collectionId, shard, reason }, 'stored bytes contradict what was recorded of them');
+      log.error({ collectionId, shard, reason }, 'the stored bytes contradict the recorded root');
       halt(collectionId, reason);
     };
     this.#store = store;
@@ -331,7 +331,7 @@ export class ShardNode {
       const row = await this.#store.catalog.getCollection(collectionId);
       if (row !== null && index < row.shards) await this.shardCache.use(shardSpec(row, index), async () => undefined);
     } catch (error) {
-      this.#log.warn({ err: error }, 'a shard that was open before could not be opened; its next use tries again');
+      this.#log.warn({ err: error }, 'could not reopen a shard that was open before; its next use tries again');
     }
   }
 }

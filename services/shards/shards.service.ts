@@ -200,7 +200,7 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
       const { broker } = this;
       const halt = (collectionId: string, reason: string): void => {
         call(broker, 'anchoring.halt', { collectionId, reason }).catch((error: unknown) => {
-          runtime.log.error({ err: error, collectionId }, 'anchoring could not be halted');
+          runtime.log.error({ err: error, collectionId }, 'could not halt anchoring');
         });
       };
       node = new ShardNode(runtime, halt, isShared ? peersOf(broker, await ownIdentity()) : null);

@@ -56,8 +56,8 @@ export function contradiction(scan: CollectionScan, { row, contradictions }: Anc
     const named = scan.differences.length;
     return mismatch(
       named > 0
-        ? `The stored bytes of ${named === 1 ? 'a record' : `${named} records`} contradict the root that was recorded when they were written.`
-        : 'The stored bytes contradict the root that was recorded when they were written.',
+        ? `The stored bytes of ${named === 1 ? 'a record' : `${named} records`} contradict the root recorded when they were written.`
+        : 'The stored bytes contradict the root recorded when they were written.',
     );
   }
   if (scan.alteredEntry !== null)
@@ -81,7 +81,7 @@ export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnCha
       return mismatch(`The account on the ledger is not one that this service wrote: ${onChain.reason}`);
     case 'absent':
       return row?.confirmed
-        ? mismatch('A root was confirmed on the ledger, but its account is not there any more.')
+        ? mismatch('The ledger confirmed a root, but the account that held it is gone.')
         : pending('The first root of the collection waits for its anchor.');
     case 'found':
       return judgeRoots(scan, row, onChain, cut);
@@ -116,9 +116,11 @@ function judgeRoots(scan: CollectionScan, row: AnchorRow | null, chain: Anchored
   }
   const anchored = collectionRoot(cut);
   if (!isSameRoot(anchored, chain)) {
-    return mismatch(`The ledger holds another root for version ${chain.version} than the one this service recorded.`);
+    return mismatch(
+      `The ledger holds a different root for version ${chain.version} from the one that this service recorded.`,
+    );
   }
   if (computed.merkleRoot === chain.merkleRoot && computed.vectorCount === chain.vectorCount) return MATCH;
   if (scan.isPast(cut)) return waiting(computed, chain);
-  return mismatch(`The stored bytes give another root for version ${chain.version} than the one on the ledger.`);
+  return mismatch(`The stored bytes give a different root for version ${chain.version} from the one on the ledger.`);
 }

@@ -60,7 +60,7 @@ export class Filing {
       const { collectionId } = row;
       log.error(
         { collectionId, standing: standingOf(row) },
-        'the store hid the standing of an anchor; it is put right',
+        'the store did not list a collection as due for anchoring; corrected',
       );
     }
   }

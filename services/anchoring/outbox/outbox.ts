@@ -196,7 +196,7 @@ export class Outbox {
       : await ledger.signCreate(this.collectionId);
     if (this.#soundSlot !== null && signed.slot > this.#soundSlot + VIEW_MAX_SLOTS) {
       this.#soundEpoch = null;
-      throw new Error('The account was not shown as it was of late.');
+      throw new Error('The ledger showed an old state of the account.');
     }
     return this.#launch(
       row,
@@ -223,7 +223,8 @@ export class Outbox {
     if (status === 'found')
       return this.#launch(row, { step: 'close', cut: null, decisions: 0 }, await ledger.signClose(this.collectionId));
     if (row.created && this.#mayStillCome(row)) return { next: 'turn', afterMs: LAG_POLL_MS };
-    if (status === 'foreign') log.warn({ address: row.address }, "a deleted collection's account is not ours to close");
+    if (status === 'foreign')
+      log.warn({ address: row.address }, 'the ledger account of a deleted collection is not ours to close');
     return this.#forget(row);
   }
 
@@ -265,7 +266,7 @@ export class Outbox {
       const behind = missing === 0 && height + BEHIND_BLOCKS < lastValid;
       if (height <= lastValid && !behind) return this.#poll();
       if (behind && !row.trusted && !row.closing) {
-        return this.#halt(row, 'The ledger stands far behind the one that the last transaction was signed for.');
+        return this.#halt(row, 'This ledger is far behind the one that the last transaction was signed for.');
       }
     }
     // A failed update's signature must not pass for the one that brought the root there.
@@ -353,7 +354,7 @@ export class Outbox {
     if ((await this.#change(row, { inFlight: null })) === null) return AT_ONCE;
     this.#soundEpoch = null;
     onFailure();
-    log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed and is signed anew');
+    log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed; signing a new one');
     return { next: 'turn', afterMs: POLL.maxMs };
   }
 

@@ -17,7 +17,7 @@ import { logHalt } from './anchor-row.ts';
 
 const SECRET_BYTES = 32;
 const REASON =
-  'What the store says of the anchors of this collection was not written by this service, or under another keypair.';
+  "The store's record of this collection's anchors was not written by this service, or with another keypair.";
 
 /** The key of the seals, from a file of a keypair that was found to be sound (authority.ts). */
 export function sealKeyOf(keypairFile: string): Buffer {

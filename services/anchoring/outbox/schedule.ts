@@ -89,10 +89,7 @@ export class Schedule {
       // log.
       if ((entry.failures & (entry.failures + 1)) === 0) {
         const { collectionId } = entry.outbox;
-        this.#log.warn(
-          { err: error, collectionId, failures: entry.failures + 1 },
-          'anchoring failed and is tried again',
-        );
+        this.#log.warn({ err: error, collectionId, failures: entry.failures + 1 }, 'anchoring failed; trying again');
       }
       entry.failures += 1;
       this.#sleep(entry, pauseMs);

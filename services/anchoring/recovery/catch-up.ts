@@ -91,7 +91,7 @@ export class CatchUp {
         await this.#all();
         return;
       } catch (error) {
-        log.warn({ err: error }, 'what is to be anchored could not all be taken up; trying again');
+        log.warn({ err: error }, 'could not catch up on all collections to anchor; trying again');
         await delay(backoffMs(failures, PAUSE), undefined, { signal }).catch(() => undefined);
       }
     }

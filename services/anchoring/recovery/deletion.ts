@@ -1,7 +1,7 @@
 import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
 import type { Catalog } from '../../../lib/store/catalog.ts';
 
-export const NOT_DELETED = 'The collection is not in the catalog any more, and nobody has asked for its deletion.';
+export const NOT_DELETED = 'The collection is missing from the catalog, but nobody asked to delete it.';
 
 /**
  * Whether a collection that is not in the catalog was deleted: the service says so of it, in the

@@ -59,7 +59,7 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   const { confirmed, lapsed, logged } = belief;
   if (account.status === 'foreign') return halt(account.reason);
   if (account.status === 'absent' || account.fields === null) {
-    if (confirmed || lapsed?.length) return halt('The ledger does not hold the root that was confirmed before.', true);
+    if (confirmed || lapsed?.length) return halt('The ledger no longer holds the root that it confirmed.', true);
     return { outcome: 'sound' };
   }
   const onChain = account.fields;
@@ -70,8 +70,8 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
   if (onChain.version === confirmed?.version) {
     return halt(
       isSameRoot(onChain, confirmed)
-        ? 'What the store says of the anchors of this collection was put back to what it was before a decision.'
-        : 'The ledger holds another root than the one confirmed before.',
+        ? "The store's record of this collection's anchors was put back to before an operator's decision."
+        : 'The ledger holds a different root from the one that it confirmed.',
     );
   }
   if (confirmed && onChain.version < confirmed.version) {
@@ -80,14 +80,14 @@ export async function reconcile(account: AccountState, belief: Belief): Promise<
       true,
     );
   }
-  return halt(`The ledger holds version ${onChain.version}, which this store has no record of.`);
+  return halt(`The ledger holds version ${onChain.version}, which this store never anchored.`);
 }
 
 function checkShards(confirmed: Confirmed, heads: (ShardHead | null)[]): Finding {
   const known = heads.filter((head) => head !== null);
   if (known.length < heads.length) return { outcome: 'unsaid' };
   if (collectionRoot(known).merkleRoot !== confirmed.merkleRoot) {
-    return halt('The stored records at the confirmed version give another root than the one on the ledger.');
+    return halt("The stored records at the confirmed version give a different root from the ledger's.");
   }
   return { outcome: 'sound' };
 }
@@ -102,5 +102,5 @@ function checkSince(onChain: AnchoredRoot, logged: Cut): Finding {
   if (stored.version > onChain.version) return { outcome: 'sound' };
   return stored.version < onChain.version
     ? halt(`What is stored is of version ${stored.version}, older than version ${onChain.version} on the ledger.`)
-    : halt('What is stored gives another root than the ledger holds for its version.');
+    : halt("The stored data give a different root from the ledger's for the same version.");
 }

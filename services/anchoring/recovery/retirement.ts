@@ -58,7 +58,7 @@ export class Retirement {
         }
       }
     } catch (error) {
-      log.warn({ err: error }, 'what is no longer anchored could not be looked through; trying again');
+      log.warn({ err: error }, 'could not retire the collections of plans without anchoring; trying again');
       return false;
     }
     return isDone;

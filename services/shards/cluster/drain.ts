@@ -80,7 +80,7 @@ export class Drain {
     this.#waiting.clear();
     const told = await unlessAborted(failureOf(membership.drain()), signal);
     // This node takes nothing from here on, whether they know it or not.
-    if (told) log.warn({ err: told }, 'the others could not be told that this node leaves');
+    if (told) log.warn({ err: told }, 'could not tell the other nodes that this node is leaving');
     await this.#releaseResting(signal);
     const open = new Map(shardCache.open().map((actor) => [actor.key, actor]));
     const { quick = [], slow = [] } = Object.groupBy(shardCache.keys(), (key) => {
@@ -111,7 +111,7 @@ export class Drain {
     const keys = [...new Set([...this.#waiting.keys(), ...shardCache.keys()])];
     if (keys.length === 0) return;
     const terms = { shards: keys.length, waiting: this.waiting() };
-    log.warn(terms, 'shards that were not handed over are released for whoever is asked for them');
+    log.warn(terms, 'could not hand over all shards in time; releasing them for any node');
     await inLanes(RELEASE_LANES, keys, signal, async (key) => {
       const release = async (): Promise<void> => {
         this.#waiting.set(key, 'the end of its last write');
@@ -123,7 +123,7 @@ export class Drain {
       const error = await unlessAborted(failureOf(release()), signal);
       if (signal.aborted) return;
       // Without the row's release it is free with the end of the lease.
-      if (error !== null) log.warn({ err: error, shard: key }, 'a shard could not be released');
+      if (error !== null) log.warn({ err: error, shard: key }, 'could not release a shard');
       this.#waiting.delete(key);
     });
   }
@@ -156,7 +156,7 @@ export class Drain {
       const error = await unlessAborted(failureOf(give(to)), signal);
       if (signal.aborted) return;
       if (error === null) break;
-      log.warn({ err: error, shard: key, to }, 'a shard was not taken over');
+      log.warn({ err: error, shard: key, to }, 'another node did not take a shard over');
       if (!isAnswer(error)) this.#unresponsive.add(to);
       if (tried.push(to) === HEIRS_MAX) break;
     }
@@ -164,7 +164,7 @@ export class Drain {
     if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
       const error = await unlessAborted(failureOf(shardCache.save(key)), signal);
-      if (error) log.warn({ err: error, shard: key }, 'a shard leaves without a checkpoint');
+      if (error) log.warn({ err: error, shard: key }, 'handing a shard over without a checkpoint');
     }
     if (!signal.aborted) this.#waiting.delete(key);
   }

@@ -152,7 +152,7 @@ export class HandOver {
     const { shardCache, log } = this.#options;
     await shardCache
       .save(key)
-      .catch((error: unknown) => log.warn({ err: error }, 'a shard leaves without a checkpoint'));
+      .catch((error: unknown) => log.warn({ err: error }, 'handing a shard over without a checkpoint'));
   }
 
   /**
@@ -172,7 +172,7 @@ export class HandOver {
       const { seq } = await follow(to, spec, toldSeq);
       if (seq !== null && seq >= enoughSeq) return true;
       if (clock.monotonicMs() >= endMs) {
-        log.warn({ shard: actor.key, to }, 'a copy of a shard that moves was not there in time');
+        log.warn({ shard: actor.key, to }, 'the copy of a moving shard was not ready in time');
         return false;
       }
       await new Promise<void>((resolve) => timers.after(TELL_EVERY_MS, resolve));

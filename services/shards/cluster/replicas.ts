@@ -188,7 +188,7 @@ export class Replicas {
       if (error instanceof WorkerLost) this.#forget(key, replica);
       else await this.#settle(key, replica);
       replica.notBeforeMs = clock.monotonicMs() + backoffMs(replica.failures++, PAUSE);
-      log.warn({ err: error }, 'a copy of a shard could not follow; it is tried again');
+      log.warn({ err: error }, 'a copy of a shard could not follow; trying again');
     }
   }
 
@@ -204,7 +204,7 @@ export class Replicas {
     if (reached === 'differs') {
       this.#mismatches++;
       const place = { collectionId: spec.collectionId, shard: spec.index, seq: at?.head.seq ?? 0 };
-      log.error(place, 'a copy of a shard does not have the root that its holder recorded; it is made anew');
+      log.error(place, 'a copy of a shard has another root than its holder recorded; making it again');
       if (at === null) throw new Error('The stored bytes of a shard do not give the recorded root.');
     }
     if (reached === 'behind' && at === null)

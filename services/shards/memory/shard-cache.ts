@@ -329,7 +329,7 @@ export class ShardCache {
     if (save) {
       await checkpointer
         .run(actor)
-        .catch((error) => this.#runtime.log.warn({ err: error }, 'a shard was closed without a checkpoint'));
+        .catch((error) => this.#runtime.log.warn({ err: error }, 'closed a shard without a checkpoint'));
     }
     // It may have broken meanwhile, and be open again by now.
     if (this.#residents.get(actor.key) !== resident) return;
@@ -342,7 +342,7 @@ export class ShardCache {
 
   #broken(actor: ShardActor, reason: string): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
-    this.#runtime.log.error({ reason }, 'a shard is closed and will open again from its log');
+    this.#runtime.log.error({ reason }, 'closed a shard; it will open again from its log');
     this.#forget(actor);
     this.events.emit('changed');
   }

@@ -214,7 +214,7 @@ export class Materialiser {
   #stickAt(key: ShardKey, seq: number): void {
     if (this.#stuck.get(key) === seq) return;
     this.#stuck.set(key, seq);
-    this.#log.error({ shard: key, seq }, 'a stored log entry does not decode; nothing after it is materialised');
+    this.#log.error({ shard: key, seq }, 'a stored log entry does not decode; materialising stops before it');
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -40,7 +40,7 @@ const GRAPH_MIN_RECORDS = 2_000;
 const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
 const QUANTIZED_BYTES = { f32: 4, f16: 2, bf16: 2, i8: 1 };
 
-const UNDECIDED = 'The stored bytes contradicted what was recorded of them, and no operator has decided since.';
+const UNDECIDED = 'The stored bytes contradicted the recorded root, and no operator has decided since.';
 
 export interface OpenedShard {
   head: ShardHead;
@@ -205,7 +205,7 @@ async function bestWayUp(
       if (start === warm) starts.shift();
     } else if (way.contradiction === null) {
       if (refutedSeq > 0) {
-        log.error({ shard: key, seq: refutedSeq }, 'a checkpoint contradicted the records and was removed');
+        log.error({ shard: key, seq: refutedSeq }, 'removed a checkpoint that contradicted the records');
         await store.checkpoints.prune(key, refutedSeq + 1);
       }
       return way;
@@ -288,7 +288,7 @@ async function fromCheckpoint(
       const head = await worker.request('load', { key, spec, checkpoint });
       return { head, checkpointSeq: seq, exactFromSeq: seq };
     } catch (error) {
-      log.error({ err: error, seq }, 'a checkpoint could not be loaded; using an older one or the records');
+      log.error({ err: error, seq }, 'could not load a checkpoint; using an older one or the records');
     } finally {
       if (checkpoint !== null) await store.checkpoints.release(checkpoint);
     }
@@ -376,15 +376,13 @@ function contradictionOf(
   isStored: boolean,
 ): string | null {
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
-  if (!isSameState(end.head, recorded))
-    return `The stored records do not give the root that was recorded at ${recorded.seq}.`;
-  if (end.differs !== null)
-    return `The stored log entry ${end.differs} does not give the root that was recorded with it.`;
+  if (!isSameState(end.head, recorded)) return `The stored records do not give the root recorded at ${recorded.seq}.`;
+  if (end.differs !== null) return `The stored log entry ${end.differs} does not give the root recorded with it.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
   if (confirmed && !end.anchored && isStored)
     return `What is stored begins at ${base.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
   if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
-    return `The stored records do not give the root that was confirmed on the ledger at ${confirmed.seq}.`;
+    return `The stored records do not give the root that the ledger confirmed at ${confirmed.seq}.`;
   return null;
 }

@@ -81,7 +81,7 @@ export class ShardWorker implements WorkerRequests {
       else if ('size' in message) this.#sizes.get(message.key)?.(message.size);
       else {
         const { key: shard, indexFault: fault } = message;
-        log.error({ shard, fault }, 'the index of a shard could not be built; its searches scan until it can');
+        log.error({ shard, fault }, "could not build a shard's index; searches scan the shard until it is built");
       }
     });
     this.#thread.on('error', (error) => log.error({ err: error }, 'a shard worker failed'));

@@ -185,10 +185,10 @@ test('who only looks is told what is held and what is not, and not a byte is cha
   expect(lineOf(run, 'held')).toMatch(/: held$/);
   expect(lineOf(run, 'written')).toMatch(/: held up to version 1, 2 writes since$/);
   expect(lineOf(run, 'appended')).toMatch(/: held up to version 1, 1 writes since$/);
-  expect(lineOf(run, 'changed')).toMatch(/: contradicts: .* another root than the one on the ledger/);
+  expect(lineOf(run, 'changed')).toMatch(/: contradicts: .* give a different root from the ledger's/);
   expect(lineOf(run, 'of-other-shards')).toMatch(/: contradicts: It has 2 shards/);
   expect(lineOf(run, 'hidden')).toMatch(
-    /: contradicts: The ledger holds version 1, which this store has no record of\.$/,
+    /: contradicts: The ledger holds version 1, which this store never anchored\.$/,
   );
   expect(lineOf(run, 'free')).toMatch(/: not held: The ledger has no root of it\.$/);
   expect(lineOf(run, 'inserted')).toMatch(/^collection /);
@@ -282,7 +282,7 @@ describe('sealed anew', () => {
     const { stdout } = await reseal(environment(), '--new-key', demoted);
     await service.restart();
     const { body } = await apiClient(service, stdout.trim())<VerifyResult>('GET', '/collections/hidden/verify');
-    expect(body).toMatchObject({ state: 'mismatch', reason: expect.stringContaining('no record of') });
+    expect(body).toMatchObject({ state: 'mismatch', reason: expect.stringContaining('never anchored') });
   });
 
   test('the keys are back once the operator says so', async () => {

@@ -112,7 +112,7 @@ test.each([
   const own = `UPDATE collections SET id = '${ids.get(name)}', accountId = '${FIRST_ACCOUNT_ID}'`;
   edit(`${back ?? own} ${where}`);
   await restarted();
-  const reason = expect.stringContaining('not in the catalog');
+  const reason = expect.stringContaining('missing from the catalog');
   expect(await verify(name)).toMatchObject({ state: 'mismatch', reason });
   expect((await service.api('DELETE', `/collections/${name}`)).status).toBe(200);
   await halted(0);

@@ -73,11 +73,11 @@ export class Membership {
       cutOff: () => {
         const cutOff = this.#cutOff();
         if (cutOff === 'yes' && this.#keeper.holder !== null)
-          log.warn('this node hears no other, though others do; it gives up its shards');
+          log.warn('this node hears no other node, but they hear each other; giving up its shards');
         return cutOff;
       },
       onLost: () => {
-        log.warn('the lease of this node is over; its shards are let go');
+        log.warn('this node lost its lease; letting go of its shards');
         this.ownership.forget();
         this.events.emit('lost');
       },
@@ -189,7 +189,7 @@ export class Membership {
 
   #found({ node }: LeaseRow): void {
     if (this.live().some((row) => row.node === node)) return;
-    this.#options.log.warn({ node }, 'a shard node is gone');
+    this.#options.log.warn({ node }, 'a shard node is dead');
     this.events.emit('dead', node);
   }
 

@@ -128,11 +128,11 @@ export class Rebalancer {
         this.#pace.refused(to, clock.monotonicMs());
         return;
       }
-      log.info({ shard, to, reason: arrival.reason, bytes: arrival.bytes }, 'a shard moves');
+      log.info({ shard, to, reason: arrival.reason, bytes: arrival.bytes }, 'moving a shard');
       await handOver.move(shard, to);
       this.#pace.ended(arrival.bytes, beganMs, clock.monotonicMs());
     } catch (error) {
-      log.warn({ err: error, shard, to }, 'a shard could not be moved');
+      log.warn({ err: error, shard, to }, 'could not move a shard');
       this.#pace.failed(to, clock.monotonicMs());
     }
   }
@@ -145,7 +145,7 @@ export class Rebalancer {
       await this.#parts.handOver.leaveResting(shard, to);
       this.#pace.ended(0, beganMs, clock.monotonicMs());
     } catch (error) {
-      log.warn({ err: error, shard, to }, 'a resting shard could not be given away');
+      log.warn({ err: error, shard, to }, 'could not give away a shard that is not in memory');
       this.#pace.failed(to, clock.monotonicMs());
     }
   }

@@ -159,11 +159,11 @@ describe('contradicts', () => {
     expect(await judged()).toMatchObject({ state: 'contradicts', ...why(text) });
 
   test.each<[string, () => AccountState, string]>([
-    ['another root of that version', () => shows({ ...anchored(3), merkleRoot: '0'.repeat(64) }), 'another root'],
-    ['a later version', () => shows({ ...anchored(3), version: 4 }), 'no record of'],
+    ['another root of that version', () => shows({ ...anchored(3), merkleRoot: '0'.repeat(64) }), 'different root'],
+    ['a later version', () => shows({ ...anchored(3), version: 4 }), 'never anchored'],
     ['an older version', () => shows(anchored(1)), 'older than version 3'],
-    ['a decision that the row does not know', () => shows(anchored(3, 1)), 'before a decision'],
-    ['no account', () => ({ status: 'absent' }), 'does not hold the root'],
+    ['a decision that the row does not know', () => shows(anchored(3, 1)), "before an operator's decision"],
+    ['no account', () => ({ status: 'absent' }), 'no longer holds the root'],
     ['an account of somebody else', () => ({ status: 'foreign', reason: 'Of somebody.' }), 'Of somebody.'],
   ])('the ledger shows %s', async (_, shown, text) => {
     await row({ confirmed: confirmed(3) });
@@ -182,7 +182,7 @@ describe('contradicts', () => {
     });
     await row({ confirmed: confirmed(2) });
     account = shows(anchored(2));
-    await expectContradiction('another root than the one on the ledger');
+    await expectContradiction("a different root from the ledger's");
   });
 
   test('a write after the confirmed root that does not count itself', async () => {
@@ -190,7 +190,7 @@ describe('contradicts', () => {
     const hash = Buffer.from(referenceRoot([...records, record].map(leafOf)), 'hex');
     await append(4, bodyOf(record), { ...heads[3]!, seq: 4, hash, count: 4 });
     await row({ confirmed: confirmed(3) });
-    await expectContradiction('another root for version 3');
+    await expectContradiction('a different root for version 3');
   });
 
   test('records that are ahead of the confirmed root', async () => {

@@ -34,7 +34,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     const anchoring = await fixture.start({ headsAt });
     const next = await fixture.commit(row);
     expect(await anchoring.submit(row.id, next, WAIT_MS)).toBeNull();
-    expect(await halted()).toMatch(/stored records .* give another root/);
+    expect(await halted()).toMatch(/stored records .* give a different root/);
     expect(await onChainVersion()).toBe(1);
     expect((await anchoring.stats()).halted).toBe(1);
     expect(await anchoring.submit(row.id, next, WAIT_MS)).toBeNull();
@@ -150,7 +150,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
     await fixture.commit(row);
     const successor = await fixture.start();
     await until('it is halted', async () => (await halted()) !== null);
-    expect(await halted()).toMatch(/version 2, which this store has no record of/);
+    expect(await halted()).toMatch(/version 2, which this store never anchored/);
     expect(await onChainVersion()).toBe(2);
     expect(await successor.submit(row.id, [headOf(0, 3)], 100)).toBeNull();
   });
@@ -174,7 +174,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
       Object.defineProperty(fixture.where, 'url', { get: () => other.devLedger.url });
       const anchoring = await fixture.start();
       expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();
-      expect(await halted()).toMatch(/does not hold the root that was confirmed/);
+      expect(await halted()).toMatch(/no longer holds the root that it confirmed/);
       expect(await fixture.client.read(row.id)).toEqual({ status: 'absent' });
     } finally {
       await other.end();
@@ -216,7 +216,7 @@ describe('what contradicts the ledger is never anchored over it', () => {
       Object.defineProperty(fixture.where, 'url', { get: () => tampered.url });
       const anchoring = await fixture.start();
       expect(await anchoring.submit(row.id, await fixture.commit(row), WAIT_MS)).toBeNull();
-      expect(await halted()).toMatch(/another root than the one confirmed/);
+      expect(await halted()).toMatch(/a different root from the one that it confirmed/);
       expect(await onChainVersion()).toBe(1);
     } finally {
       await tampered.stop();

@@ -61,7 +61,7 @@ describe.each([3, 5])(
     test('a row that was put back to what it was before halts, confirmed or without anchors', async () => {
       expect(await reconcile(onChain(cutAt(1), decisions), belief)).toMatchObject({
         outcome: 'halt',
-        reason: expect.stringContaining('before a decision'),
+        reason: expect.stringContaining("before an operator's decision"),
         mayBeLag: false,
       });
       expect(await reconcile(onChain(cutAt(3), decisions), { ...since, logged: cutAt(5) })).toMatchObject({
