@@ -60,35 +60,38 @@ export interface Route {
   whenGiven: Readonly<Record<string, Route>>;
 }
 
-interface Definition<N extends ActionName, K extends RequestName | null> {
-  method: Route['method'];
-  path: string;
-  action: N;
-  access: Route['access'];
+/** What of a route is not in its first line; what it leaves out is as `route` has it. */
+interface Definition<N extends ActionName, K extends RequestName | null>
+  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'whenGiven'>> {
   body?: K;
-  query?: readonly string[];
-  /** Default: `other`. */
-  queue?: QueueName;
-  mayBeAway?: true;
-  status?: 201;
-  timeoutMs?: number;
-  params(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }): Actions[N]['params'];
-  answer(result: Actions[N]['result']): Answer;
-  expectedBytes?(input: RouteInput & { body: K extends RequestName ? Bodies[K] : null }, dimensions: number): number;
+  params(input: InputOf<K>): Actions[N]['params'];
+  answer?(result: Actions[N]['result']): Answer;
+  expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
   location?(result: Actions[N]['result']): string;
-  whenGiven?: Readonly<Record<string, Route>>;
 }
+type InputOf<K> = RouteInput & { body: K extends RequestName ? Bodies[K] : null };
 
 /** Checks a route's parameters and answer against its action's types, and forgets them. */
-function route<N extends ActionName, K extends RequestName | null = null>(definition: Definition<N, K>): Route {
+function route<N extends ActionName, K extends RequestName | null = null>(
+  method: Route['method'],
+  path: string,
+  action: N,
+  access: Route['access'],
+  definition: Definition<N, K>,
+): Route {
   return {
+    method,
+    path,
+    action,
+    access,
     body: null,
     query: [],
     queue: 'other',
     mayBeAway: false,
     status: 200,
     timeoutMs: null,
+    answer: (result: Answer) => result,
     expectedBytes: () => 0,
     heldBytes: () => 0,
     location: () => null,
@@ -100,7 +103,6 @@ function route<N extends ActionName, K extends RequestName | null = null>(defini
 /** Of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = (route: Pick<Route, 'path'>): string => BASE_PATH + route.path;
 
-const same = (result: object): Answer => result;
 const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
 
 /**
@@ -113,214 +115,119 @@ function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number;
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
 }
 
-const PROOF = route({
-  method: 'GET',
-  path: '/collections/{name}/proof',
-  action: 'collections.proof',
-  access: 'read',
+const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 'read', {
   query: ['id'],
   params: (input) => ({ ...named(input), id: decodeId(input.query.get('id'), 'id', input.limits) }),
   answer: (proof) => ({ proof }),
 });
 
 const VECTOR_ROUTES = [
-  route({
-    method: 'POST',
-    path: '/collections/{name}/query',
-    action: 'collections.query',
+  route('POST', '/collections/{name}/query', 'collections.query', 'read', {
     mayBeAway: true,
     queue: 'query',
-    access: 'read',
     body: 'query',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: matchesJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
   }),
-  route({
-    method: 'POST',
-    path: '/collections/{name}/upsert',
-    action: 'collections.upsert',
+  route('POST', '/collections/{name}/upsert', 'collections.upsert', 'write', {
     mayBeAway: true,
     queue: 'write',
-    access: 'write',
     body: 'upsert',
     params: (input) => ({ ...named(input), batch: input.body.records }),
-    answer: same,
   }),
-  route({
-    method: 'POST',
-    path: '/collections/{name}/fetch',
-    action: 'collections.fetch',
+  route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
-    access: 'read',
     body: 'fetch',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: vectorsJson,
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
   }),
-  route({
-    method: 'POST',
-    path: '/collections/{name}/delete',
-    action: 'collections.delete',
+  route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
-    access: 'write',
     body: 'delete',
     params: (input) => ({ ...named(input), ...input.body }),
-    answer: same,
   }),
 ];
 
 const COLLECTION_ROUTES = [
-  route({
-    method: 'GET',
-    path: '/collections/{name}',
-    action: 'collections.get',
-    access: 'read',
+  route('GET', '/collections/{name}', 'collections.get', 'read', {
     params: named,
     answer: (collection) => ({ collection }),
   }),
-  route({
-    method: 'GET',
-    path: '/collections',
-    action: 'collections.list',
-    access: 'read',
+  route('GET', '/collections', 'collections.list', 'read', {
     query: ['limit', 'cursor'],
     params: ({ accountId, query, limits }) => ({ accountId, ...pageOf(query, limits.collectionsPageMax) }),
-    answer: same,
   }),
-  route({
-    method: 'POST',
-    path: '/collections',
-    action: 'collections.create',
-    access: 'manage',
+  route('POST', '/collections', 'collections.create', 'manage', {
     body: 'createCollection',
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (collection) => ({ collection }),
     location: (collection) => `${BASE_PATH}/collections/${encodeURIComponent(collection.name)}`,
   }),
-  route({
-    method: 'PATCH',
-    path: '/collections/{name}',
-    action: 'collections.update',
-    access: 'manage',
+  route('PATCH', '/collections/{name}', 'collections.update', 'manage', {
     body: 'changeCollection',
     params: (input) => ({ ...named(input), ...input.body }),
     answer: (collection) => ({ collection }),
   }),
-  route({
-    method: 'DELETE',
-    path: '/collections/{name}',
-    action: 'collections.remove',
-    queue: 'unshared',
-    access: 'manage',
-    params: named,
-    answer: same,
-  }),
-  route({
-    method: 'GET',
-    path: '/collections/{name}/verify',
-    action: 'verification.verify',
+  route('DELETE', '/collections/{name}', 'collections.remove', 'manage', { queue: 'unshared', params: named }),
+  route('GET', '/collections/{name}/verify', 'verification.verify', 'read', {
     queue: 'verify',
-    access: 'read',
     query: ['id'],
     timeoutMs: VERIFY_TIMEOUT_MS,
     params: named,
-    answer: same,
     whenGiven: { id: PROOF },
   }),
   PROOF,
-  route({
-    method: 'GET',
-    path: '/collections/{name}/anchors',
-    action: 'collections.anchors',
-    access: 'read',
+  route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],
     params: (input) => ({ ...named(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
-    answer: same,
   }),
 ];
 
 const ACCOUNT_ROUTES = [
-  route({
-    method: 'GET',
-    path: '/usage',
-    action: 'metering.usage',
-    access: 'read',
-    params: ({ accountId }) => ({ accountId }),
-    answer: same,
-  }),
-  route({
-    method: 'GET',
-    path: '/keys',
-    action: 'keys.list',
-    access: 'manage',
+  route('GET', '/usage', 'metering.usage', 'read', { params: ({ accountId }) => ({ accountId }) }),
+  route('GET', '/keys', 'keys.list', 'manage', {
     params: ({ accountId }) => ({ accountId }),
     answer: (keys) => ({ keys }),
   }),
-  route({
-    method: 'POST',
-    path: '/keys',
-    action: 'keys.create',
-    access: 'manage',
+  route('POST', '/keys', 'keys.create', 'manage', {
     body: 'createKey',
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (key) => ({ key }),
   }),
-  route({
-    method: 'DELETE',
-    path: '/keys/{id}',
-    action: 'keys.revoke',
+  route('DELETE', '/keys/{id}', 'keys.revoke', 'manage', {
     queue: 'unshared',
-    access: 'manage',
     params: ({ accountId, target }) => ({ accountId, id: target }),
-    answer: same,
   }),
 ];
 
 const OPERATOR_ROUTES = [
-  route({
-    method: 'POST',
-    path: '/admin/accounts',
-    action: 'keys.createAccount',
+  route('POST', '/admin/accounts', 'keys.createAccount', 'operator', {
     queue: 'unshared',
-    access: 'operator',
     body: 'createAccount',
     status: 201,
     params: ({ body }) => body,
-    answer: same,
   }),
-  route({
-    method: 'GET',
-    path: '/admin/accounts',
-    action: 'keys.listAccounts',
+  route('GET', '/admin/accounts', 'keys.listAccounts', 'operator', {
     queue: 'unshared',
-    access: 'operator',
     params: () => ({}),
     answer: (accounts) => ({ accounts }),
   }),
-  route({
-    method: 'PATCH',
-    path: '/admin/accounts/{id}',
-    action: 'keys.setPlan',
+  route('PATCH', '/admin/accounts/{id}', 'keys.setPlan', 'operator', {
     queue: 'unshared',
-    access: 'operator',
     body: 'changePlan',
     params: ({ body, target }) => ({ ...body, id: target }),
     answer: (account) => ({ account }),
   }),
-  route({
-    method: 'DELETE',
-    path: '/admin/accounts/{id}',
-    action: 'keys.deleteAccount',
+  route('DELETE', '/admin/accounts/{id}', 'keys.deleteAccount', 'operator', {
     queue: 'unshared',
-    access: 'operator',
     params: ({ target }) => ({ id: target }),
-    answer: same,
   }),
 ];
 
