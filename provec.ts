@@ -28,7 +28,7 @@ import { livezPage, metricsPage, type Readiness, readyzPage } from './mixins/hea
 import { HealthServer } from './mixins/health/health-server.ts';
 import { readinessOf } from './mixins/health/readiness.ts';
 import { Metrics } from './mixins/metrics.ts';
-import { ServiceGauges } from './mixins/metrics-gauges.ts';
+import { serviceGauges } from './mixins/metrics-gauges.ts';
 import { retriedCalls } from './mixins/retried-calls.ts';
 import { ShardCalls } from './mixins/shard-router/shard-calls.ts';
 import { shardNodeMetadata } from './mixins/shard-router/shard-nodes.ts';
@@ -169,7 +169,7 @@ class ProvecProcess {
     if (healthPort === null) return null;
     const readiness = (): Promise<Readiness> => this.#readiness();
     const isStopping = (): boolean => this.#parts.isStopping;
-    const pages = { metrics: this.#metrics, gauges: this.#gauges() };
+    const pages = { metrics: this.#metrics, refresh: this.#gauges() };
     const health = new HealthServer(
       new Map([
         ['/livez', async () => livezPage()],
@@ -186,13 +186,13 @@ class ProvecProcess {
     return readinessOf({ ...this.#running, services: this.#services, needed: NEEDED_BY_GATEWAYS });
   }
 
-  #gauges(): ServiceGauges {
-    const stats = <T>(isShown: boolean, ask: (broker: Caller) => Promise<T>): Promise<T | null> =>
-      isShown && this.#running ? ask(this.#running.broker).catch(() => null) : Promise.resolve(null);
+  #gauges(): () => Promise<void> {
+    const stats = async <T>(isShown: boolean, ask: (broker: Caller) => Promise<T>): Promise<T | null> =>
+      isShown && this.#running ? ask(this.#running.broker) : null;
     // A gateway also shows the numbers of an anchoring service elsewhere; others show their own
     // alone.
     const showsAnchoring = this.#runs('anchoring') || this.#runs('gateway');
-    return new ServiceGauges(this.#metrics.registry, {
+    return serviceGauges(this.#metrics.registry, {
       shards: () => stats(this.#runs('shards'), (broker) => call(broker, 'shards.stats', {})),
       anchoring: () => stats(showsAnchoring, (broker) => call(broker, 'anchoring.stats', {})),
     });

@@ -2,11 +2,8 @@ import { Gauge, type Registry } from 'prom-client';
 import type { AnchoringStats } from '../lib/actions/anchoring.ts';
 import type { ShardStats } from '../lib/actions/shards.ts';
 
-/**
- * Where the gauges below get their numbers; null when that service is not reachable: its gauges
- * then keep silent.
- */
-export interface StatsSources {
+/** Where the gauges below get their numbers; what gives null, or fails, keeps them silent. */
+interface StatsSources {
   shards(): Promise<ShardStats | null>;
   anchoring(): Promise<AnchoringStats | null>;
 }
@@ -41,26 +38,19 @@ const ANCHOR_GAUGES: [keyof AnchoringStats, string, string][] = [
   ['halted', 'provec_anchors_halted', 'Collections whose anchoring was stopped after a mismatch.'],
 ];
 
-/** Gauges of shards and anchors, set by `refresh` before each scrape. */
-export class ServiceGauges {
-  readonly #sources: StatsSources;
-  readonly #shards: Map<keyof ShardStats, Gauge>;
-  readonly #anchors: Map<keyof AnchoringStats, Gauge>;
-
-  constructor(registry: Registry, sources: StatsSources) {
-    this.#sources = sources;
-    // A process with a gateway and a health port shows the same ones on both.
-    const gauge = (name: string, help: string) =>
-      (registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, registers: [registry] });
-    this.#shards = new Map(SHARD_GAUGES.map(([field, name, help]) => [field, gauge(name, help)]));
-    this.#anchors = new Map(ANCHOR_GAUGES.map(([field, name, help]) => [field, gauge(name, help)]));
-  }
-
-  async refresh(): Promise<void> {
-    const [shards, anchors] = await Promise.all([this.#sources.shards(), this.#sources.anchoring()]);
-    for (const [field, gauge] of this.#shards) show(gauge, shards === null ? undefined : Number(shards[field]));
-    for (const [field, gauge] of this.#anchors) show(gauge, anchors?.[field]);
-  }
+/** Gauges of shards and anchors; what it returns sets them, and is called before each scrape. */
+export function serviceGauges(registry: Registry, sources: StatsSources): () => Promise<void> {
+  // A process with a gateway and a health port shows the same ones on both.
+  const gauge = (name: string, help: string) =>
+    (registry.getSingleMetric(name) as Gauge | undefined) ?? new Gauge({ name, help, registers: [registry] });
+  const ofShards = SHARD_GAUGES.map(([field, name, help]) => ({ field, gauge: gauge(name, help) }));
+  const ofAnchors = ANCHOR_GAUGES.map(([field, name, help]) => ({ field, gauge: gauge(name, help) }));
+  return async () => {
+    const asked = [sources.shards().catch(() => null), sources.anchoring().catch(() => null)] as const;
+    const [shards, anchors] = await Promise.all(asked);
+    for (const { field, gauge } of ofShards) show(gauge, shards === null ? undefined : Number(shards[field]));
+    for (const { field, gauge } of ofAnchors) show(gauge, anchors?.[field]);
+  };
 }
 
 function show(gauge: Gauge, value: number | undefined): void {

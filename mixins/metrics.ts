@@ -4,101 +4,58 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * One finished HTTP request; `route` is a pattern such as `/api/v1/collections/{name}/query`, never
- * a path.
- */
-export interface HttpObservation {
-  route: string;
-  method: string;
-  status: number;
-  seconds: number;
-}
-
-/**
- * The numbers of one process, in a registry of its own. Labels are route patterns, methods,
- * statuses and action names: never the name or id of anything that a tenant owns.
+ * The numbers of one process, in a registry of its own. Labels are route patterns such as
+ * `/api/v1/collections/{name}/query`, methods, statuses and action names: never a path, nor the
+ * name or id of anything that a tenant owns.
  */
 export class Metrics {
   readonly registry = new Registry();
-  readonly #requests: Counter<'route' | 'method' | 'status'>;
-  readonly #duration: Histogram<'route' | 'method'>;
-  readonly #inFlight: Gauge;
-  readonly #bodyBytes: Gauge;
-  readonly #answerBytes: Gauge;
-  readonly #parses: Histogram;
-  readonly #actions: Histogram<'action' | 'outcome'>;
+  readonly #registers = [this.registry];
+  readonly requests = new Counter({
+    name: 'provec_http_requests_total',
+    help: 'HTTP requests answered.',
+    labelNames: ['route', 'method', 'status'],
+    registers: this.#registers,
+  });
+  readonly requestSeconds = new Histogram({
+    name: 'provec_http_request_duration_seconds',
+    help: 'Time from the end of the request header to the end of the response.',
+    labelNames: ['route', 'method'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  });
+  readonly requestsInFlight = new Gauge({
+    name: 'provec_http_requests_in_flight',
+    help: 'HTTP requests not yet answered.',
+    registers: this.#registers,
+  });
+  readonly bodyBytes = new Gauge({
+    name: 'provec_http_request_bodies_in_flight_bytes',
+    help: 'Bytes of request bodies held right now.',
+    registers: this.#registers,
+  });
+  readonly answerBytes = new Gauge({
+    name: 'provec_http_answers_in_flight_bytes',
+    help: 'Bytes of records held right now for answers that are being fetched or sent.',
+    registers: this.#registers,
+  });
+  readonly parseSeconds = new Histogram({
+    name: 'provec_http_body_parse_seconds',
+    help: 'Time to parse and check a request body once it has arrived, waiting for a thread included.',
+    buckets: SECONDS,
+    registers: this.#registers,
+  });
+  readonly #actionSeconds = new Histogram({
+    name: 'provec_action_duration_seconds',
+    help: 'Duration of actions called on this node, by outcome (ok or the error code).',
+    labelNames: ['action', 'outcome'],
+    buckets: SECONDS,
+    registers: this.#registers,
+  });
 
   constructor() {
-    const registers = [this.registry];
     // In ms. Every 10 ms woke an idle process a hundred times a second, most of what it did.
     collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 20 });
-    this.#requests = new Counter({
-      name: 'provec_http_requests_total',
-      help: 'HTTP requests answered.',
-      labelNames: ['route', 'method', 'status'],
-      registers,
-    });
-    this.#duration = new Histogram({
-      name: 'provec_http_request_duration_seconds',
-      help: 'Time from the end of the request header to the end of the response.',
-      labelNames: ['route', 'method'],
-      buckets: SECONDS,
-      registers,
-    });
-    this.#inFlight = new Gauge({
-      name: 'provec_http_requests_in_flight',
-      help: 'HTTP requests not yet answered.',
-      registers,
-    });
-    this.#bodyBytes = new Gauge({
-      name: 'provec_http_request_bodies_in_flight_bytes',
-      help: 'Bytes of request bodies held right now.',
-      registers,
-    });
-    this.#answerBytes = new Gauge({
-      name: 'provec_http_answers_in_flight_bytes',
-      help: 'Bytes of records held right now for answers that are being fetched or sent.',
-      registers,
-    });
-    this.#parses = new Histogram({
-      name: 'provec_http_body_parse_seconds',
-      help: 'Time to parse and check a request body once it has arrived, waiting for a thread included.',
-      buckets: SECONDS,
-      registers,
-    });
-    this.#actions = new Histogram({
-      name: 'provec_action_duration_seconds',
-      help: 'Duration of actions called on this node, by outcome (ok or the error code).',
-      labelNames: ['action', 'outcome'],
-      buckets: SECONDS,
-      registers,
-    });
-  }
-
-  /** Counts one finished request. */
-  observeRequest(seen: HttpObservation): void {
-    this.#requests.inc({ route: seen.route, method: seen.method, status: String(seen.status) });
-    this.#duration.observe({ route: seen.route, method: seen.method }, seen.seconds);
-  }
-
-  observeParse(seconds: number): void {
-    this.#parses.observe(seconds);
-  }
-
-  requestStarted(): void {
-    this.#inFlight.inc();
-  }
-
-  requestEnded(): void {
-    this.#inFlight.dec();
-  }
-
-  setBodyBytes(bytes: number): void {
-    this.#bodyBytes.set(bytes);
-  }
-
-  setAnswerBytes(bytes: number): void {
-    this.#answerBytes.set(bytes);
   }
 
   /** Broker middleware that times every local action except the framework's own. */
@@ -107,16 +64,16 @@ export class Metrics {
     localAction: (next, action) => {
       const name = action.name ?? 'unknown';
       if (name.startsWith('$') || name.startsWith('gateway.')) return next;
-      const actions = this.#actions;
+      const actionSeconds = this.#actionSeconds;
       return async function timed(this: Service, ctx) {
         const startedMs = performance.now();
         const seconds = () => (performance.now() - startedMs) / 1000;
         try {
           const result: unknown = await next.call(this, ctx);
-          actions.observe({ action: name, outcome: 'ok' }, seconds());
+          actionSeconds.observe({ action: name, outcome: 'ok' }, seconds());
           return result;
         } catch (error) {
-          actions.observe({ action: name, outcome: outcomeOf(error) }, seconds());
+          actionSeconds.observe({ action: name, outcome: outcomeOf(error) }, seconds());
           throw error;
         }
       };

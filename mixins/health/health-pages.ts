@@ -1,5 +1,4 @@
 import type { Metrics } from '../metrics.ts';
-import type { ServiceGauges } from '../metrics-gauges.ts';
 
 /**
  * Whether the service can serve, and if not, why (a few words each, no names of what tenants own).
@@ -40,14 +39,9 @@ export async function readyzPage(parts: {
   return ready ? jsonAnswer(200, { status: 'ready' }) : jsonAnswer(503, { status: 'starting', reasons });
 }
 
-/** The process's numbers, for Prometheus. */
-export async function metricsPage({
-  metrics,
-  gauges,
-}: {
-  metrics: Metrics;
-  gauges: ServiceGauges;
-}): Promise<PlainAnswer> {
-  await gauges.refresh();
-  return { status: 200, type: metrics.registry.contentType, text: await metrics.registry.metrics() };
+/** The process's numbers, for Prometheus; `refresh` sets those that are asked for. */
+export async function metricsPage(parts: { metrics: Metrics; refresh(): Promise<void> }): Promise<PlainAnswer> {
+  await parts.refresh();
+  const { registry } = parts.metrics;
+  return { status: 200, type: registry.contentType, text: await registry.metrics() };
 }

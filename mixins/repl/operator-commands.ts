@@ -1,5 +1,4 @@
-import type { Caller } from '../../lib/actions/call.ts';
-import { call } from '../../lib/actions/call.ts';
+import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Slice } from '../../lib/actions/cluster.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { anchorsText, collectionsText, nodesText, shardsText, verdictText } from './tables.ts';
@@ -11,13 +10,11 @@ export class UsageError extends Error {
 }
 
 interface OperatorCommand {
-  /** What stands after the name. */
+  /** What stands after the name: `<word>`, or `[word]` where it may be left out. */
   usage: string;
   meaning: string;
-  /** The number of words that it takes, at least and at most. */
-  words: readonly [least: number, most: number];
   /** Whether `--offset` and `--limit` mean something to it. */
-  isTable: boolean;
+  isTable?: true;
   run(caller: Caller, words: readonly string[], slice: Slice): Promise<string>;
 }
 
@@ -25,37 +22,29 @@ interface OperatorCommand {
 const PATIENT = { timeout: 0 };
 
 /** `provec <name> ...`, in the order in which they are explained. */
-export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
+const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
   Object.entries<OperatorCommand>({
     nodes: {
       usage: '',
       meaning: 'every node: lease, shards, memory, load',
-      words: [0, 0],
-      isTable: false,
       run: async (caller) => nodesText(await call(caller, 'cluster.nodes', {})),
     },
     shards: {
       usage: '[collection]',
       meaning: 'where shards are, and how far their followers have got',
-      words: [0, 1],
       isTable: true,
       run: async (caller, [collection], slice) =>
-        shardsText(
-          await call(caller, 'cluster.shards', { ...slice, ...(collection === undefined ? {} : { collection }) }),
-        ),
+        shardsText(await call(caller, 'cluster.shards', collection === undefined ? slice : { ...slice, collection })),
     },
     collections: {
       usage: '',
       meaning: 'collections of all accounts',
-      words: [0, 0],
       isTable: true,
       run: async (caller, _, slice) => collectionsText(await call(caller, 'cluster.collections', slice)),
     },
     move: {
       usage: '<shard> <node>',
       meaning: 'gives a shard to another node',
-      words: [2, 2],
-      isTable: false,
       async run(caller, [shard, node]) {
         const moved = await call(caller, 'cluster.move', { shard: shard!, node: node! }, PATIENT);
         return `${moved.shard} is on ${moved.to}${moved.from === null ? '' : `; it was on ${moved.from}`}.`;
@@ -64,8 +53,6 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     drain: {
       usage: '<node>',
       meaning: 'moves all shards off a node, which takes none until it restarts',
-      words: [1, 1],
-      isTable: false,
       async run(caller, [node]) {
         const { left } = await call(caller, 'cluster.drain', { node: node! }, PATIENT);
         return left === 0 ? `${node} no longer holds any shards.` : `${node} still holds ${left} shards.`;
@@ -74,15 +61,12 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     verify: {
       usage: '<account> <collection>',
       meaning: 'recomputes the root from stored data and compares it with the ledger',
-      words: [2, 2],
-      isTable: false,
       run: async (caller, [account, collection]) =>
         verdictText(await call(caller, 'cluster.verify', { account: account!, collection: collection! }, PATIENT)),
     },
     anchors: {
       usage: '[due|halted]',
       meaning: 'what is on the ledger, and what is waiting',
-      words: [0, 1],
       isTable: true,
       async run(caller, [standing], slice) {
         if (standing !== undefined && standing !== 'due' && standing !== 'halted')
@@ -95,8 +79,6 @@ export const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
     resume: {
       usage: '<collection>',
       meaning: 'accepts what the shards of a halted collection hold as right, and anchors it',
-      words: [1, 1],
-      isTable: false,
       async run(caller, [collection]) {
         const { collectionId } = await call(caller, 'cluster.resume', { collection: collection! }, PATIENT);
         return `${collectionId} is anchored again.`;
@@ -130,11 +112,13 @@ export async function runOperatorCommand(caller: Caller, argv: readonly string[]
     throw new UsageError(
       `Unknown command provec ${printable(name)}; the commands are ${[...OPERATOR_COMMANDS.keys()].join(', ')}.`,
     );
-  const [least, most] = command.words;
-  if (rest.length < least || rest.length > most || (hasSlice && !command.isTable))
-    throw new UsageError(
-      `Usage: provec ${name}${command.usage && ` ${command.usage}`}${command.isTable ? ' [--offset <rows>] [--limit <rows>]' : ''}`,
-    );
+  const { usage, isTable } = command;
+  const expected = usage === '' ? [] : usage.split(' ');
+  const isTooShort = expected.some((word, at) => word.startsWith('<') && rest[at] === undefined);
+  if (isTooShort || rest.length > expected.length || (hasSlice && !isTable)) {
+    const options = isTable ? ['[--offset <rows>] [--limit <rows>]'] : [];
+    throw new UsageError(['Usage: provec', name, ...expected, ...options].join(' '));
+  }
   return command.run(caller, rest, slice);
 }
 
@@ -185,16 +169,10 @@ function sentenceOf(error: Error): string {
 export function completionsOf(line: string, shardNodes: readonly string[]): string[] {
   const words = line.split(' ');
   const last = words.length - 1;
-  const names = [...OPERATOR_COMMANDS.keys(), 'help'];
-  const name = words[1];
-  const candidates =
-    last === 1
-      ? names
-      : name === 'anchors' && last === 2
-        ? ['due', 'halted']
-        : (name === 'drain' && last === 2) || (name === 'move' && last === 3)
-          ? shardNodes
-          : [];
+  const expected = OPERATOR_COMMANDS.get(words[1] ?? '')?.usage.split(' ')[last - 2];
+  const choices = expected?.includes('|') ? expected.slice(1, -1).split('|') : [];
+  const ofCommand = expected === '<node>' ? shardNodes : choices;
+  const candidates = last === 1 ? [...OPERATOR_COMMANDS.keys(), 'help'] : ofCommand;
   const before = words.slice(0, last).join(' ');
   return candidates.filter((word) => word.startsWith(words[last]!)).map((word) => `${before} ${word}`);
 }

@@ -14,13 +14,14 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
  * `warn`, of probes those of 500 alone.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, monotonicMs: () => number): void {
-  metrics.requestStarted();
+  metrics.requestsInFlight.inc();
   exchange.res.once('close', () => {
     const { res, methodLabel: method, pattern: route } = exchange;
     const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
     const ms = monotonicMs() - exchange.startedMs;
-    metrics.requestEnded();
-    metrics.observeRequest({ route, method, status, seconds: ms / 1000 });
+    metrics.requestsInFlight.dec();
+    metrics.requests.inc({ route, method, status: String(status) });
+    metrics.requestSeconds.observe({ route, method }, ms / 1000);
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500;
     const level = isFailure ? 'warn' : 'debug';
     if (!log.isLevelEnabled(level)) return;

@@ -5,25 +5,25 @@ import type { Config } from '../../lib/config.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import { watch } from './access-log.ts';
-import { Cors } from './cors.ts';
+import { applyCors } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import { headRefusal, isFramedOtherwise, OTHER_CODING } from './head-checks.ts';
-import type { Operations, Page } from './operations.ts';
-import type { Pipeline } from './pipeline.ts';
+import type { Page } from './operations.ts';
 import type { Responder } from './responder.ts';
 import { decodablePath, Router } from './router.ts';
 import type { Route } from './routes.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
-export interface EdgeParts {
+interface EdgeParts {
   config: Pick<Config, 'corsOrigins'>;
   log: Logger;
   metrics: Metrics;
-  operations: Operations;
+  pages: ReadonlyMap<string, Page>;
   routes: readonly Route[];
-  pipeline: Pipeline;
   responder: Responder;
+  /** Takes a request from its route to its answer. */
+  run(exchange: Exchange): Promise<void>;
   monotonicMs(): number;
 }
 
@@ -34,20 +34,18 @@ export interface EdgeParts {
 export class Edge {
   readonly router: Router;
   readonly #parts: EdgeParts;
-  readonly #cors: Cors;
   readonly #exchanges = new WeakMap<IncomingMessage, Exchange>();
   /** Connections on which another reader of the same bytes might see other requests. */
   readonly #unclear = new WeakSet<Socket>();
 
   constructor(parts: EdgeParts) {
     this.#parts = parts;
-    this.#cors = new Cors(parts.config.corsOrigins);
     this.router = new Router(parts.routes, {
       requestId: (req) => this.#of(req).id,
       onRoute: (req, route, target, caller) => {
         const exchange = this.#of(req);
         exchange.routed(route, target, caller);
-        void parts.pipeline.run(exchange);
+        void parts.run(exchange);
       },
       onNone: (req) => this.#unrouted(this.#of(req)),
       onError: (req, error) => parts.responder.fail(this.#of(req), error),
@@ -57,17 +55,17 @@ export class Edge {
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     // It ends with the answer to what came before.
     if (this.#unclear.has(req.socket)) return;
-    const { log, metrics, monotonicMs, operations, responder } = this.#parts;
+    const { config, log, metrics, monotonicMs, pages, responder } = this.#parts;
     const exchange = new Exchange(req, res, monotonicMs(), awaitsContinue);
     this.#exchanges.set(req, exchange);
     res.on('error', () => {});
     watch(exchange, log, metrics, monotonicMs);
-    const page = operations.pageOf(exchange.path);
+    const page = pages.get(exchange.path) ?? null;
     if (page !== null) exchange.pattern = exchange.path;
     // Asked of the router only where it is told.
     const methods =
       page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(exchange.path) : null;
-    this.#cors.apply(exchange, methods);
+    applyCors(config.corsOrigins, exchange, methods);
     const refusal = this.#refusalOf(req, res);
     if (refusal !== null) responder.fail(exchange, refusal);
     else if (req.method === 'OPTIONS') this.#options(exchange, methods);

@@ -2,15 +2,16 @@ import type { ServiceSchema } from 'moleculer';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
-import { ServiceGauges } from '../../mixins/metrics-gauges.ts';
+import { serviceGauges } from '../../mixins/metrics-gauges.ts';
 import { BodyPool, bodyWorkers } from './bodies/body-pool.ts';
 import { Edge } from './edge.ts';
 import { HttpServer, type HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
-import { Operations, type Readiness } from './operations.ts';
+import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
-import { Pipeline } from './pipeline.ts';
+import { runPipeline } from './pipeline.ts';
 import { RateLimit } from './rate-limit.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
@@ -52,22 +53,28 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const { queryConcurrency: queryPermits } = config;
   const overload = new Overload({ metrics, clock, queryPermits, parsePermits: parsers.workers, bounds, caller });
   const bodies = new BodyPool(INTERNAL_LIMITS.bodyParsedOffThreadMinBytes, parsers, (request) =>
-    overload.queues.enter('parse', request),
+    overload.queues.parse.enter(request),
   );
   const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);
   const rateLimit = new RateLimit(config.rateLimitPerSecond);
-  const pipeline = new Pipeline({ config, clock, metrics, overload, rateLimit, bodies, responder });
-  const operations = new Operations({
+  const steps = { config, clock, metrics, overload, rateLimit, bodies, responder };
+  const pages = pagesOf({
     readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
     isStopping: () => server.draining,
     metrics,
-    gauges: gaugesOf(metrics, caller),
+    refresh: serviceGauges(metrics.registry, {
+      shards: () => call(caller, 'shards.stats', {}),
+      anchoring: () => call(caller, 'anchoring.stats', {}),
+    }),
     openApi: JSON.stringify(openApiDocument(config)),
   });
   const routes = routesOf(config.adminToken !== null);
-  const monotonicMs = (): number => clock.monotonicMs();
-  const edge = new Edge({ config, log, metrics, operations, routes, pipeline, responder, monotonicMs });
+  const edge = new Edge({
+    ...{ config, log, metrics, pages, routes, responder },
+    run: (exchange) => runPipeline(exchange, steps),
+    monotonicMs: () => clock.monotonicMs(),
+  });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>
     edge.handle(req, res, awaitsContinue),
   );
@@ -97,13 +104,4 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       responder.close();
     },
   };
-}
-
-/** What the services say of themselves, or nothing where they do not answer. */
-function gaugesOf(metrics: Metrics, caller: Caller): ServiceGauges {
-  const stats = <T>(asked: Promise<T>): Promise<T | null> => asked.catch(() => null);
-  return new ServiceGauges(metrics.registry, {
-    shards: () => stats(call(caller, 'shards.stats', {})),
-    anchoring: () => stats(call(caller, 'anchoring.stats', {})),
-  });
 }

@@ -1,19 +1,16 @@
 /**
- * The life of a request once its route is found: the steps in their order, each in a file of its
- * own. The first that throws decides the answer, so the order is part of the contract: nobody
+ * The life of a request once its route is found: the steps in their order, the longer ones each in a
+ * file of its own. The first that throws decides the answer, so the order is part of the contract: nobody
  * learns what they may not know (whether a collection exists), nobody sends a body for nothing, and
  * a request that is refused because there are too many costs no more than to find out whose it is.
  */
 import type { Exchange } from './exchange.ts';
+import { parseQueryString } from './query-string.ts';
 import { answer } from './steps/answer.ts';
-import { authenticate } from './steps/authenticate.ts';
+import { authenticate, requireScope } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
 import { decodeBody } from './steps/decode-body.ts';
-import { limitRate } from './steps/limit-rate.ts';
 import { readBody } from './steps/read-body.ts';
-import { readQueryString } from './steps/read-query-string.ts';
-import { requireScope } from './steps/require-scope.ts';
-import { reserveAnswer } from './steps/reserve-answer.ts';
 import { resolveCollection } from './steps/resolve-collection.ts';
 import type { Step, StepParts } from './steps/step.ts';
 import { waitTurn } from './steps/wait-turn.ts';
@@ -32,19 +29,34 @@ const STEPS: readonly Step[] = [
   answer,
 ];
 
-export class Pipeline {
-  readonly #parts: StepParts;
-
-  constructor(parts: StepParts) {
-    this.#parts = parts;
+/** Takes a request from its route to its answer; never rejects. */
+export async function runPipeline(exchange: Exchange, parts: StepParts): Promise<void> {
+  try {
+    for (const step of STEPS) await step(exchange, parts);
+  } catch (error) {
+    parts.responder.fail(exchange, error);
   }
+}
 
-  /** Takes a request from its route to its answer; never rejects. */
-  async run(exchange: Exchange): Promise<void> {
-    try {
-      for (const step of STEPS) await step(exchange, this.#parts);
-    } catch (error) {
-      this.#parts.responder.fail(exchange, error);
-    }
-  }
+/** Counts the request of a key. Throws RATE_LIMITED. */
+async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Promise<void> {
+  if (identity !== null) await rateLimit.take(identity.keyId);
+}
+
+/**
+ * Parses the query string, of which only parameters of the route may occur, and takes the route
+ * that they choose. Throws INVALID_ARGUMENT.
+ */
+function readQueryString(exchange: Exchange): void {
+  const { route, search } = exchange;
+  exchange.query = parseQueryString(search, route.query);
+  for (const name of exchange.query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
+}
+
+/** Takes memory for the vectors that the answer may hold. Throws UNAVAILABLE. */
+function reserveAnswer(exchange: Exchange, { overload }: StepParts): void {
+  const { accountId, collection, input, route } = exchange;
+  if (collection === null) return;
+  exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);
+  exchange.answerMemory = overload.answers.take(accountId, exchange.expectedBytes);
 }

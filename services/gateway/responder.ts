@@ -6,7 +6,7 @@ import { ClientGoneError } from './client-gone.ts';
 import { errorResponse, toFailure } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
-import type { Sender } from './responses/sender.ts';
+import type { Head, Sender } from './responses/sender.ts';
 import type { Pieces } from './responses/splice.ts';
 import type { Answer, Route } from './routes.ts';
 
@@ -36,7 +36,7 @@ export class Responder {
     exchange.answerMemory?.resize(route.heldBytes(result));
     const location = route.location(result);
     const headers = location === null ? JSON_HEADERS : { ...JSON_HEADERS, Location: location };
-    this.#reply(exchange, route.status, headers, contentOf(route.answer(result)));
+    this.#reply(exchange, { status: route.status, headers }, contentOf(route.answer(result)));
   }
 
   /** Answers with an error, whatever was thrown, and lets go of what the request holds. */
@@ -53,18 +53,19 @@ export class Responder {
       return;
     }
     const { body, headers, status } = errorResponse(error, exchange.id, this.#config);
-    this.#reply(exchange, status, { ...JSON_HEADERS, ...headers }, JSON.stringify(body));
+    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
   }
 
   /** Answers an OPTIONS request. */
   allow(exchange: Exchange, methods: readonly string[]): void {
-    this.#reply(exchange, 204, { Allow: methods.join(', ') }, '');
+    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
   }
 
   async page(exchange: Exchange, page: Page): Promise<void> {
     try {
       const { status, text, type, headers } = await page(exchange.req.headers.host ?? '');
-      this.#reply(exchange, status, { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers }, text);
+      const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
+      this.#reply(exchange, { status, headers: all }, text);
     } catch (error) {
       this.fail(exchange, error);
     }
@@ -75,14 +76,9 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(
-    exchange: Exchange,
-    status: number,
-    headers: Readonly<Record<string, string>>,
-    content: string | Pieces,
-  ): void {
+  #reply(exchange: Exchange, head: Head, content: string | Pieces): void {
     this.#sender
-      .send(exchange, status, headers, content)
+      .send(exchange, head, content)
       .catch((error: unknown) => this.fail(exchange, error))
       .finally(() => exchange.answerMemory?.release());
   }

@@ -12,33 +12,18 @@ export class OverloadMetrics {
   readonly #refusals: Counter<'queue' | 'reason'>;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const labelNames = ['queue'] as const;
-    this.#waiting = new Gauge({
-      name: 'provec_gateway_waiting_requests',
-      help: 'Requests that wait for their turn.',
+    const about = <L extends string>(name: string, help: string, ...labelNames: L[]) => ({
+      name: `provec_gateway_${name}`,
+      help,
       labelNames,
-      registers,
+      registers: [registry],
     });
-    this.#taken = new Gauge({
-      name: 'provec_gateway_seats_taken',
-      help: 'Permits of requests that are under way.',
-      labelNames,
-      registers,
-    });
-    this.#waits = new Histogram({
-      name: 'provec_gateway_wait_seconds',
-      help: 'Time that requests waited for their turn.',
-      labelNames,
-      buckets: SECONDS,
-      registers,
-    });
-    this.#refusals = new Counter({
-      name: 'provec_gateway_refusals_total',
-      help: 'Requests refused with 503 for overload before anything was done for them, by reason.',
-      labelNames: ['queue', 'reason'],
-      registers,
-    });
+    this.#waiting = new Gauge(about('waiting_requests', 'Requests that wait for their turn.', 'queue'));
+    this.#taken = new Gauge(about('seats_taken', 'Permits of requests that are under way.', 'queue'));
+    const waits = about('wait_seconds', 'Time that requests waited for their turn.', 'queue');
+    this.#waits = new Histogram({ ...waits, buckets: SECONDS });
+    const refusals = 'Requests refused with 503 for overload before anything was done for them, by reason.';
+    this.#refusals = new Counter(about('refusals_total', refusals, 'queue', 'reason'));
   }
 
   observerOf(queue: string): QueueObserver {
@@ -53,9 +38,9 @@ export class OverloadMetrics {
     };
   }
 
-  /** `held` is told how many bytes are held. */
-  memoryObserverOf(what: 'bodies' | 'answers', held: (bytes: number) => void): MemoryObserver {
-    return { held, refused: () => this.refused(what, 'memory') };
+  /** `held` shows how many bytes are held. */
+  memoryObserverOf(what: 'bodies' | 'answers', held: Gauge): MemoryObserver {
+    return { held: (bytes) => held.set(bytes), refused: () => this.refused(what, 'memory') };
   }
 
   refused(queue: string, reason: string): void {

@@ -6,13 +6,14 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
+import { FairQueue, type QueueBounds } from './fair-queue.ts';
 import { OverloadMetrics } from './overload-metrics.ts';
-import { type QueueChanges, Queues } from './queues.ts';
+import { type QueueName, queueBounds } from './queues.ts';
 import { ShardWaits } from './shard-waits.ts';
 
 /** Where they differ from those of `INTERNAL_LIMITS`. */
 export interface OverloadBounds {
-  queues?: QueueChanges;
+  queues?: { readonly [name in QueueName]?: Partial<QueueBounds> };
   bodies?: MemoryBounds;
   arrivalsMax?: number;
   drainWaitMaxMs?: number;
@@ -39,7 +40,7 @@ const TOO_LARGE_BODIES = 'Too many large requests are on their way; send this on
 /** All that bounds how much the gateway takes on at once; each refuses with UNAVAILABLE. */
 export class Overload {
   /** Turns of requests, by kind. */
-  readonly queues: Queues;
+  readonly queues: Readonly<Record<QueueName, FairQueue>>;
   /** Where requests wait for a shard that is away. */
   readonly away: ShardWaits;
   /** Memory of bodies. */
@@ -53,21 +54,19 @@ export class Overload {
   constructor({ metrics, clock, queryPermits, parsePermits, bounds, caller }: OverloadParts) {
     const seen = new OverloadMetrics(metrics.registry);
     const monotonicMs = (): number => clock.monotonicMs();
-    const changes = bounds.queues ?? {};
     this.#metrics = seen;
     this.#arrivalsMax = bounds.arrivalsMax ?? INTERNAL_LIMITS.arrivalsMaxRequests;
-    this.queues = new Queues({
-      queryPermits,
-      parsePermits,
-      changes,
-      timers: SYSTEM_TIMERS,
-      monotonicMs,
-      metrics: seen,
-    });
-    this.away = new ShardWaits({ caller, timers: SYSTEM_TIMERS, monotonicMs, observer: seen.observerOf('away') });
-    const bodiesObserver = seen.memoryObserverOf('bodies', (bytes) => metrics.setBodyBytes(bytes));
+    const timers = SYSTEM_TIMERS;
+    const queueOf = ([name, own]: [string, QueueBounds]): [string, FairQueue] => {
+      const changes = bounds.queues?.[name as QueueName];
+      return [name, new FairQueue({ ...own, ...changes }, { timers, monotonicMs, observer: seen.observerOf(name) })];
+    };
+    const queues = Object.entries(queueBounds(queryPermits, parsePermits)).map(queueOf);
+    this.queues = Object.fromEntries(queues) as Record<QueueName, FairQueue>;
+    this.away = new ShardWaits({ caller, timers, monotonicMs, observer: seen.observerOf('away') });
+    const bodiesObserver = seen.memoryObserverOf('bodies', metrics.bodyBytes);
     this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
-    this.answers = answerBudget(seen.memoryObserverOf('answers', (bytes) => metrics.setAnswerBytes(bytes)));
+    this.answers = answerBudget(seen.memoryObserverOf('answers', metrics.answerBytes));
   }
 
   /**
@@ -91,7 +90,7 @@ export class Overload {
 
   /** Refuses all that wait, and whoever still comes. */
   close(): void {
-    this.queues.close();
+    for (const queue of Object.values(this.queues)) queue.close();
     this.away.close();
   }
 }

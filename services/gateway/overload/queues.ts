@@ -1,7 +1,5 @@
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Timers } from '../../../lib/time/timers.ts';
-import { FairQueue, type Permit, type QueueBounds, type QueueRequest } from './fair-queue.ts';
-import type { OverloadMetrics } from './overload-metrics.ts';
+import type { QueueBounds } from './fair-queue.ts';
 
 /** An account may hold twice the permits that it leaves to others. */
 const SHARE_FACTOR = 2;
@@ -13,24 +11,10 @@ const SHARE_FACTOR = 2;
  * which make room, and what operators do, which wait behind no other account; and everything else.
  * `parse` is for large bodies, within the permit of their request.
  */
-export const QUEUES = ['query', 'write', 'verify', 'unshared', 'other', 'parse'] as const;
-export type QueueName = (typeof QUEUES)[number];
+export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'parse';
 
-/** Bounds by queue, where they differ from those of `INTERNAL_LIMITS`. */
-export type QueueChanges = { readonly [name in QueueName]?: Partial<QueueBounds> };
-
-export interface QueuesParts {
-  /** Searches of shards that are under way at once. */
-  queryPermits: number;
-  /** Threads for large bodies. */
-  parsePermits: number;
-  changes: QueueChanges;
-  timers: Timers;
-  monotonicMs(): number;
-  metrics: OverloadMetrics;
-}
-
-function boundsOf({ parsePermits, queryPermits }: QueuesParts): Record<QueueName, QueueBounds> {
+/** `queryPermits`: searches of shards under way at once; `parsePermits`: threads for large bodies. */
+export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {
   const shared = (permits: number, shareFactor = SHARE_FACTOR): QueueBounds => ({
     permits,
     shareFactor,
@@ -48,32 +32,4 @@ function boundsOf({ parsePermits, queryPermits }: QueuesParts): Record<QueueName
     // They are few and soon free again: what one leaves to others would stand idle.
     parse: shared(parsePermits, Number.POSITIVE_INFINITY),
   };
-}
-
-export class Queues {
-  readonly #queues: Readonly<Record<QueueName, FairQueue>>;
-
-  constructor(parts: QueuesParts) {
-    const { changes, metrics, monotonicMs, timers } = parts;
-    const bounds = boundsOf(parts);
-    this.#queues = Object.fromEntries(
-      QUEUES.map((name) => [
-        name,
-        new FairQueue(
-          { ...bounds[name], ...changes[name] },
-          { timers, monotonicMs, observer: metrics.observerOf(name) },
-        ),
-      ]),
-    ) as Record<QueueName, FairQueue>;
-  }
-
-  /** Resolves when the request may begin. Rejects with UNAVAILABLE, or with ClientGoneError. */
-  enter(name: QueueName, request: QueueRequest): Promise<Permit> {
-    return this.#queues[name].enter(request);
-  }
-
-  /** Refuses all that wait, and whoever still comes. */
-  close(): void {
-    for (const queue of Object.values(this.#queues)) queue.close();
-  }
 }

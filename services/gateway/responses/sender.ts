@@ -5,6 +5,12 @@ import { type MinimumPace, ReadingPace } from './reading-pace.ts';
 import type { ResponseTurns } from './response-turns.ts';
 import type { Pieces } from './splice.ts';
 
+/** How an answer begins. */
+export interface Head {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+}
+
 /** Answers up to this size are sent in one piece with a Content-Length. */
 const PIECE_MIN_BYTES = 64 * 1024;
 /** An unread rest of a body up to this size is read and thrown away, and the connection kept. */
@@ -48,21 +54,16 @@ export class Sender {
    * Sends a whole answer: text, or pieces that are written as they are sent. A client that reads
    * too slowly is cut off. Rejects when a piece cannot be made; the client gone is no error.
    */
-  async send(
-    exchange: Exchange,
-    status: number,
-    headers: Readonly<Record<string, string>>,
-    content: string | Pieces,
-  ): Promise<void> {
+  async send(exchange: Exchange, head: Head, content: string | Pieces): Promise<void> {
     const { res } = exchange;
     if (res.headersSent || res.destroyed) return;
-    if (typeof content === 'string') return finish(exchange, status, headers, Buffer.from(content));
+    if (typeof content === 'string') return finish(exchange, head, Buffer.from(content));
     const json = new JsonBuffer();
     const pieces = content(json);
     const isWhole = await this.#turns.run(() => fill(json, pieces));
     if (res.destroyed) return;
-    if (isWhole) return finish(exchange, status, headers, json.take());
-    start(exchange, status, headers);
+    if (isWhole) return finish(exchange, head, json.take());
+    start(exchange, head);
     await this.#stream(exchange, json, pieces);
   }
 
@@ -89,7 +90,7 @@ function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
   return false;
 }
 
-function start(exchange: Exchange, status: number, headers: Readonly<Record<string, string>>): boolean {
+function start(exchange: Exchange, { status, headers }: Head): boolean {
   const { res } = exchange;
   const close = hasMuchUnread(exchange);
   res.statusCode = status;
@@ -100,16 +101,11 @@ function start(exchange: Exchange, status: number, headers: Readonly<Record<stri
   return close;
 }
 
-async function finish(
-  exchange: Exchange,
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  body: Buffer,
-): Promise<void> {
+async function finish(exchange: Exchange, head: Head, body: Buffer): Promise<void> {
   const { res } = exchange;
   const isSending = !exchange.awaitsContinue;
-  const close = start(exchange, status, headers);
-  if (status !== 204) res.setHeader('Content-Length', body.byteLength);
+  const close = start(exchange, head);
+  if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
   if (!close || !isSending) {
     res.end(body);
     return;

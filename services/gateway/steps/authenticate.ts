@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../lib/actions/call.ts';
-import { unauthenticated } from '../../../lib/errors.ts';
+import { ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 
@@ -30,6 +30,13 @@ export async function identify(exchange: Exchange, { clock }: Pick<StepParts, 'c
     if (error instanceof Error && 'code' in error && error.code === 'UNAUTHENTICATED') throw unauthenticated();
     throw error;
   }
+}
+
+/** Throws FORBIDDEN when the key lacks the route's scope. */
+export function requireScope({ identity, route }: Exchange): void {
+  const { access } = route;
+  if (access === 'operator' || identity!.scopes.includes(access)) return;
+  throw new ProvecError('FORBIDDEN', `This API key lacks the scope "${access}"; use a key that has it.`);
 }
 
 /** Lets only the operator's token pass; compared in constant time. */

@@ -4,8 +4,7 @@ import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
-import { identify } from './authenticate.ts';
-import { requireScope } from './require-scope.ts';
+import { identify, requireScope } from './authenticate.ts';
 import type { StepParts } from './step.ts';
 
 /**

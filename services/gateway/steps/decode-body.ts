@@ -34,6 +34,6 @@ async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: S
     );
     return body;
   } finally {
-    metrics.observeParse((performance.now() - startedMs) / 1000);
+    metrics.parseSeconds.observe((performance.now() - startedMs) / 1000);
   }
 }

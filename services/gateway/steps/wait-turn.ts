@@ -7,7 +7,7 @@ import type { StepParts } from './step.ts';
 export async function waitTurn(exchange: Exchange, { clock, overload }: StepParts): Promise<void> {
   const request = queueRequestOf(exchange);
   exchange.deadlineMs = clock.monotonicMs() + INTERNAL_LIMITS.actionTimeoutMs;
-  exchange.enter = () => overload.queues.enter(exchange.route.queue, request);
+  exchange.enter = () => overload.queues[exchange.route.queue].enter(request);
   exchange.permit = await exchange.enter();
 }
 
