@@ -22,3 +22,16 @@ export const SYSTEM_TIMERS: Timers = {
     return () => clearTimeout(timer);
   },
 };
+
+/** What `work` gives where that comes within `ms` milliseconds, else what `late` gives or throws. */
+export async function within<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    return await Promise.race([work, over.then(late)]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

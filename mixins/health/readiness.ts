@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { within } from '../../lib/time/timers.ts';
 import type { Readiness } from './health-pages.ts';
 
 /** Longer than a store that is well takes. */
@@ -38,14 +38,10 @@ export async function readinessOf({ broker, store, services, needed }: Readiness
   return { ready: reasons.length === 0, reasons };
 }
 
-async function isReached(store: Store): Promise<boolean> {
-  const given = new AbortController();
-  try {
-    const late = delay(STORE_WAIT_MS, false, { signal: given.signal, ref: false });
-    return await Promise.race([store.reach().then(() => true), late]);
-  } catch {
-    return false;
-  } finally {
-    given.abort();
-  }
+function isReached(store: Store): Promise<boolean> {
+  const reached = store.reach().then(
+    () => true,
+    () => false,
+  );
+  return within(reached, STORE_WAIT_MS, () => false);
 }

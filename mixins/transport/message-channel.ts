@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { within } from '../../lib/time/timers.ts';
 import { RepeatedLines } from '../repeated-lines.ts';
 import { decodeFrame, encodeAcknowledgement, isFrame, type Part } from './frame.ts';
 import { InboundMessages } from './inbound-messages.ts';
@@ -97,12 +98,8 @@ export class MessageChannel {
 
   /** Waits for what is being sent, for a bounded time. */
   async drain(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#limits.drainMaxMs);
-    });
-    await Promise.race([Promise.allSettled(this.#sends), late]);
-    clearTimeout(timer);
+    const ended = Promise.allSettled(this.#sends).then(() => undefined);
+    await within(ended, this.#limits.drainMaxMs, () => undefined);
   }
 
   close(): void {

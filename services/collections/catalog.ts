@@ -23,7 +23,7 @@ const CACHED_ROWS_MAX = 10_000;
  * Outcome of a creation: the row; the plan's number of collections is reached; or the account is
  * gone, and the row is dropped.
  */
-export type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
+type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
 
 export class CollectionCatalog {
   #catalog: Catalog;

@@ -2,18 +2,19 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionQuery, QueryResult } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { type CheckedQuery, readQuery } from './query-request.ts';
 import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';
 import { shardIndexOf, splitIds } from './shard-routing.ts';
 
 /**
  * The nearest records of all shards, best first. Counts as one query of the plan; one that fails is
  * given back through `background`, which outlives the request. `awayMaxMs`: as for ShardReader.
- * Throws as `readQuery` does, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ * Throws INVALID_ARGUMENT, DIMENSION_MISMATCH, INVALID_FILTER, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED
+ * and what the shards throw.
  */
 export async function queryCollection(
   caller: Caller,
@@ -24,35 +25,35 @@ export async function queryCollection(
   limits: Limits,
   awayMaxMs?: number,
 ): Promise<QueryResult> {
-  const { options, like, isEventual, allowPartial } = readQuery(row, request, limits);
-  const { accountId } = row;
-  const { month } = await call(caller, 'metering.takeQuery', { accountId });
+  const checked = requestsOf(limits).query.decode(request, { shape: row });
+  const { topK, filter, includeValues, includeMetadata, scoreThreshold = null, exact, allowPartial } = checked;
+  const eventual = checked.consistency === 'eventual';
+  // `{}` filters nothing.
+  const filters = filter !== undefined && Object.keys(filter).length > 0;
+  const options = { topK, filter: filters ? filter : null, includeValues, includeMetadata, scoreThreshold, exact };
+  const { accountId: account } = row;
+  const { month } = await call(caller, 'metering.takeQuery', { accountId: account });
   try {
     const patience = allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
-    const vector = await vectorOf(caller, row, like, isEventual, patience);
-    const query = { ...options, vector };
-    return await shards.query(caller, shardSpecs(row), query, {
-      eventual: isEventual,
-      partial: allowPartial,
-      account: accountId,
-      awayMaxMs,
-    });
+    const vector = checked.vector ?? (await vectorOf(caller, row, checked.id!, eventual, patience));
+    const terms = { eventual, partial: allowPartial, account, awayMaxMs };
+    return await shards.query(caller, shardSpecs(row), { ...options, vector }, terms);
   } catch (error) {
-    await call(background, 'metering.giveBackQuery', { accountId, month }).catch(() => undefined);
+    await call(background, 'metering.giveBackQuery', { accountId: account, month }).catch(() => undefined);
     throw allowPartial ? withoutShards(error) : error;
   }
 }
 
+/** That of a record of the collection. */
 async function vectorOf(
   caller: Caller,
   row: CollectionRow,
-  like: CheckedQuery['like'],
+  id: string,
   eventual: boolean,
   options: { timeout?: number; awayMaxMs?: number | undefined },
 ): Promise<Float32Array> {
-  if ('vector' in like) return like.vector;
-  const shard = shardSpec(row, shardIndexOf(like.id, row.shards));
-  const params = { shard, ids: [like.id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
+  const shard = shardSpec(row, shardIndexOf(id, row.shards));
+  const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
   const { items } = await call(caller, 'shards.fetch', params, options);
   const [record] = items;
   if (!record) throw notFound('RECORD_NOT_FOUND');

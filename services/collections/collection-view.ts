@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
@@ -37,17 +38,12 @@ export function collectionView(row: CollectionRow, vectorCount: number): Collect
 }
 
 /** The views of `rows`, in their order, with counts as committed; opens no shard. */
-export async function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<CollectionView[]> {
-  const views: CollectionView[] = [];
-  for (let at = 0; at < rows.length; at += LISTED_AT_ONCE) {
-    const slice = rows.slice(at, at + LISTED_AT_ONCE);
-    const heads = await Promise.all(slice.map((row) => log.heads(row.id)));
-    slice.forEach((row, index) => {
-      const count = [...heads[index].values()].reduce((sum, head) => sum + head.count, 0);
-      views.push(collectionView(row, count));
-    });
-  }
-  return views;
+export function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<CollectionView[]> {
+  return pLimit(LISTED_AT_ONCE).map(rows, async (row) => {
+    let vectorCount = 0;
+    for (const { count } of (await log.heads(row.id)).values()) vectorCount += count;
+    return collectionView(row, vectorCount);
+  });
 }
 
 /** A collection with its root as committed and what is known of its anchor; opens no shard. */

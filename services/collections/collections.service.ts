@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
@@ -12,6 +11,7 @@ import type { Runtime } from '../../lib/runtime.ts';
 import { withCollection } from '../../lib/shard/away.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { within } from '../../lib/time/timers.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
@@ -19,7 +19,7 @@ import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
 import { fetchRecords, queryCollection } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
-import { CollectionWriter } from './collection-writer.ts';
+import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
@@ -46,23 +46,21 @@ function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
 }
 
 /** The catalog of collections, and the router that spreads operations over their shards. */
-export default function collectionsService({ config, store, clock, log }: Runtime): ServiceSchema {
+export default function collectionsService(runtime: Runtime): ServiceSchema {
+  const { config, store, clock, log } = runtime;
   const { limits } = config;
   const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(store.catalog, limits, clock, !isShared(config));
-  const writer = new CollectionWriter(config, store.log, log);
+  const writer = new CollectionWriter(runtime);
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let removal: Removal;
   let awaited: AwaitedShards;
 
   /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
-  function write<T>(
-    ctx: Context<Named, object>,
-    operation: (caller: Caller, row: CollectionRow, time: WriteTime) => Promise<T>,
-  ): Promise<T> {
+  function write<T>(ctx: Context<Named, object>, operation: (write: Write) => Promise<T>): Promise<T> {
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(ctx.params, (row) => operation(outliving(ctx), row, time)));
+    return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time })));
   }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
@@ -109,25 +107,20 @@ export default function collectionsService({ config, store, clock, log }: Runtim
 
       async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
         const row = await catalog.dropUnprotected(ctx.params.accountId, ctx.params.name);
-        const answered = new AbortController();
-        const waited = delay(REMOVAL_WAIT_MS, undefined, { signal: answered.signal }).catch(() => undefined);
-        await Promise.race([removal.clear(row), waited]);
-        answered.abort();
+        await within(removal.clear(row), REMOVAL_WAIT_MS, () => false);
         return { deleted: true };
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
         const { batch } = ctx.params;
-        return write(ctx, async (caller, row, time) => {
-          const records = batch ?? requests.upsert.decode(ctx.params, { shape: row }).records;
-          return writer.upsert(caller, row, records, time);
+        return write(ctx, async (one) => {
+          const records = batch ?? requests.upsert.decode(ctx.params, { shape: one.row }).records;
+          return writer.upsert(one, records);
         });
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
-        return write(ctx, async (caller, row, time) =>
-          writer.delete(caller, row, requests.delete.decode(ctx.params).ids, time),
-        );
+        return write(ctx, async (one) => writer.delete(one, requests.delete.decode(ctx.params).ids));
       }),
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {

@@ -9,6 +9,7 @@
  * without a lost shard.
  * See docs/internals/search.md.
  */
+import { Semaphore } from 'async-mutex';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
 import { answerBudget, recordBytes } from '../../lib/admission/answer-size.ts';
@@ -17,7 +18,6 @@ import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
-import { Lanes } from './lanes.ts';
 import { mergeMatches } from './merge-matches.ts';
 
 /** Taken in within two milliseconds or so. */
@@ -35,7 +35,7 @@ export const PARTIAL_WAIT_MS = 3_000;
 type Gathered = readonly (FetchedRecord | ShardMatch)[];
 
 /** Ids by the shard they belong to. */
-export type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
+type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
 
 export interface ReadTerms {
   /** Whether copies will do. */
@@ -43,6 +43,13 @@ export interface ReadTerms {
   account?: string;
   /** Default: a shard that is away is waited for. */
   awayMaxMs?: number | undefined;
+}
+
+/** What is left of one shard's answer. */
+interface Rest<T = unknown> {
+  /** The next page; empty at the end. Throws Forgotten. */
+  more(): Promise<T[]>;
+  leave(): void;
 }
 
 /** The shard does not keep what was read of it any more. */
@@ -56,7 +63,7 @@ class Lost extends Error {
 }
 
 export class ShardReader {
-  readonly #lanes = new Lanes(PAGES_MAX);
+  readonly #pages = new Semaphore(PAGES_MAX);
   readonly #onFault: (error: unknown) => void;
   readonly #budget: MemoryBudget;
 
@@ -72,26 +79,21 @@ export class ShardReader {
     parts: IdsByShard,
     { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
   ): Promise<Map<string, FetchedRecord>> {
-    return this.#gather(account, async (gathered) => {
+    return this.#gather(account, async (gathered, rests) => {
       const pageMaxBytes = firstPageMaxBytes(parts.length);
       const found = new Map<string, FetchedRecord>();
-      const rests: Rest<FetchedRecord>[] = [];
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
         const params = { shard, ids, pageMaxBytes, eventual, openMaxMs: awayMaxMs };
         const page = await call(caller, 'shards.fetch', params, { awayMaxMs });
-        const rest = new Rest<FetchedRecord>(this.#lanes, caller, shard, page.rest);
+        const rest = this.#restOf<FetchedRecord>(caller, shard, page.rest);
         rests.push(rest);
         for (let { items } = page; items.length > 0; items = await rest.more()) {
           gathered(items);
           for (const record of items) found.set(record.id, record);
         }
       };
-      try {
-        await Promise.all(parts.map(read));
-        return found;
-      } finally {
-        for (const rest of rests) rest.leave();
-      }
+      await Promise.all(parts.map(read));
+      return found;
     });
   }
 
@@ -104,19 +106,19 @@ export class ShardReader {
   ): Promise<QueryResult> {
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
-    return this.#gather(account, async (gathered) => {
+    return this.#gather(account, async (gathered, rests) => {
       const reached = shards.filter((shard) => !lost.has(shard));
       const pageMaxBytes = firstPageMaxBytes(shards.length);
-      const rests: Rest<ShardMatch>[] = [];
       const options = partial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
       const openMaxMs = partial ? undefined : awayMaxMs;
+      const unlessLost = <T>(answer: Promise<T>) => (partial ? this.#unlessUnreachable(answer) : answer);
       const ask = async (shard: ShardSpec) => {
         const params = { shard, query, pageMaxBytes, eventual, openMaxMs };
         const { items, rest } = await call(caller, 'shards.query', params, options);
-        const left = new Rest<ShardMatch>(this.#lanes, caller, shard, rest, options);
+        const left = this.#restOf<ShardMatch>(caller, shard, rest, options);
         rests.push(left);
         const more = async (): Promise<ShardMatch[]> => {
-          const page = partial ? await this.#unlessUnreachable(left.more()) : await left.more();
+          const page = await unlessLost(left.more());
           if (page !== null) {
             gathered(page);
             return page;
@@ -126,41 +128,73 @@ export class ShardReader {
         };
         return { matches: items, more };
       };
-      try {
-        const answers = await Promise.all(
-          reached.map((shard) => (partial ? this.#unlessUnreachable(ask(shard)) : ask(shard))),
-        );
-        const lists = answers.filter((list) => list !== null);
-        for (const { matches } of lists) gathered(matches);
-        if (!partial) return { matches: await mergeMatches(lists, query.topK) };
-        const counts = { total: shards.length, ok: lists.length, failed: shards.length - lists.length };
-        return { matches: await mergeMatches(lists, query.topK), shards: counts };
-      } finally {
-        for (const rest of rests) rest.leave();
-      }
+      const answers = await Promise.all(reached.map((shard) => unlessLost(ask(shard))));
+      const lists = answers.filter((list) => list !== null);
+      for (const { matches } of lists) gathered(matches);
+      const matches = await mergeMatches(lists, query.topK);
+      if (!partial) return { matches };
+      return { matches, shards: { total: shards.length, ok: lists.length, failed: shards.length - lists.length } };
     });
   }
 
   /**
    * Runs `read` until the shards keep what it reads, and holds memory for what it says that it has
-   * gathered. Throws UNAVAILABLE when there is no more.
+   * gathered; what it says is left of answers need not be kept after it. Throws UNAVAILABLE when
+   * there is no more memory.
    */
-  #gather<T>(account: string, read: (gathered: (items: Gathered) => void) => Promise<T>): Promise<T> {
+  #gather<T>(account: string, read: (gathered: (items: Gathered) => void, rests: Rest[]) => Promise<T>): Promise<T> {
     return whileForgotten(async () => {
       const hold = this.#budget.take(account, 0);
+      const rests: Rest[] = [];
       let bytes = 0;
       let isOver = false;
+      const gathered = (items: Gathered): void => {
+        bytes += recordBytes(items);
+        // A page that was on its way when another shard's answer failed.
+        if (!isOver) hold.resize(bytes);
+      };
       try {
-        return await read((items) => {
-          bytes += recordBytes(items);
-          // A page that was on its way when another shard's answer failed.
-          if (!isOver) hold.resize(bytes);
-        });
+        return await read(gathered, rests);
       } finally {
         isOver = true;
+        for (const { leave } of rests) leave();
         hold.release();
       }
     });
+  }
+
+  #restOf<T extends ShardMatch | FetchedRecord>(
+    caller: Caller,
+    shard: ShardSpec,
+    first: string | null,
+    options: { timeout?: number; awayMaxMs?: number | undefined } = {},
+  ): Rest<T> {
+    let rest = first;
+    return {
+      more: async () => {
+        if (rest === null) return [];
+        const params = { shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
+        const page = await this.#inTurn(() => call(caller, 'shards.next', params, { ...options }));
+        if (page === null) throw new Forgotten();
+        rest = page.rest;
+        return (page as Page<T>).items;
+      },
+      leave() {
+        // It is forgotten after a while, too.
+        if (rest !== null) call(caller, 'shards.leave', { shard, rest }).catch(() => undefined);
+        rest = null;
+      },
+    };
+  }
+
+  /** A place is given on in the next turn of the event loop: one turn takes in no more than that. */
+  async #inTurn<T>(read: () => Promise<T>): Promise<T> {
+    const [, leave] = await this.#pages.acquire();
+    try {
+      return await read();
+    } finally {
+      setImmediate(leave);
+    }
   }
 
   /**
@@ -177,46 +211,6 @@ export class ShardReader {
         this.#onFault(error);
       return null;
     }
-  }
-}
-
-interface CallOptions {
-  timeout?: number;
-  awayMaxMs?: number | undefined;
-}
-
-/** What is left of one shard's answer. */
-class Rest<T extends ShardMatch | FetchedRecord> {
-  readonly #lanes: Lanes;
-  readonly #caller: Caller;
-  readonly #shard: ShardSpec;
-  readonly #options: CallOptions;
-  #rest: string | null;
-
-  constructor(lanes: Lanes, caller: Caller, shard: ShardSpec, rest: string | null, options: CallOptions = {}) {
-    this.#lanes = lanes;
-    this.#caller = caller;
-    this.#shard = shard;
-    this.#rest = rest;
-    this.#options = options;
-  }
-
-  /** The next page; empty at the end. Throws Forgotten. */
-  async more(): Promise<T[]> {
-    const rest = this.#rest;
-    if (rest === null) return [];
-    const params = { shard: this.#shard, rest, pageMaxBytes: PAGE_MAX_BYTES };
-    const page = await this.#lanes.run(() => call(this.#caller, 'shards.next', params, { ...this.#options }));
-    if (page === null) throw new Forgotten();
-    this.#rest = page.rest;
-    return (page as Page<T>).items;
-  }
-
-  leave(): void {
-    if (this.#rest === null) return;
-    // It is forgotten after a while, too.
-    call(this.#caller, 'shards.leave', { shard: this.#shard, rest: this.#rest }).catch(() => undefined);
-    this.#rest = null;
   }
 }
 

@@ -6,6 +6,7 @@
  * the store did not say), it neither gives the room back nor renews it. The reservation runs out by
  * itself, after the time in which a shard could still have written it.
  */
+import type { Logger } from 'pino';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
@@ -15,35 +16,29 @@ import { StoreError } from '../../lib/store/port.ts';
  * A write as the plan's limits see it; `countNew` counts the ids that no record has yet, and is
  * asked only near a limit.
  */
-export interface MeteredWrite {
+interface MeteredWrite {
   accountId: string;
   records: number;
   countNew(): Promise<number>;
 }
 
 /**
- * What becomes of room, or a ticket for it, that is held. Calls of a caller that outlives the
- * request; what fails is for them to report.
- */
-export interface HeldRoom {
-  /** Shows that its holder lives. */
-  renew(id: string): void;
-  settle(id: string): void;
-}
-
-/**
  * Runs `write`, which must end when its outcome is known and not before, with room reserved for it.
- * Throws PLAN_LIMIT_REACHED, before anything is written.
+ * `caller` outlives the request. Throws PLAN_LIMIT_REACHED, before anything is written.
  */
 export async function withinQuota<T>(
   caller: Caller,
-  room: HeldRoom,
+  log: Logger,
   { accountId, records, countNew }: MeteredWrite,
   write: () => Promise<T>,
 ): Promise<T> {
+  /** Of room, or a ticket for it. */
+  const tell = (action: 'metering.renew' | 'metering.settle', id: string, failure: string): void => {
+    call(caller, action, { accountId, id }).catch((error: unknown) => log.warn({ err: error }, failure));
+  };
   const held = new Set<string>();
   const renewal = setInterval(() => {
-    for (const id of held) room.renew(id);
+    for (const id of held) tell('metering.renew', id, 'a write reservation could not be renewed');
   }, INTERNAL_LIMITS.writeHolderRenewMs).unref();
   let isOpen = false;
   try {
@@ -66,7 +61,8 @@ export async function withinQuota<T>(
     throw error;
   } finally {
     clearInterval(renewal);
-    if (!isOpen) for (const id of held) room.settle(id);
+    const unsettled = 'a write reservation could not be settled; it expires by itself';
+    if (!isOpen) for (const id of held) tell('metering.settle', id, unsettled);
   }
 }
 

@@ -1,6 +1,7 @@
 import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
+import { within } from '../../lib/time/timers.ts';
 
 /** Kept of a request's time for making its answer and sending it. */
 const ANSWER_MAX_MS = 5_000;
@@ -50,20 +51,15 @@ export class WriteTime {
 
   /** What `write` gives; throws UNAVAILABLE when it is not known to be committed in time. */
   answer<T>(write: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        if (!this.#isCommitted) reject(late());
-      }, this.leftToCommitMs);
-      write.finally(() => clearTimeout(timer)).then(resolve, reject);
+    return within(write, this.leftToCommitMs, () => {
+      if (!this.#isCommitted) throw late();
+      return write;
     });
   }
 
   /** What `work` gives, or `otherwise` when that does not come before the answer must go out. */
   untilAnswer<T>(work: Promise<T>, otherwise: T): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(resolve, this.leftToAnswerMs, otherwise);
-      work.finally(() => clearTimeout(timer)).then(resolve, reject);
-    });
+    return within(work, this.leftToAnswerMs, () => otherwise);
   }
 }
 

@@ -13,6 +13,7 @@ import { LRUCache } from 'lru-cache';
 import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
+import { within } from '../../lib/time/timers.ts';
 
 interface Reading<T> {
   sentAtMs: number;
@@ -44,8 +45,8 @@ export class ReadCache<T extends object> {
     const underWay = this.#underWay.get(key);
     const isShared = underWay !== undefined && this.#ageMs(underWay) < INTERNAL_LIMITS.keyCacheMaxAgeMs;
     const reading = isShared ? underWay : this.#send(key, read);
-    const value = await inTime(reading.value);
-    if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) throw late();
+    const value = await within(reading.value, INTERNAL_LIMITS.keyReadMaxMs, late);
+    if (this.#ageMs(reading) > INTERNAL_LIMITS.keyReadMaxMs) late();
     return value;
   }
 
@@ -74,19 +75,7 @@ export class ReadCache<T extends object> {
   }
 }
 
-function inTime<T>(value: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(late()), INTERNAL_LIMITS.keyReadMaxMs);
-    value.finally(() => clearTimeout(timer)).then(resolve, reject);
-  });
-}
-
-function late(): ProvecError {
-  return new ProvecError(
-    'UNAVAILABLE',
-    'The service could not check in time whether the API key is still valid; try again.',
-    {
-      retryAfterSeconds: 1,
-    },
-  );
+function late(): never {
+  const message = 'The service could not check in time whether the API key is still valid; try again.';
+  throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
 }
