@@ -8,44 +8,34 @@ import { invalid, isJsonObject, type JsonObject } from './fields.ts';
  * stops as soon as one is above its bound, so that what is much too large is not gone through as a
  * whole.
  */
-class Extent {
-  levels = 0;
-  minBytes = 0;
-  readonly #maxLevels: number;
-  readonly #maxBytes: number;
-
-  constructor(value: unknown, maxLevels: number, maxBytes: number) {
-    this.#maxLevels = maxLevels;
-    this.#maxBytes = maxBytes;
-    this.#visit(value, 0);
-  }
-
-  get #isPast(): boolean {
-    return this.levels > this.#maxLevels || this.minBytes > this.#maxBytes;
-  }
-
-  #visit(value: unknown, level: number): void {
+function extentOf(value: unknown, maxLevels: number, maxBytes: number): { levels: number; minBytes: number } {
+  let levels = 0;
+  let minBytes = 0;
+  const isPast = (): boolean => levels > maxLevels || minBytes > maxBytes;
+  const visit = (value: unknown, level: number): void => {
     if (typeof value !== 'object' || value === null) {
       // With its quotes; of numbers and names a character.
-      this.minBytes += typeof value === 'string' ? value.length + 2 : 1;
+      minBytes += typeof value === 'string' ? value.length + 2 : 1;
       return;
     }
-    this.levels = Math.max(this.levels, level + 1);
-    this.minBytes += 1;
+    levels = Math.max(levels, level + 1);
+    minBytes += 1;
     if (Array.isArray(value)) {
       for (const element of value) {
-        if (this.#isPast) return;
-        this.minBytes += 1;
-        this.#visit(element, level + 1);
+        if (isPast()) return;
+        minBytes += 1;
+        visit(element, level + 1);
       }
       return;
     }
     for (const key in value) {
-      if (this.#isPast) return;
-      this.minBytes += key.length + 4;
-      this.#visit((value as JsonObject)[key], level + 1);
+      if (isPast()) return;
+      minBytes += key.length + 4;
+      visit((value as JsonObject)[key], level + 1);
     }
-  }
+  };
+  visit(value, 0);
+  return { levels, minBytes };
 }
 
 /**
@@ -85,7 +75,7 @@ export function canonicalMetadata(value: unknown, path: string, limits: Limits):
   if (value === undefined) return '{}';
   if (!isJsonObject(value)) throw invalid(path, 'a JSON object', describe(value));
   const { metadataMaxBytes, metadataMaxLevels } = limits;
-  const { levels, minBytes } = new Extent(value, metadataMaxLevels, metadataMaxBytes);
+  const { levels, minBytes } = extentOf(value, metadataMaxLevels, metadataMaxBytes);
   if (levels > metadataMaxLevels) throw invalid(path, `at most ${metadataMaxLevels} levels deep`, 'deeper');
   const expected = `at most ${metadataMaxBytes} bytes as compact JSON`;
   if (minBytes > metadataMaxBytes) throw invalid(path, expected, 'longer');

@@ -10,16 +10,12 @@ import type {
 import type { VerifyResult } from '../../lib/actions/verification.ts';
 import { inBytes, inNumber, inTime, printable, textTable } from './text-table.ts';
 
-/** What a slice left out, and how to see it. */
-function restOf(next: number | null): string[] {
-  return next === null ? [] : [`More rows: --offset ${next}`];
-}
+type FromNodes<Row> = Part<Row> & { unreachable: Unreachable[] };
 
+/** With what a slice left out, and how to see it. */
 function withNotes(table: string, next: number | null, unreachable: readonly Unreachable[] = []): string {
-  const notes = [
-    ...unreachable.map(({ node, error }) => `${printable(node)} could not answer: ${error}`),
-    ...restOf(next),
-  ];
+  const notes = unreachable.map(({ node, error }) => `${printable(node)} could not answer: ${error}`);
+  if (next !== null) notes.push(`More rows: --offset ${next}`);
   return notes.length === 0 ? table : `${table}\n\n${notes.join('\n')}`;
 }
 
@@ -60,7 +56,7 @@ export function nodesText({ shardNodes, others, omitted }: ClusterNodes): string
   return `${shards}\n\n${rest}${note}`;
 }
 
-export function shardsText({ rows, next, unreachable }: Part<ShardRow> & { unreachable: Unreachable[] }): string {
+export function shardsText({ rows, next, unreachable }: FromNodes<ShardRow>): string {
   const follower = ({ node, lag }: ShardRow['followers'][number]): string =>
     lag === null ? `${node} (copying)` : `${node} (${lag === 0 ? 'level' : `-${inNumber(lag)}`})`;
   const table = textTable(
@@ -80,11 +76,7 @@ export function shardsText({ rows, next, unreachable }: Part<ShardRow> & { unrea
   return withNotes(table, next, unreachable);
 }
 
-export function collectionsText({
-  rows,
-  next,
-  unreachable,
-}: Part<CollectionInCluster> & { unreachable: Unreachable[] }): string {
+export function collectionsText({ rows, next, unreachable }: FromNodes<CollectionInCluster>): string {
   const table = textTable(
     [
       { title: 'Account', cell: ({ account }) => account },

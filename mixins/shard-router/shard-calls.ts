@@ -33,14 +33,11 @@ const REPEATED = new Set([
 ]);
 /** The field by which a call goes on where an earlier one began. */
 const CONTINUED: Record<string, 'session' | 'rest'> = {
-  'shards.recompute': 'session',
-  'shards.extend': 'session',
-  'shards.release': 'session',
-  'shards.query': 'rest',
-  'shards.fetch': 'rest',
-  'shards.next': 'rest',
-  'shards.leave': 'rest',
+  ...{ 'shards.recompute': 'session', 'shards.extend': 'session', 'shards.release': 'session' },
+  ...{ 'shards.query': 'rest', 'shards.fetch': 'rest', 'shards.next': 'rest', 'shards.leave': 'rest' },
 };
+/** Moleculer's errors after which nobody knows what became of a call. */
+const OUTCOME_UNKNOWN = new Set(['RequestRejectedError', 'RequestTimeoutError', 'BrokerDisconnectedError']);
 /**
  * How long a copy may take before the next one is asked, or the holder; less where its caller has
  * less time.
@@ -67,6 +64,15 @@ interface CallOptions {
 }
 /** Moleculer's web gateway hands over the action itself in place of its name. */
 type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
+
+/** A call to the shards service, on its way. */
+interface ShardCall {
+  next: Call;
+  action: string;
+  params: unknown;
+  options: CallOptions;
+}
+
 interface ShardParams {
   shard: ShardSpec;
   waitMs?: number;
@@ -111,14 +117,14 @@ export class ShardCalls {
     call: (next: Call): Call => {
       return (action, params, options = {}) => {
         if (typeof action !== 'string' || !action.startsWith('shards.')) return next(action, params, options);
-        if (options.nodeID !== undefined) return this.#toNode(next, action, params, options.nodeID, options);
-        if (action === 'shards.stats') return this.#own(next, action, params, options);
-        if (action === 'shards.drop') return this.#drop(next, params, options);
+        const asked = { next, action, params, options };
+        if (options.nodeID !== undefined) return this.#toNode(asked, options.nodeID);
+        if (action === 'shards.stats') return this.#own(asked);
+        if (action === 'shards.drop') return this.#drop(asked);
+        if (!isRecord(params)) return next(action, params, options);
         const field = CONTINUED[action];
-        if (field !== undefined && isRecord(params) && typeof params[field] === 'string')
-          return this.#goOn(next, action, field, params, options);
-        if (!isAboutShard(params)) return next(action, params, options);
-        return this.#toHolder(next, action, params, options);
+        if (field !== undefined && typeof params[field] === 'string') return this.#goOn(asked, field, params);
+        return isAboutShard(params) ? this.#toHolder(asked, params) : next(action, params, options);
       };
     },
   } as unknown as Middleware;
@@ -138,19 +144,19 @@ export class ShardCalls {
   };
 
   /** A node that opens a shard may take long, and is waited for while it answers questions. */
-  #toNode(next: Call, action: string, params: unknown, nodeID: string, options: CallOptions): Promise<unknown> {
+  #toNode({ next, action, params, options }: ShardCall, nodeID: string): Promise<unknown> {
     const ask = (): Promise<unknown> => next(action, params, options);
     return action === 'shards.adopt' ? this.#answerFrom(nodeID, true, ask) : ask();
   }
 
   /** Every node reports its own numbers. */
-  #own(next: Call, action: string, params: unknown, options: CallOptions): Promise<unknown> {
+  #own({ next, action, params, options }: ShardCall): Promise<unknown> {
     const nodeID = this.#broker!.nodeID;
     if (this.nodes().includes(nodeID)) return next(action, params, { ...options, nodeID });
     return Promise.reject(new Errors.ServiceNotFoundError({ action, nodeID }));
   }
 
-  async #toHolder(next: Call, action: string, params: ShardParams, options: CallOptions): Promise<unknown> {
+  async #toHolder({ next, action, options }: ShardCall, params: ShardParams): Promise<unknown> {
     const reads = !WRITES.has(action);
     const { shard, waitMs } = params;
     const timeoutMs = options.timeout ?? INTERNAL_LIMITS.actionTimeoutMs;
@@ -227,11 +233,9 @@ export class ShardCalls {
   }
 
   async #goOn(
-    next: Call,
-    action: string,
+    { next, action, options }: ShardCall,
     field: 'session' | 'rest',
     params: Record<string, unknown>,
-    options: CallOptions,
   ): Promise<unknown> {
     const name = params[field] as string;
     const slash = name.lastIndexOf('/');
@@ -247,7 +251,7 @@ export class ShardCalls {
   }
 
   /** Every node forgets the collection before its data go. */
-  async #drop(next: Call, params: unknown, options: CallOptions): Promise<unknown> {
+  async #drop({ next, params, options }: ShardCall): Promise<unknown> {
     const nodes = this.nodes();
     await Promise.all(nodes.map((nodeID) => next('shards.forget', params, { ...options, nodeID })));
     return next('shards.drop', params, { ...options, nodeID: nodes[0] });
@@ -264,8 +268,8 @@ function named(answer: unknown, field: string, node: string): unknown {
   return { ...answer, [field]: `${node}/${answer[field]}` };
 }
 
-function isAboutShard(params: unknown): params is ShardParams {
-  return isRecord(params) && 'shard' in params;
+function isAboutShard(params: object): params is ShardParams {
+  return 'shard' in params;
 }
 
 function lossOf(error: unknown): Loss {
@@ -273,12 +277,5 @@ function lossOf(error: unknown): Loss {
   if (error instanceof NodeUnresponsive) return 'unsent';
   if (!(error instanceof Errors.MoleculerError)) return 'none';
   if (isUnsent(error)) return 'unsent';
-  switch (error.name) {
-    case 'RequestRejectedError':
-    case 'RequestTimeoutError':
-    case 'BrokerDisconnectedError':
-      return 'unknown';
-    default:
-      return 'none';
-  }
+  return OUTCOME_UNKNOWN.has(error.name) ? 'unknown' : 'none';
 }

@@ -4,24 +4,8 @@ import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, Provec
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
 
-/** An error as it crosses from one node to another. */
-interface CarriedError {
-  name: string;
-  message: string;
-  nodeID: string;
-  code?: unknown;
-  type?: unknown;
-  retryable?: unknown;
-  data?: unknown;
-  kind?: unknown;
-  node?: unknown;
-  details?: unknown;
-  retryAfterSeconds?: unknown;
-  allow?: unknown;
-  shards?: unknown;
-}
-
-type Thrown = Record<string, unknown> & { name: string; message: string };
+/** An error, as it was thrown or as it crosses from one node to another. */
+type Carried = Record<string, unknown> & { name: string; message: string };
 
 const STORE_ERROR_KINDS: readonly StoreErrorKind[] = ['capacity', 'unavailable', 'unknown', 'damaged', 'closed'];
 
@@ -47,12 +31,12 @@ export class ErrorRegenerator extends Errors.Regenerator {
     this.#log = log;
   }
 
-  override extractPlainError(thrown: Thrown): Errors.PlainMoleculerError {
-    return this.#carried(thrown) as Errors.PlainMoleculerError;
+  override extractPlainError(thrown: Carried): Errors.PlainMoleculerError {
+    return this.#carried(thrown) as unknown as Errors.PlainMoleculerError;
   }
 
   override restore(plain: Errors.PlainMoleculerError, payload: Record<string, unknown>): Error {
-    const carried = plain as unknown as CarriedError;
+    const carried = plain as unknown as Carried;
     if (carried.name === 'ProvecError') return restoreProvecError(carried);
     if (carried.name === 'StoreError') return restoreStoreError(carried);
     if (carried.name === 'ShardMoved') return new ShardMoved(typeof carried.node === 'string' ? carried.node : null);
@@ -60,7 +44,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
     return super.restore(plain, payload);
   }
 
-  #carried(thrown: Thrown): CarriedError {
+  #carried(thrown: Carried): Carried {
     const { name, message } = thrown;
     const nodeID = typeof thrown.nodeID === 'string' ? thrown.nodeID : this.#nodeID();
     if (thrown instanceof ProvecError) {
@@ -87,7 +71,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
   }
 }
 
-function restoreProvecError({ message, code, details, retryAfterSeconds, allow, shards }: CarriedError): ProvecError {
+function restoreProvecError({ message, code, details, retryAfterSeconds, allow, shards }: Carried): ProvecError {
   const extras: ErrorExtras = {};
   if (Array.isArray(details)) extras.details = details as ErrorDetail[];
   if (typeof retryAfterSeconds === 'number') extras.retryAfterSeconds = retryAfterSeconds;
@@ -99,7 +83,7 @@ function restoreProvecError({ message, code, details, retryAfterSeconds, allow, 
 }
 
 /** A kind that is not known says the least: that nobody knows what was stored. */
-function restoreStoreError({ message, kind }: CarriedError): StoreError {
+function restoreStoreError({ message, kind }: Carried): StoreError {
   return new StoreError(STORE_ERROR_KINDS.find((known) => known === kind) ?? 'unknown', message);
 }
 

@@ -4,7 +4,7 @@ import { RepeatedLines } from '../repeated-lines.ts';
 import { decodeFrame, encodeAcknowledgement, isFrame, type Part } from './frame.ts';
 import { InboundMessages } from './inbound-messages.ts';
 import { DeliveryError, OutboundMessages } from './outbound-messages.ts';
-import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
+import type { TransportLimits } from './transport-limits.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
 
 /** Thrown for a message that no node would take, however often it is sent. */
@@ -18,11 +18,11 @@ export class MessageTooLarge extends Error {
  */
 export type Wire = (cmd: string, target: string | null, packet: Buffer) => Promise<void>;
 
-export interface ChannelOptions {
+interface ChannelOptions {
   nodeID: string;
   log: Logger;
   metrics: TransportMetrics;
-  limits?: TransportLimits;
+  limits: TransportLimits;
 }
 
 /** Moleculer's type of packets that are addressed to one node; acknowledgements travel as such. */
@@ -46,14 +46,14 @@ export class MessageChannel {
   readonly #sends = new Set<Promise<void>>();
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(wire: Wire, { nodeID, log, metrics, limits = TRANSPORT_LIMITS }: ChannelOptions) {
+  constructor(wire: Wire, { nodeID, log, metrics, limits }: ChannelOptions) {
     this.#wire = wire;
     this.#limits = limits;
     this.#log = log;
     this.#metrics = metrics;
     const onDrop = (reason: DropReason, sender: string) => this.#dropped(reason, sender);
     this.#inbound = new InboundMessages({ limits, monotonicMs: () => performance.now(), onDrop });
-    this.#outbound = new OutboundMessages({ nodeID, limits, onPart: () => metrics.part('sent') });
+    this.#outbound = new OutboundMessages({ nodeID, limits, onPart: () => metrics.parts.inc({ direction: 'sent' }) });
     this.#sweeper = setInterval(() => this.#inbound.dropAged(), limits.incompleteMaxAgeMs).unref();
   }
 
@@ -70,7 +70,7 @@ export class MessageChannel {
       await sent;
       this.#metrics.message('sent', message.length);
     } catch (error) {
-      this.#metrics.sendFailed();
+      this.#metrics.failures.inc();
       throw error;
     } finally {
       this.#sends.delete(sent);
@@ -122,7 +122,7 @@ export class MessageChannel {
       if (frame.kind === 'part') return this.#part(frame);
       this.#outbound.acknowledged(frame);
     } catch (error) {
-      this.#metrics.dropped('undecodable');
+      this.#metrics.drops.inc({ reason: 'undecodable' });
       this.#repeated.write('undecodable', (fields) =>
         this.#log.warn({ err: error, ...fields }, 'a packet from another node could not be read'),
       );
@@ -131,7 +131,7 @@ export class MessageChannel {
   }
 
   #part(part: Part): Buffer | null {
-    this.#metrics.part('received');
+    this.#metrics.parts.inc({ direction: 'received' });
     const accepted = this.#inbound.accept(part);
     if (part.acknowledge) {
       const refused = accepted.status === 'refused';
@@ -146,7 +146,7 @@ export class MessageChannel {
   }
 
   #dropped(reason: DropReason, sender: string): void {
-    this.#metrics.dropped(reason);
+    this.#metrics.drops.inc({ reason });
     this.#repeated.write(`${reason} ${sender}`, (fields) =>
       this.#log.warn({ reason, node: sender, ...fields }, 'a message from another node was given up'),
     );

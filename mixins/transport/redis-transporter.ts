@@ -11,23 +11,17 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, Transporters } from 'moleculer';
-import type { Logger } from 'pino';
-import type { Keyring } from '../../lib/secret/keyring.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { within } from '../../lib/time/timers.ts';
 import { NobodyListens } from './outbound-messages.ts';
 import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
-import { SealedMessages } from './sealed-messages.ts';
-import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
-import type { TransportMetrics } from './transport-metrics.ts';
+import { SealedMessages, type TransportParts } from './sealed-messages.ts';
+import type { TransportLimits } from './transport-limits.ts';
 import { failedAnswer, type Packet } from './undelivered.ts';
 
-export interface RedisTransporterOptions {
+interface RedisTransporterOptions extends TransportParts {
   url: string;
-  keys: Keyring;
-  log: Logger;
-  metrics: TransportMetrics;
-  limits?: TransportLimits;
 }
 
 const REQUEST = 'REQ';
@@ -50,18 +44,13 @@ export class RedisTransporter extends Transporters.Redis {
   constructor(options: RedisTransporterOptions) {
     super({});
     this.#options = options;
-    this.#limits = options.limits ?? TRANSPORT_LIMITS;
+    this.#limits = options.limits;
   }
 
   override init(...args: Parameters<Transporters.Redis['init']>): void {
     super.init(...args);
-    const { keys, log, metrics } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) => this.#publish(cmd, target, packet);
-    this.#messages = new SealedMessages(this, wire, {
-      keys,
-      log,
-      metrics,
-      limits: this.#limits,
+    this.#messages = new SealedMessages(this, wire, this.#options, {
       // Its heartbeats are heard.
       announce: () => undefined,
       onMember: (nodeID) => void this.broker.registry.discoverer.sendLocalNodeInfo(nodeID),
@@ -140,7 +129,7 @@ export class RedisTransporter extends Transporters.Redis {
         await this.#pause(failures++);
         continue;
       }
-      if (wasConnected) metrics.reconnected();
+      if (wasConnected) metrics.reconnects.inc();
       if (wasConnected || failures > 0) log.info('connected to Redis');
       failures = 0;
       if (this.#stop.signal.aborted) return link.close(new LinkLost('This node disconnects.'));
@@ -241,14 +230,11 @@ export class RedisTransporter extends Transporters.Redis {
 
   /** Waits for a connection until `endMs`; rejects when there is none then. */
   async #linked(endMs: number): Promise<RedisLink> {
-    if (this.#link === null)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.max(0, endMs - performance.now()));
-        this.#onLink.push(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-      });
+    if (this.#link === null) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#onLink.push(resolve);
+      await within(promise, Math.max(0, endMs - performance.now()), () => undefined);
+    }
     if (this.#link === null) throw new Errors.BrokerDisconnectedError('');
     return this.#link;
   }

@@ -1,10 +1,17 @@
 import type { Transporters } from 'moleculer';
+import type { Logger } from 'pino';
+import type { Keyring } from '../../lib/secret/keyring.ts';
 import { MessageChannel, type Wire } from './message-channel.ts';
 import { SealedWire, type SealedWireOptions } from './sealed-wire.ts';
 import type { TransportLimits } from './transport-limits.ts';
+import type { TransportMetrics } from './transport-metrics.ts';
 import { type Packet, undelivered } from './undelivered.ts';
 
-interface SealedMessagesOptions extends Pick<SealedWireOptions, 'keys' | 'log' | 'metrics' | 'announce' | 'onMember'> {
+/** What either transporter is made of. */
+export interface TransportParts {
+  keys: Keyring;
+  log: Logger;
+  metrics: TransportMetrics;
   limits: TransportLimits;
 }
 
@@ -13,12 +20,17 @@ export class SealedMessages {
   readonly sealed: SealedWire;
   readonly channel: MessageChannel;
 
-  constructor({ nodeID, broker }: Transporters.Base, wire: Wire, { limits, ...options }: SealedMessagesOptions) {
+  constructor(
+    { nodeID, broker }: Transporters.Base,
+    wire: Wire,
+    { keys, ...parts }: TransportParts,
+    events: Pick<SealedWireOptions, 'announce' | 'onMember'>,
+  ) {
     const { namespace, localBus } = broker;
-    const { memberWaitMaxMs } = limits;
+    const { memberWaitMaxMs } = parts.limits;
     const monotonicMs = () => performance.now();
-    this.sealed = new SealedWire(wire, { ...options, nodeID, namespace, memberWaitMaxMs, monotonicMs });
-    this.channel = new MessageChannel(this.sealed.send, { ...options, nodeID, limits });
+    this.sealed = new SealedWire(wire, { ...parts, ...events, keys, nodeID, namespace, memberWaitMaxMs, monotonicMs });
+    this.channel = new MessageChannel(this.sealed.send, { ...parts, nodeID });
     localBus.on('$node.disconnected', ({ node }: { node: { id: string } }) => this.channel.nodeGone(node.id));
   }
 

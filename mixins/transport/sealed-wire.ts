@@ -202,7 +202,7 @@ export class SealedWire {
   #dropped(reason: DropReason, cmd: string): null {
     // Clusters of other folders tell of themselves on the same port.
     if (cmd === BEACON) return null;
-    this.#options.metrics.dropped(reason);
+    this.#options.metrics.drops.inc({ reason });
     // After a restart of this process others take it for the one before, until they have met it.
     if (reason === 'not for this process') return null;
     this.#repeated.write(`${reason} ${cmd}`, (fields) =>

@@ -11,27 +11,19 @@
 import { once } from 'node:events';
 import type { Server, Socket } from 'node:net';
 import { Transporters } from 'moleculer';
-import type { Logger } from 'pino';
-import type { Keyring } from '../../lib/secret/keyring.ts';
 import { LoopbackBeacon } from './loopback-beacon.ts';
 import { SEAL_MAX_BYTES } from './packet-seal.ts';
-import { SealedMessages } from './sealed-messages.ts';
+import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import { BEACON, HELLO } from './sealed-wire.ts';
 import { Strangers, TCP_HEADER_BYTES } from './strangers.ts';
-import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
-import type { TransportMetrics } from './transport-metrics.ts';
 import { failedAnswer, type Packet } from './undelivered.ts';
 
-export interface TcpTransporterOptions {
-  keys: Keyring;
-  log: Logger;
-  metrics: TransportMetrics;
+interface TcpTransporterOptions extends TransportParts {
   /**
    * Nodes known beforehand, `host:port/nodeID` separated by commas; with it, nobody is searched
    * for.
    */
-  urls?: string;
-  limits?: TransportLimits;
+  urls: string | undefined;
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -68,14 +60,11 @@ export class TcpTransporter extends Transporters.TCP {
 
   override init(...args: Parameters<Transporters.TCP['init']>): void {
     super.init(...args);
-    const { keys, log, metrics, limits = TRANSPORT_LIMITS } = this.#options;
+    const { log, limits } = this.#options;
     const wire = (cmd: string, target: string | null, packet: Buffer) =>
       super.send(cmd, packet, { packet: { type: cmd, target } });
-    this.#messages = new SealedMessages(this, wire, {
-      keys,
-      log,
-      metrics,
-      limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes },
+    const parts = { ...this.#options, limits: { ...limits, packetMaxBytes: limits.tcpPacketMaxBytes } };
+    this.#messages = new SealedMessages(this, wire, parts, {
       announce: (nodeID) => void this.sendHello(nodeID).catch(() => undefined),
       onMember: (nodeID) => this.#tell([nodeID]),
     });

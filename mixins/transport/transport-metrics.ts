@@ -1,7 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
 
-export type Direction = 'sent' | 'received';
-
 /** Why a message, or what had arrived of it, was given up. */
 export type DropReason =
   | 'too large'
@@ -20,47 +18,27 @@ export type DropReason =
  * tenant.
  */
 export class TransportMetrics {
-  readonly #messages: Counter<'direction'>;
-  readonly #bytes: Counter<'direction'>;
-  readonly #parts: Counter<'direction'>;
-  readonly #drops: Counter<'reason'>;
-  readonly #failures: Counter;
-  readonly #reconnects: Counter;
+  readonly messages: Counter<'direction'>;
+  readonly bytes: Counter<'direction'>;
+  readonly parts: Counter<'direction'>;
+  readonly drops: Counter<'reason'>;
+  readonly failures: Counter;
+  readonly reconnects: Counter;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const counter = <L extends string>(name: string, help: string, labelNames: L[]) =>
-      new Counter<L>({ name, help, labelNames, registers });
-    this.#messages = counter('provec_transport_messages_total', 'Messages between nodes.', ['direction']);
-    this.#bytes = counter('provec_transport_bytes_total', 'Bytes of messages between nodes.', ['direction']);
-    this.#parts = counter('provec_transport_parts_total', 'Parts of messages too large for one packet.', ['direction']);
-    this.#drops = counter(
-      'provec_transport_drops_total',
-      'Messages given up before they were whole, and packets that no member sealed.',
-      ['reason'],
-    );
-    this.#failures = counter('provec_transport_send_failures_total', 'Messages that could not be sent.', []);
-    this.#reconnects = counter('provec_transport_reconnects_total', 'Lost connections that came back.', []);
+    const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Counter<L>({ name, help, labelNames, registers: [registry] });
+    this.messages = counter('provec_transport_messages_total', 'Messages between nodes.', 'direction');
+    this.bytes = counter('provec_transport_bytes_total', 'Bytes of messages between nodes.', 'direction');
+    this.parts = counter('provec_transport_parts_total', 'Parts of messages too large for one packet.', 'direction');
+    const drops = 'Messages given up before they were whole, and packets that no member sealed.';
+    this.drops = counter('provec_transport_drops_total', drops, 'reason');
+    this.failures = counter('provec_transport_send_failures_total', 'Messages that could not be sent.');
+    this.reconnects = counter('provec_transport_reconnects_total', 'Lost connections that came back.');
   }
 
-  message(direction: Direction, bytes: number): void {
-    this.#messages.inc({ direction });
-    this.#bytes.inc({ direction }, bytes);
-  }
-
-  part(direction: Direction): void {
-    this.#parts.inc({ direction });
-  }
-
-  dropped(reason: DropReason): void {
-    this.#drops.inc({ reason });
-  }
-
-  sendFailed(): void {
-    this.#failures.inc();
-  }
-
-  reconnected(): void {
-    this.#reconnects.inc();
+  message(direction: 'sent' | 'received', bytes: number): void {
+    this.messages.inc({ direction });
+    this.bytes.inc({ direction }, bytes);
   }
 }

@@ -6,7 +6,7 @@ import type { Keyring } from '../../lib/secret/keyring.ts';
 import { CborSerializer } from './cbor-serializer.ts';
 import { RedisTransporter } from './redis-transporter.ts';
 import { TcpTransporter } from './tcp-transporter.ts';
-import type { TransportLimits } from './transport-limits.ts';
+import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
 import { TransportMetrics } from './transport-metrics.ts';
 
 export interface TransportSettings {
@@ -40,7 +40,7 @@ export function transportOptions(
     keys: settings.transportKeys,
     log: log.child({ module: 'transport' }),
     metrics: new TransportMetrics(registry),
-    limits: settings.limits,
+    limits: settings.limits ?? TRANSPORT_LIMITS,
   };
   const serializer = new CborSerializer();
   if (kind === 'TCP')

@@ -22,7 +22,7 @@ export async function collectionTable(
   const { rows, next } = await sliceOfCollections(store, slice);
   const [{ held, unreachable }, anchors, accounts] = await Promise.all([
     heldBy(caller, nodes),
-    anchorsOf(store, rows),
+    anchorsOf(store, idsOf(rows)),
     store.catalog.listAccounts(),
   ]);
   const names = new Map(accounts.map(({ id, name }) => [id, name]));
@@ -36,17 +36,9 @@ export async function collectionTable(
     let vectors = 0;
     for (const { count } of (await store.log.heads(row.id)).values()) vectors += count;
     const { id, accountId, name, shards, replicas } = row;
-    described.push({
-      id,
-      accountId,
-      account: names.get(accountId) ?? accountId,
-      name,
-      shards,
-      replicas,
-      vectors,
-      bytes: bytes.get(id) ?? 0,
-      anchor: stateOf(anchors.get(id)),
-    });
+    const account = names.get(accountId) ?? accountId;
+    const anchor = stateOf(anchors.get(id));
+    described.push({ id, accountId, account, name, shards, replicas, vectors, bytes: bytes.get(id) ?? 0, anchor });
   }
   return { rows: described, next, unreachable: [...unreachable].map(([node, error]) => ({ node, error })) };
 }
@@ -64,7 +56,7 @@ export async function anchorTable(
   const nowMs = clock.wallMs();
   if (standing === null) {
     const { rows, next } = await sliceOfCollections(store, slice);
-    const anchors = await anchorsOf(store, rows);
+    const anchors = await anchorsOf(store, idsOf(rows));
     return { rows: rows.map((row) => overview(row.id, row, anchors.get(row.id), nowMs)), next };
   }
   const window = new Window(slice);
@@ -75,10 +67,7 @@ export async function anchorTable(
     if (window.isOver) break;
   }
   const rows: AnchorOverview[] = [];
-  const anchors = await anchorsOf(
-    store,
-    ids.map((id) => ({ id })),
-  );
+  const anchors = await anchorsOf(store, ids);
   for (const id of ids) rows.push(overview(id, await store.catalog.getCollection(id), anchors.get(id), nowMs));
   return { rows, next: window.nextOffset };
 }
@@ -97,14 +86,13 @@ async function sliceOfCollections(
   return { rows, next: window.nextOffset };
 }
 
-async function anchorsOf(
-  { anchors }: Pick<Store, 'anchors'>,
-  rows: readonly { id: string }[],
-): Promise<Map<string, AnchorRow>> {
+const idsOf = (rows: readonly CollectionRow[]): string[] => rows.map(({ id }) => id);
+
+async function anchorsOf({ anchors }: Pick<Store, 'anchors'>, ids: string[]): Promise<Map<string, AnchorRow>> {
   const found = new Map<string, AnchorRow>();
-  for (let at = 0; at < rows.length; at += ANCHORS_AT_ONCE) {
-    const ids = rows.slice(at, at + ANCHORS_AT_ONCE).map(({ id }) => id);
-    for (const anchor of await anchors.getMany(ids)) found.set(anchor.collectionId, anchor);
+  for (let at = 0; at < ids.length; at += ANCHORS_AT_ONCE) {
+    const some = await anchors.getMany(ids.slice(at, at + ANCHORS_AT_ONCE));
+    for (const anchor of some) found.set(anchor.collectionId, anchor);
   }
   return found;
 }

@@ -16,7 +16,7 @@ export interface KnownNode {
   startedAtMs: number | null;
 }
 
-export interface NodeTableParts {
+interface NodeTableParts {
   caller: Caller;
   leases: Pick<LeaseStore, 'list'>;
   clock: Pick<Clock, 'wallMs'>;
@@ -70,20 +70,9 @@ export async function nodeTable({ caller, leases, clock, known, isAlone }: NodeT
   const others = otherNodes
     .sort((a, b) => (a.node < b.node ? -1 : 1))
     .slice(0, NODES_MAX)
-    .map(
-      (one): OtherNodeRow => ({
-        node: one.node,
-        services: one.services,
-        version: one.version,
-        uptimeSeconds: uptime(one),
-        available: one.available,
-      }),
-    );
-  return {
-    shardNodes,
-    others,
-    omitted: shardNames.length + otherNodes.length - shardNodes.length - others.length,
-  };
+    .map(({ startedAtMs: _, ...one }): OtherNodeRow => ({ ...one, uptimeSeconds: uptime(nodes.get(one.node)) }));
+  const omitted = shardNames.length + otherNodes.length - shardNodes.length - others.length;
+  return { shardNodes, others, omitted };
 }
 
 function holdsShards({ services }: KnownNode): boolean {

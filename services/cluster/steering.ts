@@ -23,7 +23,7 @@ const NAMED_MAX = 10;
 
 type Result<A extends keyof ClusterActions> = Promise<ClusterActions[A]['result']>;
 
-export interface SteeringParts {
+interface SteeringParts {
   caller: Caller;
   store: Pick<Store, 'owners' | 'leases' | 'anchors' | 'contradictions'>;
   references: References;
@@ -39,9 +39,9 @@ export class Steering {
   }
 
   async move(reference: string, to: string): Result<'cluster.move'> {
-    const { caller, store, references } = this.#parts;
+    const { caller, store, references, isThere } = this.#parts;
     const { row, index } = await references.shard(reference);
-    this.#refuseUnless(await this.#takers(), to, 'take shards');
+    this.#refuseUnless(takersAmong(await store.leases.list(), isThere), to, 'take shards');
     const shard = shardKey(row.id, index);
     const from = (await store.owners.get(shard))?.holder?.node ?? null;
     const timeout = MOVE_TIMEOUT_MS;
@@ -90,11 +90,6 @@ export class Steering {
       throw new ProvecError('INVALID_ARGUMENT', 'The anchoring of this collection is not halted.');
     await call(caller, 'anchoring.resume', { collectionId: id }, { timeout: MOVE_TIMEOUT_MS });
     return { collectionId: id };
-  }
-
-  async #takers(): Promise<string[]> {
-    const { store, isThere } = this.#parts;
-    return takersAmong(await store.leases.list(), isThere);
   }
 
   #refuseUnless(nodes: string[], node: string, able: string): void {

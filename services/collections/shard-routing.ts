@@ -11,30 +11,14 @@ export function shardIndexOf(id: string, of: number): number {
 
 /** The ids by shard index, each list in the order given. */
 export function splitIds(ids: string[], of: number): Map<number, string[]> {
-  if (of === 1) return new Map([[0, ids]]);
-  const parts = new Map<number, string[]>();
-  for (const id of ids) {
-    const index = shardIndexOf(id, of);
-    const part = parts.get(index);
-    if (part) part.push(id);
-    else parts.set(index, [id]);
-  }
-  return parts;
+  return of === 1 ? new Map([[0, ids]]) : Map.groupBy(ids, (id) => shardIndexOf(id, of));
 }
 
 /** The records by shard index; with one shard the batch itself. */
 export function splitBatch(batch: RecordBatch, of: number): Map<number, RecordBatch> {
   if (of === 1) return new Map([[0, batch]]);
-  const rows = new Map<number, number[]>();
-  batch.ids.forEach((id, row) => {
-    const index = shardIndexOf(id, of);
-    const part = rows.get(index);
-    if (part) part.push(row);
-    else rows.set(index, [row]);
-  });
-  const parts = new Map<number, RecordBatch>();
-  for (const [index, part] of rows) parts.set(index, pick(batch, part));
-  return parts;
+  const rows = Map.groupBy(batch.ids.keys(), (row) => shardIndexOf(batch.ids[row], of));
+  return new Map([...rows].map(([index, part]) => [index, pick(batch, part)]));
 }
 
 function pick(batch: RecordBatch, rows: number[]): RecordBatch {

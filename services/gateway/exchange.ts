@@ -27,7 +27,12 @@ export class Exchange {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  #routed: { route: Route; target: string; caller: Caller } | null = null;
+  /** This, `target` and `caller` are there once the router has found the route. */
+  route!: Route;
+  /** The decoded path parameter; empty where the path has none. */
+  target = '';
+  /** Calls made with it belong to the request. */
+  caller!: Caller;
   /** Null for an operator's request, and until the key was looked up. */
   identity: Identity | null = null;
   /** When the key was last asked about, on the gateway's clock. */
@@ -72,33 +77,12 @@ export class Exchange {
     this.search = mark < 0 ? '' : target.slice(mark + 1);
   }
 
-  /** The router found its route; `target` is the decoded path parameter. */
+  /** The router found its route. */
   routed(route: Route, target: string, caller: Caller): void {
-    this.#routed = { route, target, caller };
+    this.route = route;
+    this.target = target;
+    this.caller = caller;
     this.pattern = patternOf(route);
-  }
-
-  get route(): Route {
-    return this.#found.route;
-  }
-
-  set route(route: Route) {
-    this.#found.route = route;
-  }
-
-  /** Empty where the path has no parameter. */
-  get target(): string {
-    return this.#found.target;
-  }
-
-  /** Calls made with it belong to the request. */
-  get caller(): Caller {
-    return this.#found.caller;
-  }
-
-  get #found(): { route: Route; target: string; caller: Caller } {
-    if (this.#routed === null) throw new Error('the request has no route yet');
-    return this.#routed;
   }
 
   /** Whose request it is; empty for an operator's, and before that is known. */

@@ -91,13 +91,14 @@ export function liftVectors(
       const opening = isText(bytes, start, at, key) ? valueAfter(bytes, at + 1) : -1;
       if (bytes[opening] !== BRACKET) continue;
       const vector = room.subarray(vectors.length * dimensions, (vectors.length + 1) * dimensions);
-      if (!float32Scanner.scan(bytes, opening, vector)) {
+      const ending = float32Scanner.scan(bytes, opening, vector);
+      if (ending === 0) {
         failures++;
         continue;
       }
       text += `${source.toString('utf8', taken, opening)}"${MARK}${vectors.length}"`;
       vectors.push(vector);
-      taken = float32Scanner.end;
+      taken = ending;
       at = taken - 1;
     } else if ((byte | CASE) === OPENING) {
       if (++level > levelsMax) return 'levelsMax';

@@ -13,17 +13,17 @@ export class OverloadMetrics {
 
   constructor(registry: Registry) {
     const about = <L extends string>(name: string, help: string, ...labelNames: L[]) => ({
-      name: `provec_gateway_${name}`,
+      name,
       help,
       labelNames,
       registers: [registry],
     });
-    this.#waiting = new Gauge(about('waiting_requests', 'Requests that wait for their turn.', 'queue'));
-    this.#taken = new Gauge(about('seats_taken', 'Permits of requests that are under way.', 'queue'));
-    const waits = about('wait_seconds', 'Time that requests waited for their turn.', 'queue');
+    this.#waiting = new Gauge(about('provec_gateway_waiting_requests', 'Requests that wait for their turn.', 'queue'));
+    this.#taken = new Gauge(about('provec_gateway_seats_taken', 'Permits of requests that are under way.', 'queue'));
+    const waits = about('provec_gateway_wait_seconds', 'Time that requests waited for their turn.', 'queue');
     this.#waits = new Histogram({ ...waits, buckets: SECONDS });
     const refusals = 'Requests refused with 503 for overload before anything was done for them, by reason.';
-    this.#refusals = new Counter(about('refusals_total', refusals, 'queue', 'reason'));
+    this.#refusals = new Counter(about('provec_gateway_refusals_total', refusals, 'queue', 'reason'));
   }
 
   observerOf(queue: string): QueueObserver {

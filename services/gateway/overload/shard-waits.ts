@@ -135,21 +135,17 @@ export class ShardWaits {
     this.#count(waiter.account, 1);
     try {
       await new Promise<void>((resolve, reject) => {
-        const end = (reason: Error | null): void => {
+        const over = (settle: () => void): void => {
           cancel();
           stopWatching();
           this.#refusals.delete(end);
-          reject(reason ?? error);
+          settle();
         };
+        const end = (reason: Error | null): void => over(() => reject(reason ?? error));
         this.#refusals.add(end);
         const cancel = timers.after(leftMs, () => end(null));
         const stopWatching = waiter.whenGone(() => end(new ClientGoneError()));
-        const goOn = (): void => {
-          cancel();
-          stopWatching();
-          this.#refusals.delete(end);
-          resolve();
-        };
+        const goOn = (): void => over(resolve);
         // Whoever asked may be gone, and nobody knows then: each that has time left finds out for
         // itself.
         const after = (ms: number): void => void (ms > 0 ? timers.after(ms, goOn) : goOn());

@@ -7,8 +7,8 @@ const FLOAT32_MAX = 3.4028234663852886e38;
 
 function scan(text: string, length: number): { numbers: Float32Array; end: number } | null {
   const numbers = new Float32Array(length);
-  const isRead = float32Scanner.scan(Buffer.from(`x:${text},"more":1`), 2, numbers);
-  return isRead ? { numbers, end: float32Scanner.end - 2 } : null;
+  const end = float32Scanner.scan(Buffer.from(`x:${text},"more":1`), 2, numbers);
+  return end === 0 ? null : { numbers, end: end - 2 };
 }
 
 /**
