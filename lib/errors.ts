@@ -124,6 +124,11 @@ export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);
 }
 
+/** A 503 for what may be sent again at once. */
+export function unavailable(message: string, cause?: unknown): ProvecError {
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
+}
+
 /**
  * One and the same answer whether a key is absent, malformed, unknown, revoked or expired, or its
  * account gone.

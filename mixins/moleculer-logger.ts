@@ -8,14 +8,7 @@ type Level = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
  * Moleculer tells a person nothing at `info` that they need: its start-up story is for whoever
  * debugs.
  */
-const LEVEL_OF: Record<Level, Level> = {
-  fatal: 'fatal',
-  error: 'error',
-  warn: 'warn',
-  info: 'debug',
-  debug: 'trace',
-  trace: 'trace',
-};
+const QUIETER: Partial<Record<Level, Level>> = { info: 'debug', debug: 'trace' };
 
 /** What differs between lines that say the same of one request each. */
 const REQUEST_IDS = /with requestID '.*?' |[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
@@ -45,13 +38,14 @@ export class MoleculerLogger extends Loggers.Base<Loggers.Base.LoggerOptions> {
     const module = bindings?.svc ?? bindings?.mod ?? 'broker';
     const log = this.#log.child({ module });
     return (level, args) => {
-      if (!log.isLevelEnabled(LEVEL_OF[level])) return;
+      const our = QUIETER[level] ?? level;
+      if (!log.isLevelEnabled(our)) return;
       const err = args.find((arg) => arg instanceof Error);
       const message = args
         .filter((arg) => typeof arg === 'string' || typeof arg === 'number')
         .join(' ')
         .trim();
-      const to = LATE_CALL.test(message) ? 'debug' : LEVEL_OF[level];
+      const to = LATE_CALL.test(message) ? 'debug' : our;
       const write = (fields: object) => log[to](err ? { err, ...fields } : fields, message || (err?.name ?? ''));
       if (to === 'warn' || to === 'error') this.#repeated.write(`${to} ${module} ${kindOf(message, err)}`, write);
       else write({});

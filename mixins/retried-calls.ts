@@ -14,26 +14,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Errors, type Middleware } from 'moleculer';
 import { isRepeatable } from '../lib/actions/repeatable.ts';
+import type { Call } from './shard-router/shard-calls.ts';
 import { isUnsent } from './transport/undelivered.ts';
 
 const PATIENCE_MS = 5_000;
 const PAUSE_FIRST_MS = 10;
 const PAUSE_MAX_MS = 250;
 
-interface CallOptions {
-  nodeID?: string;
-  timeout?: number;
-  [name: string]: unknown;
-}
-/** Moleculer's web gateway hands over the endpoint that it chose in place of the action's name. */
-type Action = string | { action: { name: string } };
-type Call = (action: Action, params?: unknown, options?: CallOptions) => Promise<unknown>;
-
 export const retriedCalls: Middleware = {
   name: 'RetriedCalls',
   call: (next: Call): Call => {
     return async (action, params, options = {}) => {
-      const name = typeof action === 'string' ? action : action.action.name;
+      // Moleculer's web gateway hands over the endpoint that it chose in place of the action's name.
+      const name = typeof action === 'string' ? action : (action as { action: { name: string } }).action.name;
       if (options.nodeID !== undefined || name.startsWith('shards.') || name.startsWith('$'))
         return next(action, params, options);
       // Moleculer sets it in the options that it is given.

@@ -6,20 +6,12 @@ import type { Config } from '../config.ts';
 /** Fields that must never be printed, wherever somebody logs an object that holds them. */
 const REDACTED = ['authorization', 'secret', 'adminToken', 'bootstrapKey', 'headers.authorization'];
 
-/** An error as it is printed; `code` is a ProvecError's or the system's. */
-interface PrintedError {
-  type: string;
-  message?: string;
-  code?: unknown;
-  stack?: string;
-  cause?: PrintedError;
-}
-
 /**
- * Only what is known to be harmless: other libraries hang parameters on their errors, and the
- * sentence that a ProvecError has for its client may name fields of metadata and filters.
+ * An error as it is printed, `code` a ProvecError's or the system's. Only what is known to be
+ * harmless: other libraries hang parameters on their errors, and the sentence that a ProvecError has
+ * for its client may name fields of metadata and filters.
  */
-function printedError(error: unknown): PrintedError {
+function printedError(error: unknown): object {
   // An error may come from another realm, such as a worker thread's.
   if (!types.isNativeError(error)) return { type: typeof error };
   const isForClient = error.name === 'ProvecError';

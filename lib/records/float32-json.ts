@@ -3,7 +3,9 @@
  * float32, so that a client who sent 0.1 gets 0.1. Written as bytes: making a string of each number
  * and those into UTF-8 costs three times as much.
  */
-import { POWERS_OF_TEN } from './powers-of-ten.ts';
+
+/** 10^0 to 10^22: the powers of ten that a double holds exactly. */
+export const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, exponent) => Number(`1e${exponent}`));
 
 // Taken out of `Math` once: this runs once per number of every vector that is sent.
 const { abs, floor, fround, log10, round } = Math;

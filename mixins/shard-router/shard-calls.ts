@@ -62,8 +62,11 @@ interface CallOptions {
   awayMaxMs?: number;
   [name: string]: unknown;
 }
-/** Moleculer's web gateway hands over the action itself in place of its name. */
-type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
+/**
+ * How a middleware calls on. Moleculer's web gateway hands over the action itself in place of its
+ * name.
+ */
+export type Call = (action: unknown, params?: unknown, options?: CallOptions) => Promise<unknown>;
 
 /** A call to the shards service, on its way. */
 interface ShardCall {

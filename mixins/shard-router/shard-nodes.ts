@@ -15,12 +15,6 @@ export interface ShardNodePlace extends PlacementNode {
   draining: boolean;
 }
 
-/** What a node says of itself in its INFO packets. */
-interface ShardNodeMetadata {
-  shardMemoryBytes?: unknown;
-  shardsDraining?: unknown;
-}
-
 /** Broker option `metadata` of a node that may run the shards service. */
 export function shardNodeMetadata({ memoryLimitMiB }: Pick<Config, 'memoryLimitMiB'>): Record<string, unknown> {
   return { shardMemoryBytes: memoryLimitMiB * MIB };
@@ -31,7 +25,7 @@ export function shardNodesOf(broker: ServiceBroker): ShardNodePlace[] {
   const endpoints = broker.registry.actions.get('shards.query')?.endpoints ?? [];
   return endpoints.flatMap((endpoint: { isAvailable: boolean; id: string; node: { metadata: unknown } }) => {
     if (!endpoint.isAvailable) return [];
-    const { shardMemoryBytes: bytes, shardsDraining } = (endpoint.node.metadata ?? {}) as ShardNodeMetadata;
+    const { shardMemoryBytes: bytes, shardsDraining } = (endpoint.node.metadata ?? {}) as Record<string, unknown>;
     const weight = typeof bytes === 'number' && bytes > 0 ? bytes : WEIGHT_UNSAID;
     return [{ node: endpoint.id, weight, draining: shardsDraining === true }];
   });

@@ -7,12 +7,12 @@
  * answers one, or counts as gone. A node that works on something for long, but answers questions,
  * is not.
  */
-import type { Timers } from '../../lib/time/timers.ts';
+import { endedWithin, type Timers } from '../../lib/time/timers.ts';
 
 const AFTER_MS = 500;
 const ANSWER_MAX_MS = 1_000;
 
-export interface UnresponsiveNodesOptions {
+interface UnresponsiveNodesOptions {
   timers: Timers;
   /** Whether the node answers within `maxMs`. */
   answers(node: string, maxMs: number): Promise<boolean>;
@@ -55,27 +55,19 @@ export class UnresponsiveNodes {
    * What `answer` gives; rejects with NodeUnresponsive where the node becomes unresponsive before.
    * The answer is not waited for then.
    */
-  answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      let cancel = (): void => undefined;
-      let isOver = false;
-      const look = (): void => {
-        cancel = this.#options.timers.after(AFTER_MS, async () => {
-          if (!(await this.#answers(node)) && !isOver) reject(new NodeUnresponsive(node));
-          else if (!isOver) look();
-        });
-      };
-      look();
-      const end = (settle: () => void): void => {
-        isOver = true;
-        cancel();
-        settle();
-      };
-      answer.then(
-        (result) => end(() => resolve(result)),
-        (error: unknown) => end(() => reject(error as Error)),
-      );
-    });
+  async answerFrom<T>(node: string, answer: Promise<T>): Promise<T> {
+    let isOver = false;
+    const end = (): void => {
+      isOver = true;
+    };
+    const over = answer.then(end, end);
+    for (;;) {
+      await endedWithin(this.#options.timers, over, AFTER_MS);
+      if (isOver) return answer;
+      const answers = await Promise.race([over, this.#answers(node)]);
+      if (isOver) return answer;
+      if (answers === false) throw new NodeUnresponsive(node);
+    }
   }
 
   /** All that wait for a node share one question. */

@@ -10,15 +10,12 @@ interface Incomplete {
   lastPartMs: number;
 }
 
-export interface InboundOptions {
+interface InboundOptions {
   limits: TransportLimits;
   monotonicMs(): number;
   /** Told of every message that is given up. */
   onDrop(reason: DropReason, sender: string): void;
 }
-
-/** What became of a part: `message` when it was the last one. */
-export type Accepted = { status: 'taken'; receivedBytes: number; message: Buffer | null } | { status: 'refused' };
 
 /**
  * Puts messages together from their parts, within bounds on bytes, number and age, for every sender
@@ -41,21 +38,22 @@ export class InboundMessages {
     return this.#bytes;
   }
 
-  accept(part: Part): Accepted {
+  /** How much has come with this part, and the message where it was the last; null: refused. */
+  accept(part: Part): { receivedBytes: number; message: Buffer | null } | null {
     this.dropAged();
     const incomplete = this.#incomplete.get(part.id) ?? this.#begin(part);
-    if (incomplete === null) return { status: 'refused' };
+    if (incomplete === null) return null;
     if (part.offset !== incomplete.receivedBytes || part.messageBytes !== incomplete.bytes.length) {
       this.#drop(part.id, incomplete, 'out of order');
-      return { status: 'refused' };
+      return null;
     }
     part.data.copy(incomplete.bytes, part.offset);
     incomplete.receivedBytes += part.data.length;
     incomplete.lastPartMs = this.#options.monotonicMs();
     const { receivedBytes, bytes } = incomplete;
-    if (receivedBytes < bytes.length) return { status: 'taken', receivedBytes, message: null };
+    if (receivedBytes < bytes.length) return { receivedBytes, message: null };
     this.#forget(part.id, incomplete);
-    return { status: 'taken', receivedBytes, message: bytes };
+    return { receivedBytes, message: bytes };
   }
 
   dropAged(): void {

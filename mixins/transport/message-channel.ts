@@ -134,15 +134,14 @@ export class MessageChannel {
     this.#metrics.parts.inc({ direction: 'received' });
     const accepted = this.#inbound.accept(part);
     if (part.acknowledge) {
-      const refused = accepted.status === 'refused';
-      const receivedBytes = refused ? 0 : accepted.receivedBytes;
-      const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused });
+      const receivedBytes = accepted?.receivedBytes ?? 0;
+      const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused: accepted === null });
       // Its sender stops waiting by itself.
       this.#wire(ADDRESSED, part.sender, frame).catch((error: unknown) =>
         this.#log.debug({ err: error }, 'an acknowledgement could not be sent'),
       );
     }
-    return accepted.status === 'taken' ? accepted.message : null;
+    return accepted?.message ?? null;
   }
 
   #dropped(reason: DropReason, sender: string): void {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Semaphore, type SemaphoreInterface, withTimeout } from 'async-mutex';
+import { within } from '../../lib/time/timers.ts';
 import { type Acknowledgement, encodePart, PART_FRAME_MAX_BYTES } from './frame.ts';
 import type { TransportLimits } from './transport-limits.ts';
 
@@ -96,14 +97,8 @@ export class OutboundMessages {
   #part(id: string, message: Buffer, offset: number, acknowledge: boolean): Buffer {
     this.#options.onPart();
     const data = message.subarray(offset, offset + this.#partBytes);
-    return encodePart({
-      id,
-      sender: this.#options.nodeID,
-      acknowledge,
-      offset,
-      messageBytes: message.length,
-      data,
-    });
+    const sender = this.#options.nodeID;
+    return encodePart({ id, sender, acknowledge, offset, messageBytes: message.length, data });
   }
 }
 
@@ -113,7 +108,7 @@ class Sending {
   readonly #waitMaxMs: number;
   #receivedBytes = 0;
   #failure: { error: unknown } | null = null;
-  #wake: (() => void) | null = null;
+  #wake = (): void => undefined;
 
   constructor(target: string, waitMaxMs: number) {
     this.target = target;
@@ -122,12 +117,12 @@ class Sending {
 
   acknowledge(receivedBytes: number): void {
     this.#receivedBytes = Math.max(this.#receivedBytes, receivedBytes);
-    this.#wake?.();
+    this.#wake();
   }
 
   fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#wake?.();
+    this.#wake();
   }
 
   /**
@@ -138,18 +133,9 @@ class Sending {
     for (;;) {
       if (this.#failure !== null) throw this.#failure.error;
       if (isEnough(this.#receivedBytes)) return;
-      await this.#news();
+      const news = Promise.withResolvers<void>();
+      this.#wake = news.resolve;
+      await within(news.promise, this.#waitMaxMs, () => this.fail(new DeliveryError('The receiver is silent.')));
     }
-  }
-
-  #news(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.fail(new DeliveryError('The receiver is silent.')), this.#waitMaxMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        this.#wake = null;
-        resolve();
-      };
-    });
   }
 }

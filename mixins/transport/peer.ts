@@ -1,11 +1,6 @@
 import { type Content, type Header, openPacket, sealPacket, type TransportKey } from './packet-seal.ts';
 import { ReplayWindow } from './replay-window.ts';
 
-interface InKeys {
-  forAll: Buffer;
-  forOne: Buffer;
-}
-
 /**
  * One life of another process, as this one knows it: the keys between the two, and which packets
  * were taken.
@@ -26,7 +21,7 @@ export class Peer {
   provedMs = Number.NEGATIVE_INFINITY;
   readonly #own: Buffer;
   readonly #keys: readonly [TransportKey, ...TransportKey[]];
-  readonly #inKeys = new Map<TransportKey, InKeys>();
+  readonly #inKeys = new Map<TransportKey, { forAll: Buffer; forOne: Buffer }>();
   #outKey: Buffer | null = null;
   #counter = 0n;
 

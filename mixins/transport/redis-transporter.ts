@@ -10,11 +10,12 @@
  * See docs/internals/transport.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
 import { Errors, Transporters } from 'moleculer';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import { within } from '../../lib/time/timers.ts';
 import { NobodyListens } from './outbound-messages.ts';
-import { LinkLost, type RedisClient, RedisLink } from './redis-link.ts';
+import { LinkLost, type OnMessage, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
 import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
@@ -63,20 +64,24 @@ export class RedisTransporter extends Transporters.Redis {
    */
   async reach(): Promise<void> {
     const endMs = performance.now() + this.#limits.redisAtStartMaxMs;
-    for (let failures = 0; ; failures++) {
+    const { link } = await this.#open(new Set(), () => undefined, endMs);
+    link?.close(new LinkLost('It was a trial.'));
+  }
+
+  /** Null where this node disconnects meanwhile. Throws what is for the operator after `endMs`. */
+  async #open(channels: ReadonlySet<string>, onMessage: OnMessage, endMs = Number.POSITIVE_INFINITY) {
+    let failures = 0;
+    for (; !this.#stop.signal.aborted; failures++) {
       try {
-        const link = await RedisLink.open(
-          () => this.#makeClient(),
-          [],
-          () => undefined,
-        );
-        return link.close(new LinkLost('It was a trial.'));
+        return { link: await RedisLink.open(() => this.#makeClient(), [...channels], onMessage), failures };
       } catch (error) {
         if (failures === 0) this.#options.log.warn({ err: error }, 'Redis is out of reach; trying again');
-        if (performance.now() < endMs) await this.#pause(failures);
-        else throw new Error(`Redis at ${new URL(this.#options.url).host} cannot be reached.`, { cause: error });
+        if (performance.now() >= endMs)
+          throw new Error(`Redis at ${new URL(this.#options.url).host} cannot be reached.`, { cause: error });
+        await this.#pause(failures);
       }
     }
+    return { link: null, failures };
   }
 
   /** Resolves once this node is connected; tries for ever. */
@@ -115,26 +120,14 @@ export class RedisTransporter extends Transporters.Redis {
 
   async #stayConnected(onFirst: () => void): Promise<void> {
     const { log, metrics } = this.#options;
-    let wasConnected = false;
-    for (let failures = 0; !this.#stop.signal.aborted; ) {
-      let link: RedisLink;
-      try {
-        link = await RedisLink.open(
-          () => this.#makeClient(),
-          [...this.#channels],
-          (channel, packet) => this.#received(channel, packet),
-        );
-      } catch (error) {
-        if (failures === 0) log.warn({ err: error }, 'Redis is out of reach; trying again');
-        await this.#pause(failures++);
-        continue;
-      }
+    const received: OnMessage = (channel, packet) => this.#received(channel, packet);
+    for (let wasConnected = false; ; wasConnected = true) {
+      const { link, failures } = await this.#open(this.#channels, received);
+      if (link === null) return;
       if (wasConnected) metrics.reconnects.inc();
       if (wasConnected || failures > 0) log.info('connected to Redis');
-      failures = 0;
       if (this.#stop.signal.aborted) return link.close(new LinkLost('This node disconnects.'));
       await this.#useUntilLost(link, wasConnected, onFirst);
-      wasConnected = true;
     }
   }
 
@@ -166,8 +159,8 @@ export class RedisTransporter extends Transporters.Redis {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
   }
 
-  #makeClient(): RedisClient {
-    return this.getRedisClient(redisOptions(this.#options.url, this.#limits)) as unknown as RedisClient;
+  #makeClient(): Redis {
+    return this.getRedisClient(redisOptions(this.#options.url, this.#limits)) as unknown as Redis;
   }
 
   #received(channel: string, packet: Buffer): void {

@@ -50,10 +50,7 @@ export interface SealedWireOptions {
 }
 
 /** A packet that a member sealed, or that says where a node listens. */
-export interface Opened {
-  sender: string;
-  packet: Buffer;
-}
+type Opened = Pick<Content, 'sender' | 'packet'>;
 
 interface Awaited {
   promise: Promise<Peer>;
@@ -116,8 +113,12 @@ export class SealedWire {
     const content = peer.open(header, key, cmd, sealed);
     if (content === null) return this.#dropped('not for this process', cmd);
     peer.nodeID ??= content.sender;
-    if (!header.isForAll) return this.#takeForOne(peer, content, header.counter, cmd, onShown);
-    return this.#takeForAll(peer, content, header.counter, cmd);
+    // What is said to all is watched for coming again once its sender is known.
+    const window = header.isForAll ? peer.isProven && peer.toAll : peer.toOne;
+    if (window && !window.take(header.counter)) return this.#dropped('replayed', cmd);
+    if (header.isForAll) return this.#takeForAll(peer, content, cmd);
+    onShown?.();
+    return this.#takeForOne(peer, content);
   }
 
   close(): void {
@@ -125,23 +126,14 @@ export class SealedWire {
     this.#repeated.close();
   }
 
-  #takeForAll(peer: Peer, content: Content, counter: bigint, cmd: string): Opened | null {
-    if (peer.isProven && !peer.toAll.take(counter)) return this.#dropped('replayed', cmd);
+  #takeForAll(peer: Peer, content: Content, cmd: string): Opened | null {
     const saysWhere = cmd === HELLO || cmd === BEACON;
     // Also one that is met already says so when it waits for a proof that was lost.
     if (!peer.isProven || cmd === HELLO) this.#heardOf(peer);
     return peer.isProven || saysWhere ? content : null;
   }
 
-  #takeForOne(
-    peer: Peer,
-    content: Content,
-    counter: bigint,
-    cmd: string,
-    onShown: (() => void) | undefined,
-  ): Opened | null {
-    if (!peer.toOne.take(counter)) return this.#dropped('replayed', cmd);
-    onShown?.();
+  #takeForOne(peer: Peer, content: Content): Opened | null {
     if (!peer.isProven) this.#admit(peer, content.saidToAll);
     if (content.asksForProof) this.#prove(peer);
     return content.isProof ? null : content;

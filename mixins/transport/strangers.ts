@@ -15,7 +15,7 @@ import { RepeatedLines } from '../repeated-lines.ts';
 export const TCP_HEADER_BYTES = 6;
 const LENGTH_END = 5;
 
-export interface StrangersOptions {
+interface StrangersOptions {
   log: Logger;
   /** Of the longest packet that a member sends, its header included. */
   packetMaxBytes: number;
@@ -36,9 +36,9 @@ export class Strangers {
   /** A connection that was just made; before anybody else reads it. */
   watch(socket: Socket): void {
     const { packetMaxBytes, strangersMax, strangerMaxMs } = this.#options;
-    const lengths = new PacketLengths(packetMaxBytes);
+    const take = packetLengths(packetMaxBytes);
     socket.on('data', (chunk: Buffer) => {
-      if (!lengths.take(chunk)) this.#close(socket, 'too long a packet');
+      if (!take(chunk)) this.#close(socket, 'too long a packet');
     });
     socket.once('close', () => this.shown(socket));
     // What came while this process stood still is read first.
@@ -66,33 +66,29 @@ export class Strangers {
   }
 }
 
-/** Where packets begin in a stream, and how long they say that they are. */
-class PacketLengths {
-  readonly #maxBytes: number;
-  readonly #header = Buffer.alloc(LENGTH_END);
-  #headerBytes = 0;
+/**
+ * Takes a stream chunk by chunk, and tells where packets begin in it by how long they say that they
+ * are: false where one begins that no member sends; nothing may be taken after it.
+ */
+function packetLengths(maxBytes: number): (chunk: Buffer) => boolean {
+  const header = Buffer.alloc(LENGTH_END);
+  let headerBytes = 0;
   /** Of the packet that has begun. */
-  #bytesLeft = 0;
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
-  }
-
-  /** False where a packet begins that no member sends; nothing may be taken after it. */
-  take(chunk: Buffer): boolean {
+  let bytesLeft = 0;
+  return (chunk) => {
     let at = 0;
     while (at < chunk.length) {
-      const skipped = Math.min(this.#bytesLeft, chunk.length - at);
-      this.#bytesLeft -= skipped;
+      const skipped = Math.min(bytesLeft, chunk.length - at);
+      bytesLeft -= skipped;
       at += skipped;
       if (at === chunk.length) break;
-      this.#header[this.#headerBytes++] = chunk[at++]!;
-      if (this.#headerBytes < LENGTH_END) continue;
-      const length = this.#header.readInt32BE(1);
-      if (length < TCP_HEADER_BYTES || length > this.#maxBytes) return false;
-      this.#headerBytes = 0;
-      this.#bytesLeft = length - LENGTH_END;
+      header[headerBytes++] = chunk[at++]!;
+      if (headerBytes < LENGTH_END) continue;
+      const length = header.readInt32BE(1);
+      if (length < TCP_HEADER_BYTES || length > maxBytes) return false;
+      headerBytes = 0;
+      bytesLeft = length - LENGTH_END;
     }
     return true;
-  }
+  };
 }

@@ -8,7 +8,7 @@
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
@@ -53,7 +53,7 @@ export async function proveRecord(
       };
     }
   }
-  throw new ProvecError('UNAVAILABLE', 'The collection is being written to; try again.', { retryAfterSeconds: 1 });
+  throw unavailable('The collection is being written to; try again.');
 }
 
 function isSame(a: ShardHead, b: ShardHead): boolean {

@@ -16,7 +16,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { DeleteResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { ProvecError, unavailable } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
@@ -178,7 +178,7 @@ export class CollectionWriter {
           void this.#anchorWhatStands(write);
           const message =
             'The service stored the write but cannot read the new root now; sending it again changes nothing.';
-          throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause: error });
+          throw unavailable(message, error);
         }
       }
     }

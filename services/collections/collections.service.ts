@@ -3,7 +3,7 @@ import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
-import { ProvecError, unauthenticated } from '../../lib/errors.ts';
+import { unauthenticated, unavailable } from '../../lib/errors.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { decodeId } from '../../lib/records/ids.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
@@ -168,9 +168,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
           const rows = await store.catalog.listCollections(params.accountId);
           for (const row of rows) await catalog.drop(row, true);
           if (!(await removal.clearAll(params.accountId))) {
-            throw new ProvecError('UNAVAILABLE', 'The service could not clear all collections yet; try again.', {
-              retryAfterSeconds: 1,
-            });
+            throw unavailable('The service could not clear all collections yet; try again.');
           }
           return null;
         },

@@ -1,10 +1,13 @@
-import { ProvecError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { within } from '../../lib/time/timers.ts';
 
 /** Kept of a request's time for making its answer and sending it. */
 const ANSWER_MAX_MS = 5_000;
+
+const LATE =
+  'The service could not tell in time whether it stored the write; send it again: repeating a stored write changes nothing.';
 
 /** What a write may take in all, from the call of its action. */
 export function writeTimeoutMs(anchorWaitMs: number): number {
@@ -52,7 +55,7 @@ export class WriteTime {
   /** What `write` gives; throws UNAVAILABLE when it is not known to be committed in time. */
   answer<T>(write: Promise<T>): Promise<T> {
     return within(write, this.leftToCommitMs, () => {
-      if (!this.#isCommitted) throw late();
+      if (!this.#isCommitted) throw unavailable(LATE);
       return write;
     });
   }
@@ -61,10 +64,4 @@ export class WriteTime {
   untilAnswer<T>(work: Promise<T>, otherwise: T): Promise<T> {
     return within(work, this.leftToAnswerMs, () => otherwise);
   }
-}
-
-function late(): ProvecError {
-  const message =
-    'The service could not tell in time whether it stored the write; send it again: repeating a stored write changes nothing.';
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../../lib/runtime.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -13,12 +14,12 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
  * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above at
  * `warn`, of probes those of 500 alone.
  */
-export function watch(exchange: Exchange, log: Logger, metrics: Metrics, monotonicMs: () => number): void {
+export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
   exchange.res.once('close', () => {
     const { res, methodLabel: method, pattern: route } = exchange;
     const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
-    const ms = monotonicMs() - exchange.startedMs;
+    const ms = clock.monotonicMs() - exchange.startedMs;
     metrics.requestsInFlight.dec();
     metrics.requests.inc({ route, method, status: String(status) });
     metrics.requestSeconds.observe({ route, method }, ms / 1000);

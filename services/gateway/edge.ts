@@ -1,30 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Config } from '../../lib/config.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import type { Metrics } from '../../mixins/metrics.ts';
 import { watch } from './access-log.ts';
 import { applyCors } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import { headRefusal, isFramedOtherwise, OTHER_CODING } from './head-checks.ts';
 import type { Page } from './operations.ts';
-import type { Responder } from './responder.ts';
+import { runPipeline } from './pipeline.ts';
 import { decodablePath, Router } from './router.ts';
 import type { Route } from './routes.ts';
+import type { StepParts } from './steps/step.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
 
-interface EdgeParts {
-  config: Pick<Config, 'corsOrigins'>;
+interface EdgeParts extends StepParts {
   log: Logger;
-  metrics: Metrics;
   pages: ReadonlyMap<string, Page>;
   routes: readonly Route[];
-  responder: Responder;
-  /** Takes a request from its route to its answer. */
-  run(exchange: Exchange): Promise<void>;
-  monotonicMs(): number;
 }
 
 /**
@@ -45,7 +38,7 @@ export class Edge {
       onRoute: (req, route, target, caller) => {
         const exchange = this.#of(req);
         exchange.routed(route, target, caller);
-        void parts.run(exchange);
+        void runPipeline(exchange, parts);
       },
       onNone: (req) => this.#unrouted(this.#of(req)),
       onError: (req, error) => parts.responder.fail(this.#of(req), error),
@@ -55,11 +48,11 @@ export class Edge {
   handle(req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean): void {
     // It ends with the answer to what came before.
     if (this.#unclear.has(req.socket)) return;
-    const { config, log, metrics, monotonicMs, pages, responder } = this.#parts;
-    const exchange = new Exchange(req, res, monotonicMs(), awaitsContinue);
+    const { clock, config, log, metrics, pages, responder } = this.#parts;
+    const exchange = new Exchange(req, res, clock.monotonicMs(), awaitsContinue);
     this.#exchanges.set(req, exchange);
     res.on('error', () => {});
-    watch(exchange, log, metrics, monotonicMs);
+    watch(exchange, log, metrics, clock);
     const page = pages.get(exchange.path) ?? null;
     if (page !== null) exchange.pattern = exchange.path;
     // Asked of the router only where it is told.

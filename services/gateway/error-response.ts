@@ -1,6 +1,6 @@
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import type { Config } from '../../lib/config.ts';
-import { ERROR_TABLE, type ErrorDetail, isProvecError, ProvecError } from '../../lib/errors.ts';
+import { ERROR_TABLE, type ErrorDetail, isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
 /** The body of every error, as api.md has it. */
@@ -33,6 +33,7 @@ const OUT_OF_REACH = new Set([
   'GracefulStopTimeoutError',
 ]);
 
+const UNREACHABLE = 'A part of the service is unreachable or overloaded; send the request again.';
 const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
 
 /**
@@ -43,12 +44,6 @@ export interface Failure {
   isFault: boolean;
 }
 
-const unavailable = (cause: unknown) =>
-  new ProvecError('UNAVAILABLE', 'A part of the service is unreachable or overloaded; send the request again.', {
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    cause,
-  });
-
 /**
  * Maps anything thrown to an error of the table. Nothing of a foreign error's text reaches the
  * client.
@@ -57,9 +52,10 @@ export function toFailure(error: unknown): Failure {
   if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
   if (error instanceof StoreError) {
     if (error.kind === 'capacity') return { error: outOfCapacity('disk', error), isFault: true };
-    if (error.kind !== 'damaged') return { error: unavailable(error), isFault: true };
+    if (error.kind !== 'damaged') return { error: unavailable(UNREACHABLE, error), isFault: true };
   }
-  if (error instanceof Error && OUT_OF_REACH.has(error.name)) return { error: unavailable(error), isFault: true };
+  if (error instanceof Error && OUT_OF_REACH.has(error.name))
+    return { error: unavailable(UNREACHABLE, error), isFault: true };
   return { error: new ProvecError('INTERNAL', INTERNAL_MESSAGE, { cause: error }), isFault: true };
 }
 

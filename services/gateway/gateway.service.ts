@@ -11,8 +11,7 @@ import { HttpServer, type HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
-import { runPipeline } from './pipeline.ts';
-import { RateLimit } from './rate-limit.ts';
+import { rateLimitOf } from './rate-limit.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
 import { ResponseTurns } from './responses/response-turns.ts';
@@ -57,8 +56,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   );
   const sender = new Sender(new ResponseTurns(INTERNAL_LIMITS.answersTurnMs), options.minimumPace ?? MINIMUM_PACE);
   const responder = new Responder(config, log, sender);
-  const rateLimit = new RateLimit(config.rateLimitPerSecond);
-  const steps = { config, clock, metrics, overload, rateLimit, bodies, responder };
+  const rateLimit = rateLimitOf(config.rateLimitPerSecond);
   const pages = pagesOf({
     readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
     isStopping: () => server.draining,
@@ -70,11 +68,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     openApi: JSON.stringify(openApiDocument(config)),
   });
   const routes = routesOf(config.adminToken !== null);
-  const edge = new Edge({
-    ...{ config, log, metrics, pages, routes, responder },
-    run: (exchange) => runPipeline(exchange, steps),
-    monotonicMs: () => clock.monotonicMs(),
-  });
+  const edge = new Edge({ config, clock, log, metrics, overload, rateLimit, bodies, responder, pages, routes });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>
     edge.handle(req, res, awaitsContinue),
   );

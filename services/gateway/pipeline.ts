@@ -40,7 +40,7 @@ export async function runPipeline(exchange: Exchange, parts: StepParts): Promise
 
 /** Counts the request of a key. Throws RATE_LIMITED. */
 async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Promise<void> {
-  if (identity !== null) await rateLimit.take(identity.keyId);
+  if (identity !== null) await rateLimit(identity.keyId);
 }
 
 /**

@@ -1,27 +1,21 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { ProvecError } from '../../lib/errors.ts';
 
-/** Requests per second and API key, counted on this node. */
-export class RateLimit {
-  readonly #limiter: RateLimiterMemory | null;
-  readonly #perSecond: number;
+/** Counts one request of an API key. Throws RATE_LIMITED. */
+export type RateLimit = (keyId: string) => Promise<void>;
 
-  /** `perSecond` 0: no limit. */
-  constructor(perSecond: number) {
-    this.#perSecond = perSecond;
-    this.#limiter = perSecond === 0 ? null : new RateLimiterMemory({ points: perSecond, duration: 1 });
-  }
-
-  /** Counts one request of a key. Throws RATE_LIMITED. */
-  async take(keyId: string): Promise<void> {
-    if (this.#limiter === null) return;
+/** Of requests per second and API key, counted on this node; `perSecond` 0: no limit. */
+export function rateLimitOf(perSecond: number): RateLimit {
+  if (perSecond === 0) return async () => undefined;
+  const limiter = new RateLimiterMemory({ points: perSecond, duration: 1 });
+  return async (keyId) => {
     try {
-      await this.#limiter.consume(keyId);
+      await limiter.consume(keyId);
     } catch (refusal) {
       if (!(refusal instanceof RateLimiterRes)) throw refusal;
-      throw new ProvecError('RATE_LIMITED', `This API key may send ${this.#perSecond} requests per second.`, {
+      throw new ProvecError('RATE_LIMITED', `This API key may send ${perSecond} requests per second.`, {
         retryAfterSeconds: Math.max(1, Math.ceil(refusal.msBeforeNext / 1000)),
       });
     }
-  }
+  };
 }

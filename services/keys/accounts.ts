@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
-import { notFound, ProvecError } from '../../lib/errors.ts';
+import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { AccountRow } from '../../lib/store/catalog.ts';
@@ -10,13 +10,8 @@ import type { Store } from '../../lib/store/port.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 
-/**
- * Id of the account of the first start: fixed, so that two processes that start at once mean the
- * same row.
- */
-export const FIRST_ACCOUNT_ID = '00000000-0000-4000-8000-000000000001';
-
-const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
+/** Of the key that an account is made with. */
+export const FIRST_KEY: NewKey = { name: 'first key', scopes: [...SCOPES], expiresAt: null };
 
 /**
  * Requests that are still under way can make collections while those of an account are being
@@ -40,7 +35,7 @@ export class Accounts {
 
   /** A new account with its first key, which has every scope. */
   async create(name: string, plan: PlanName): Promise<{ account: AccountView; key: KeyView }> {
-    const row = this.#newRow(randomUUID(), name, plan);
+    const row = newAccount(randomUUID(), name, plan, this.#clock);
     await this.#store.catalog.createAccount(row);
     const key = await this.#keys.create(row.id, FIRST_KEY, null);
     assert(key !== null);
@@ -77,8 +72,7 @@ export class Accounts {
       if ((await this.#store.catalog.countCollections(id)) > 0) continue;
       if (await this.#deleteEmpty(id)) return;
     }
-    const message = 'The account keeps creating collections; revoke its keys and try again.';
-    throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+    throw unavailable('The account keeps creating collections; revoke its keys and try again.');
   }
 
   /** False when it owns a collection again. */
@@ -92,38 +86,13 @@ export class Accounts {
     }
   }
 
-  /**
-   * On a store without accounts makes the account `default` and its first key and returns the
-   * secret; else null. Of several processes that start at once one makes the key: the store takes
-   * one key for the account and no second. A start that was cut off between account and key is
-   * taken up by the next one.
-   */
-  async bootstrap(plan: PlanName, chosenSecret: string | null): Promise<string | null> {
-    const accounts = await this.#store.catalog.listAccounts();
-    if (accounts.some((account) => account.id !== FIRST_ACCOUNT_ID)) return null;
-    // Also where its row is not believed, and so not in the list, or its keys are not.
-    if (await this.#store.keys.hasAny(FIRST_ACCOUNT_ID)) return null;
-    if (accounts.length === 0) await this.#createFirst(plan);
-    const key = await this.#keys.create(FIRST_ACCOUNT_ID, FIRST_KEY, 1, chosenSecret ?? undefined);
-    return key?.secret ?? null;
-  }
-
-  async #createFirst(plan: PlanName): Promise<void> {
-    try {
-      await this.#store.catalog.createAccount(this.#newRow(FIRST_ACCOUNT_ID, 'default', plan));
-    } catch (error) {
-      // Another process was faster; which of the two makes the key is decided next.
-      if ((await this.#store.catalog.getAccount(FIRST_ACCOUNT_ID)) === null) throw error;
-    }
-  }
-
   clear(): void {
     this.#cache.clear();
   }
+}
 
-  #newRow(id: string, name: string, plan: PlanName): AccountRow {
-    return { id, name, plan, createdAt: new Date(this.#clock.wallMs()).toISOString() };
-  }
+export function newAccount(id: string, name: string, plan: PlanName, clock: Pick<Clock, 'wallMs'>): AccountRow {
+  return { id, name, plan, createdAt: new Date(clock.wallMs()).toISOString() };
 }
 
 function viewOf(row: AccountRow): AccountView {

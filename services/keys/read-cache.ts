@@ -10,7 +10,7 @@
  * answers UNAVAILABLE.
  */
 import { LRUCache } from 'lru-cache';
-import { ProvecError } from '../../lib/errors.ts';
+import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { within } from '../../lib/time/timers.ts';
@@ -76,6 +76,5 @@ export class ReadCache<T extends object> {
 }
 
 function late(): never {
-  const message = 'The service could not check in time whether the API key is still valid; try again.';
-  throw new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+  throw unavailable('The service could not check in time whether the API key is still valid; try again.');
 }

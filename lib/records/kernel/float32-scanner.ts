@@ -1,4 +1,4 @@
-import { POWERS_OF_TEN } from '../powers-of-ten.ts';
+import { POWERS_OF_TEN } from '../float32-json.ts';
 import { FLOAT32_SCAN_WASM } from './float32-scan-wasm.ts';
 import { instantiate } from './wasm-module.ts';
 

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
-import { ProvecError } from '../../../lib/errors.ts';
+import { ProvecError, unavailable } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
@@ -95,8 +95,7 @@ export class BodyPool {
   }
 }
 
-const stopping = (): ProvecError =>
-  new ProvecError('UNAVAILABLE', 'The service is stopping.', { retryAfterSeconds: 1 });
+const stopping = (): ProvecError => unavailable('The service is stopping.');
 
 /**
  * Keys with escapes take several times as long as others: as many as this, up to a few

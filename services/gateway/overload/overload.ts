@@ -1,7 +1,7 @@
 import type { Caller } from '../../../lib/actions/call.ts';
 import { answerBudget } from '../../../lib/admission/answer-size.ts';
 import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
-import { ProvecError } from '../../../lib/errors.ts';
+import { unavailable } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
@@ -76,9 +76,7 @@ export class Overload {
   async arrive(refusable: boolean, identify: () => Promise<void>): Promise<void> {
     if (refusable && this.#arrivals >= this.#arrivalsMax) {
       this.#metrics.refused('arrivals', 'all full');
-      throw new ProvecError('UNAVAILABLE', 'The service is overloaded; send the request again later.', {
-        retryAfterSeconds: 1,
-      });
+      throw unavailable('The service is overloaded; send the request again later.');
     }
     this.#arrivals++;
     try {

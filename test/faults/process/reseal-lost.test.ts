@@ -14,7 +14,7 @@ import { shardKey } from '../../../lib/shard/key.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
-import { FIRST_ACCOUNT_ID } from '../../../services/keys/accounts.ts';
+import { FIRST_ACCOUNT_ID } from '../../../services/keys/first-key.ts';
 import { secretHash } from '../../../services/keys/secret.ts';
 import { encodeEntry } from '../../../services/shards/engine/entry.ts';
 import { newCollection, newKey } from '../../contract/store-rows.ts';

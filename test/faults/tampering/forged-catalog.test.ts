@@ -6,7 +6,7 @@
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { FIRST_ACCOUNT_ID } from '../../../services/keys/accounts.ts';
+import { FIRST_ACCOUNT_ID } from '../../../services/keys/first-key.ts';
 import { secretHash, secretPrefix } from '../../../services/keys/secret.ts';
 import { apiClient } from '../../support/api-client.ts';
 import { forgersStore } from '../../support/forger.ts';
