@@ -66,7 +66,7 @@ export function decodeVector(value: unknown, path: string, dimensions: number, m
 }
 
 /** A 400 for a vector of the wrong length. */
-export function dimensionMismatch(path: string, dimensions: number, got: number): ProvecError {
+function dimensionMismatch(path: string, dimensions: number, got: number): ProvecError {
   return new ProvecError(
     'DIMENSION_MISMATCH',
     `${path} has ${got} ${got === 1 ? 'number' : 'numbers'}, but the collection has ${dimensions} dimensions.`,

@@ -43,14 +43,12 @@ const expiry: Field<string | null> = {
 export const plan = oneOf('Its limits.', PLAN_NAMES);
 export const scopes = someOf('What the key may do; they do not imply each other.', SCOPES);
 
-export const createKeyRequest = ({ keyNameMaxChars }: Limits) =>
-  new RequestKind({
+export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
+  createKey: new RequestKind({
     name: label('For people.', keyNameMaxChars),
     scopes: optional(scopes, [...SCOPES]),
     expires_at: optional(expiry, null),
-  });
-
-export const createAccountRequest = ({ accountNameMaxChars }: Limits) =>
-  new RequestKind({ name: label('For people.', accountNameMaxChars), plan });
-
-export const changePlanRequest = () => new RequestKind({ plan });
+  }),
+  createAccount: new RequestKind({ name: label('For people.', accountNameMaxChars), plan }),
+  changePlan: new RequestKind({ plan }),
+});

@@ -40,18 +40,18 @@ export const collectionFields = (limits: Limits) => ({
   deletionProtection: flag('The collection cannot be deleted.'),
 });
 
-export function createCollectionRequest(limits: Limits) {
+export function collectionRequests(limits: Limits) {
   const { name, dimensions, metric, shards, replicas, quantization, deletionProtection } = collectionFields(limits);
-  return new RequestKind({
-    name,
-    dimensions,
-    metric: optional(metric, 'cosine'),
-    shards: optional(shards, 1),
-    replicas: optional(replicas, 0),
-    quantization: optional(quantization, 'bf16'),
-    deletionProtection: optional(deletionProtection, false),
-  });
+  return {
+    createCollection: new RequestKind({
+      name,
+      dimensions,
+      metric: optional(metric, 'cosine'),
+      shards: optional(shards, 1),
+      replicas: optional(replicas, 0),
+      quantization: optional(quantization, 'bf16'),
+      deletionProtection: optional(deletionProtection, false),
+    }),
+    changeCollection: new RequestKind({ deletionProtection }),
+  };
 }
-
-export const changeCollectionRequest = (limits: Limits) =>
-  new RequestKind({ deletionProtection: collectionFields(limits).deletionProtection });

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../json/schema.ts';
 import { invalid, type JsonObject, refuseUnknownFields, together } from '../records/fields.ts';
 import type { DecodeContext, Field, FieldWithFallback, OptionalField } from './field.ts';
 
-export type Fields = Readonly<Record<string, Field<unknown>>>;
+type Fields = Readonly<Record<string, Field<unknown>>>;
 
 type MayBeAbsent<F extends Fields> = {
   [K in keyof F]: F[K] extends OptionalField<unknown> ? (F[K] extends FieldWithFallback<unknown> ? never : K) : never;
@@ -11,7 +11,7 @@ type MayBeAbsent<F extends Fields> = {
 type ValueOf<F> = F extends Field<infer T> ? T : never;
 
 /** What `decode` makes of a request with these fields. */
-export type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: ValueOf<F[K]> } & {
+type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: ValueOf<F[K]> } & {
   [K in MayBeAbsent<F>]?: ValueOf<F[K]>;
 };
 

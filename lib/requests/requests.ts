@@ -1,25 +1,19 @@
 import type { Limits } from '../limits.ts';
-import { changePlanRequest, createAccountRequest, createKeyRequest } from './account-requests.ts';
-import { changeCollectionRequest, createCollectionRequest } from './collection-requests.ts';
+import { accountRequests } from './account-requests.ts';
+import { collectionRequests } from './collection-requests.ts';
 import { RequestKind } from './request.ts';
-import { deleteRequest, fetchRequest, queryRequest, upsertRequest } from './vector-requests.ts';
+import { vectorRequests } from './vector-requests.ts';
 
 const kinds = (limits: Limits) => ({
-  upsert: upsertRequest(limits),
-  query: queryRequest(limits),
-  fetch: fetchRequest(limits),
-  delete: deleteRequest(limits),
-  createCollection: createCollectionRequest(limits),
-  changeCollection: changeCollectionRequest(limits),
-  createKey: createKeyRequest(limits),
-  createAccount: createAccountRequest(limits),
-  changePlan: changePlanRequest(),
+  ...vectorRequests(limits),
+  ...collectionRequests(limits),
+  ...accountRequests(limits),
   /** Of operations that take no body: an object without fields passes. */
   none: new RequestKind({}),
 });
 
 /** Every kind of request that has a body. */
-export type Requests = ReturnType<typeof kinds>;
+type Requests = ReturnType<typeof kinds>;
 export type RequestName = keyof Requests;
 /** What is made of one. */
 export type DecodedRequest<N extends RequestName> = ReturnType<Requests[N]['decode']>;

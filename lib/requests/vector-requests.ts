@@ -89,13 +89,11 @@ const consistency = oneOf(
   CONSISTENCIES,
 );
 
-export const upsertRequest = (limits: Limits) => new RequestKind({ records: records(limits) });
-export const deleteRequest = (limits: Limits) => new RequestKind({ ids: ids(limits) });
-export const fetchRequest = (limits: Limits) =>
-  new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') });
-
-export const queryRequest = (limits: Limits) =>
-  new RequestKind(
+export const vectorRequests = (limits: Limits) => ({
+  upsert: new RequestKind({ records: records(limits) }),
+  delete: new RequestKind({ ids: ids(limits) }),
+  fetch: new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') }),
+  query: new RequestKind(
     {
       vector: optional(vector(limits, 'The vector to search near.')),
       id: optional(component('RecordId', recordId(limits))),
@@ -109,7 +107,8 @@ export const queryRequest = (limits: Limits) =>
       allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
     },
     ['vector', 'id'],
-  );
+  ),
+});
 
 function shapeOf({ shape }: DecodeContext): NonNullable<DecodeContext['shape']> {
   if (!shape) throw new Error('a body with vectors needs the shape of its collection');

@@ -14,7 +14,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTIONS_MAX = 256;
 
 /** By exact path. */
-export type HealthPages = ReadonlyMap<string, () => PlainAnswer | Promise<PlainAnswer>>;
+type HealthPages = ReadonlyMap<string, () => PlainAnswer | Promise<PlainAnswer>>;
 
 export class HealthServer {
   readonly #pages: HealthPages;

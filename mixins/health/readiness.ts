@@ -7,7 +7,7 @@ import type { Readiness } from './health-pages.ts';
 /** Longer than a store that is well takes. */
 const STORE_WAIT_MS = 2_000;
 
-export interface ReadinessParts {
+interface ReadinessParts {
   broker: ServiceBroker;
   store: Store;
   /** What this process runs. */

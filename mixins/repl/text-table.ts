@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-export interface Column<R> {
+interface Column<R> {
   title: string;
   /** Numbers stand at the right. */
   isNumber?: boolean;

@@ -30,7 +30,7 @@ const HOPS_MAX = 4;
  */
 export type Loss = 'unsent' | 'unknown' | 'none';
 
-export interface ShardRouterOptions {
+interface ShardRouterOptions {
   owners: Pick<OwnerStore, 'get'>;
   /** Nodes that can be asked for shards. */
   nodes(): readonly ShardNodePlace[];
@@ -39,7 +39,7 @@ export interface ShardRouterOptions {
   timers: Timers;
 }
 
-export interface ShardRequest<T> {
+interface ShardRequest<T> {
   shard: ShardKey;
   /** On the monotonic clock: no further node is asked after it. */
   deadlineMs: number;

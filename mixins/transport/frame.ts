@@ -38,7 +38,7 @@ export interface Acknowledgement {
   refused: boolean;
 }
 
-export class FrameError extends Error {
+class FrameError extends Error {
   override name = 'FrameError';
 }
 

@@ -18,7 +18,7 @@ const AGAIN_MS = 1_000;
 const PERIOD_MS = 30_000;
 const BEACON_MAX_BYTES = 1_024;
 
-export interface BeaconOptions {
+interface BeaconOptions {
   log: Pick<Logger, 'warn' | 'debug'>;
   /** What to say now. */
   say(): Buffer;

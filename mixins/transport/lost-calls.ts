@@ -78,7 +78,7 @@ interface SentCall {
 /** `pendingRequests` has the action itself, though Moleculer's types say that it has its name. */
 type PendingCall = { action: { name: string }; nodeID: string; reject(error: Error): void };
 
-export interface LostCallsOptions {
+interface LostCallsOptions {
   log: Logger;
   monotonicMs(): number;
   /**

@@ -37,20 +37,17 @@ const ADDRESSED = 'RES';
  */
 export class MessageChannel {
   readonly #wire: Wire;
-  readonly #limits: TransportLimits;
-  readonly #log: Logger;
+  readonly #options: ChannelOptions;
   readonly #repeated = new RepeatedLines();
-  readonly #metrics: TransportMetrics;
   readonly #inbound: InboundMessages;
   readonly #outbound: OutboundMessages;
   readonly #sends = new Set<Promise<void>>();
   readonly #sweeper: NodeJS.Timeout;
 
-  constructor(wire: Wire, { nodeID, log, metrics, limits }: ChannelOptions) {
+  constructor(wire: Wire, options: ChannelOptions) {
+    const { nodeID, metrics, limits } = options;
     this.#wire = wire;
-    this.#limits = limits;
-    this.#log = log;
-    this.#metrics = metrics;
+    this.#options = options;
     const onDrop = (reason: DropReason, sender: string) => this.#dropped(reason, sender);
     this.#inbound = new InboundMessages({ limits, monotonicMs: () => performance.now(), onDrop });
     this.#outbound = new OutboundMessages({ nodeID, limits, onPart: () => metrics.parts.inc({ direction: 'sent' }) });
@@ -68,9 +65,9 @@ export class MessageChannel {
     this.#sends.add(sent);
     try {
       await sent;
-      this.#metrics.message('sent', message.length);
+      this.#options.metrics.message('sent', message.length);
     } catch (error) {
-      this.#metrics.failures.inc();
+      this.#options.metrics.failures.inc();
       throw error;
     } finally {
       this.#sends.delete(sent);
@@ -80,7 +77,7 @@ export class MessageChannel {
   /** The message that is whole with this packet, if one is. */
   receive(packet: Buffer): Buffer | null {
     const message = isFrame(packet) ? this.#frame(packet) : packet;
-    if (message !== null) this.#metrics.message('received', message.length);
+    if (message !== null) this.#options.metrics.message('received', message.length);
     return message;
   }
 
@@ -99,7 +96,7 @@ export class MessageChannel {
   /** Waits for what is being sent, for a bounded time. */
   async drain(): Promise<void> {
     const ended = Promise.allSettled(this.#sends).then(() => undefined);
-    await within(ended, this.#limits.drainMaxMs, () => undefined);
+    await within(ended, this.#options.limits.drainMaxMs, () => undefined);
   }
 
   close(): void {
@@ -109,7 +106,7 @@ export class MessageChannel {
   }
 
   async #send(cmd: string, target: string | null, message: Buffer): Promise<void> {
-    const { packetMaxBytes, messageMaxBytes } = this.#limits;
+    const { packetMaxBytes, messageMaxBytes } = this.#options.limits;
     if (message.length <= packetMaxBytes && !isFrame(message)) return this.#wire(cmd, target, message);
     if (message.length > messageMaxBytes)
       throw new MessageTooLarge(`A message of ${message.length} bytes is larger than ${messageMaxBytes}.`);
@@ -122,32 +119,32 @@ export class MessageChannel {
       if (frame.kind === 'part') return this.#part(frame);
       this.#outbound.acknowledged(frame);
     } catch (error) {
-      this.#metrics.drops.inc({ reason: 'undecodable' });
+      this.#options.metrics.drops.inc({ reason: 'undecodable' });
       this.#repeated.write('undecodable', (fields) =>
-        this.#log.warn({ err: error, ...fields }, 'a packet from another node could not be read'),
+        this.#options.log.warn({ err: error, ...fields }, 'a packet from another node could not be read'),
       );
     }
     return null;
   }
 
   #part(part: Part): Buffer | null {
-    this.#metrics.parts.inc({ direction: 'received' });
+    this.#options.metrics.parts.inc({ direction: 'received' });
     const accepted = this.#inbound.accept(part);
     if (part.acknowledge) {
       const receivedBytes = accepted?.receivedBytes ?? 0;
       const frame = encodeAcknowledgement({ id: part.id, receivedBytes, refused: accepted === null });
       // Its sender stops waiting by itself.
       this.#wire(ADDRESSED, part.sender, frame).catch((error: unknown) =>
-        this.#log.debug({ err: error }, 'an acknowledgement could not be sent'),
+        this.#options.log.debug({ err: error }, 'an acknowledgement could not be sent'),
       );
     }
     return accepted?.message ?? null;
   }
 
   #dropped(reason: DropReason, sender: string): void {
-    this.#metrics.drops.inc({ reason });
+    this.#options.metrics.drops.inc({ reason });
     this.#repeated.write(`${reason} ${sender}`, (fields) =>
-      this.#log.warn({ reason, node: sender, ...fields }, 'a message from another node was given up'),
+      this.#options.log.warn({ reason, node: sender, ...fields }, 'a message from another node was given up'),
     );
   }
 }

@@ -19,9 +19,9 @@ export class NobodyListens extends Error {
 }
 
 /** Hands one frame of a message to the wire. Rejects when it cannot be sent. */
-export type Carry = (frame: Buffer) => Promise<void>;
+type Carry = (frame: Buffer) => Promise<void>;
 
-export interface OutboundOptions {
+interface OutboundOptions {
   nodeID: string;
   limits: TransportLimits;
   onPart(): void;

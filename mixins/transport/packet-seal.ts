@@ -9,7 +9,6 @@
  * See docs/internals/transport.md.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import type { Keyring } from '../../lib/secret/keyring.ts';
 
 const FORMAT = 0xe1;
 const KEY_ID_BYTES = 4;
@@ -38,11 +37,6 @@ export class TransportKey {
     this.#key = key;
     this.#namespace = namespace;
     this.id = this.#derived('key id', Buffer.alloc(0)).subarray(0, KEY_ID_BYTES);
-  }
-
-  static ring(keyring: Keyring, namespace: string): [TransportKey, ...TransportKey[]] {
-    const [current, ...earlier] = keyring.map((key) => new TransportKey(key, namespace));
-    return [current!, ...earlier];
   }
 
   /** Of what the process of a session says to all. */

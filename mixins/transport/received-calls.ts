@@ -1,8 +1,8 @@
 /** What a node knows of a call that another one made. */
-export type CallStatus = 'running' | 'answered' | 'lost' | 'unknown';
+type CallStatus = 'running' | 'answered' | 'lost' | 'unknown';
 
 /** Sends an answer once more. */
-export type SendAgain = () => Promise<void>;
+type SendAgain = () => Promise<void>;
 
 interface Answered {
   atMs: number;
@@ -26,7 +26,7 @@ export const RECEIVED_CALLS_LIMITS = Object.freeze({
 const AGE_MARGIN = 1.2;
 const AGE_MARGIN_MS = 1_000;
 
-export interface ReceivedCallsOptions {
+interface ReceivedCallsOptions {
   monotonicMs(): number;
   /** Whether a call of an action may be made twice: its answer is not kept. */
   isRepeatable(action: string): boolean;
@@ -42,9 +42,7 @@ export interface ReceivedCallsOptions {
  * in number, bytes and age.
  */
 export class ReceivedCalls {
-  readonly #monotonicMs: () => number;
-  readonly #isRepeatable: (action: string) => boolean;
-  readonly #limits: NonNullable<ReceivedCallsOptions['limits']>;
+  readonly #options: Required<ReceivedCallsOptions>;
   /** Actions of calls that run. */
   readonly #running = new Map<string, string>();
   /** Oldest first. */
@@ -54,10 +52,8 @@ export class ReceivedCalls {
   /** Every call that was answered after it is still known. */
   #completeSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ monotonicMs, isRepeatable, limits = RECEIVED_CALLS_LIMITS }: ReceivedCallsOptions) {
-    this.#monotonicMs = monotonicMs;
-    this.#isRepeatable = isRepeatable;
-    this.#limits = limits;
+  constructor(options: ReceivedCallsOptions) {
+    this.#options = { limits: RECEIVED_CALLS_LIMITS, ...options };
   }
 
   /** A call came; false when it must not run. */
@@ -70,8 +66,8 @@ export class ReceivedCalls {
   /** Keeps the answer of a call that runs, unless the call may be made twice. */
   answer(id: string, data: Buffer, send: (data: Buffer) => Promise<void>): void {
     const action = this.#running.get(id);
-    if (action === undefined || this.#isRepeatable(action)) return;
-    if (data.byteLength > this.#limits.answerMaxBytes) this.#keep(id, 0, null);
+    if (action === undefined || this.#options.isRepeatable(action)) return;
+    if (data.byteLength > this.#options.limits.answerMaxBytes) this.#keep(id, 0, null);
     else {
       // The serializer's buffer may be a part of a larger one.
       const copy = Buffer.from(data);
@@ -86,15 +82,15 @@ export class ReceivedCalls {
     const action = this.#running.get(id);
     if (action === undefined) return;
     this.#running.delete(id);
-    if (!this.#isRepeatable(action) && !this.#answered.has(id)) this.#keep(id, 0, null);
+    if (!this.#options.isRepeatable(action) && !this.#answered.has(id)) this.#keep(id, 0, null);
   }
 
   /** What became of a call that was sent `ageMs` ago by the caller's clock. */
   status(id: string, action: string, ageMs: number): CallStatus {
     if (this.#running.has(id)) return 'running';
     if (this.#answered.has(id)) return 'answered';
-    const sentMs = this.#monotonicMs() - (ageMs * AGE_MARGIN + AGE_MARGIN_MS);
-    if (this.#isRepeatable(action) || sentMs < this.#completeSinceMs) return 'unknown';
+    const sentMs = this.#options.monotonicMs() - (ageMs * AGE_MARGIN + AGE_MARGIN_MS);
+    if (this.#options.isRepeatable(action) || sentMs < this.#completeSinceMs) return 'unknown';
     this.#refuse(id);
     return 'lost';
   }
@@ -106,14 +102,14 @@ export class ReceivedCalls {
 
   #keep(id: string, bytes: number, sendAgain: SendAgain | null): void {
     this.#forget(id);
-    this.#answered.set(id, { atMs: this.#monotonicMs(), bytes, sendAgain });
+    this.#answered.set(id, { atMs: this.#options.monotonicMs(), bytes, sendAgain });
     this.#answersBytes += bytes;
     this.#trim();
   }
 
   #trim(): void {
-    const { answeredMax, answersMaxBytes, answeredMaxAgeMs } = this.#limits;
-    const oldestMs = this.#monotonicMs() - answeredMaxAgeMs;
+    const { answeredMax, answersMaxBytes, answeredMaxAgeMs } = this.#options.limits;
+    const oldestMs = this.#options.monotonicMs() - answeredMaxAgeMs;
     for (const [id, { atMs }] of this.#answered) {
       const isFull = this.#answered.size > answeredMax || this.#answersBytes > answersMaxBytes;
       if (!isFull && atMs >= oldestMs) return;
@@ -131,7 +127,7 @@ export class ReceivedCalls {
 
   #refuse(id: string): void {
     this.#refused.add(id);
-    if (this.#refused.size <= this.#limits.refusedMax) return;
+    if (this.#refused.size <= this.#options.limits.refusedMax) return;
     const [oldest] = this.#refused;
     this.#refused.delete(oldest!);
   }

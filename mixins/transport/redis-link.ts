@@ -1,4 +1,15 @@
-import type { Redis } from 'ioredis';
+/** What a link needs of an ioredis client that connects when told to and never again by itself. */
+export interface RedisClient {
+  connect(): Promise<unknown>;
+  disconnect(): void;
+  publish(channel: string, message: Buffer): Promise<number>;
+  subscribe(...channels: string[]): Promise<unknown>;
+  ping(): Promise<unknown>;
+  pubsub(subcommand: 'NUMSUB', channel: string): Promise<unknown[]>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(event: 'messageBuffer', listener: (channel: Buffer, message: Buffer) => void): unknown;
+}
 
 export type OnMessage = (channel: string, message: Buffer) => void;
 
@@ -16,14 +27,14 @@ export class LinkLost extends Error {
  * again after a reconnect, and Moleculer would subscribe a second time.
  */
 export class RedisLink {
-  readonly #publisher: Redis;
-  readonly #subscriber: Redis;
+  readonly #publisher: RedisClient;
+  readonly #subscriber: RedisClient;
   #isClosed = false;
   #close: (error: Error) => void = () => undefined;
   /** Resolves with the reason when either connection has ended or `close` was called. */
   readonly lost: Promise<Error>;
 
-  private constructor(makeClient: () => Redis, onMessage: OnMessage) {
+  private constructor(makeClient: () => RedisClient, onMessage: OnMessage) {
     this.#publisher = makeClient();
     this.#subscriber = makeClient();
     this.lost = new Promise((resolve) => {
@@ -44,7 +55,7 @@ export class RedisLink {
   /**
    * Connects and subscribes. Rejects with what went wrong, and then leaves no connection behind.
    */
-  static async open(makeClient: () => Redis, channels: string[], onMessage: OnMessage): Promise<RedisLink> {
+  static async open(makeClient: () => RedisClient, channels: string[], onMessage: OnMessage): Promise<RedisLink> {
     const link = new RedisLink(makeClient, onMessage);
     try {
       await Promise.all([link.#publisher.connect(), link.#subscriber.connect()]);

@@ -10,12 +10,11 @@
  * See docs/internals/transport.md.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { Errors, Transporters } from 'moleculer';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import { within } from '../../lib/time/timers.ts';
 import { NobodyListens } from './outbound-messages.ts';
-import { LinkLost, type OnMessage, RedisLink } from './redis-link.ts';
+import { LinkLost, type OnMessage, type RedisClient, RedisLink } from './redis-link.ts';
 import { redisOptions } from './redis-options.ts';
 import { SealedMessages, type TransportParts } from './sealed-messages.ts';
 import type { TransportLimits } from './transport-limits.ts';
@@ -159,8 +158,8 @@ export class RedisTransporter extends Transporters.Redis {
     await delay(ms, undefined, { signal: this.#stop.signal }).catch(() => undefined);
   }
 
-  #makeClient(): Redis {
-    return this.getRedisClient(redisOptions(this.#options.url, this.#limits)) as unknown as Redis;
+  #makeClient(): RedisClient {
+    return this.getRedisClient(redisOptions(this.#options.url, this.#limits)) as unknown as RedisClient;
   }
 
   #received(channel: string, packet: Buffer): void {

@@ -78,7 +78,9 @@ export class SealedWire {
   constructor(wire: Wire, options: SealedWireOptions) {
     this.#wire = wire;
     this.#options = options;
-    this.#keys = TransportKey.ring(options.keys, options.namespace);
+    const { namespace } = options;
+    const [current, ...earlier] = options.keys;
+    this.#keys = [new TransportKey(current!, namespace), ...earlier.map((key) => new TransportKey(key, namespace))];
     this.#allKey = this.#keys[0].forAll(this.#session);
   }
 

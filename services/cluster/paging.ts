@@ -1,6 +1,6 @@
 import type { Slice } from '../../lib/actions/cluster.ts';
 
-export const ROWS_DEFAULT = 100;
+const ROWS_DEFAULT = 100;
 export const ROWS_MAX = 1_000;
 
 /**

@@ -10,11 +10,11 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CreateCollection, Named } from '../../lib/actions/collections.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
+import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
-import type { Clock } from '../../lib/runtime.ts';
-import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
@@ -25,11 +25,13 @@ const CACHED_ROWS_MAX = 10_000;
  */
 type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
 
+type CatalogRuntime = Pick<Runtime, 'store' | 'config' | 'clock'>;
+
 export class CollectionCatalog {
-  #catalog: Catalog;
-  #limits: Limits;
-  #clock: Clock;
-  #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
+  readonly #runtime: CatalogRuntime;
+  /** No other process creates or drops collections. */
+  readonly #isAlone: boolean;
+  readonly #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
   readonly #found = new CoalescedReads<CollectionRow | null>();
   /**
    * Counts changes and drops: a row looked up before one and answered after it may be out of date.
@@ -40,14 +42,9 @@ export class CollectionCatalog {
   /** Ids of those that this process dropped: whoever still knows one by its row is too late. */
   readonly #dropped = new LRUCache<string, true>({ max: CACHED_ROWS_MAX });
 
-  readonly #isAlone: boolean;
-
-  /** `isAlone`: no other process creates or drops collections. */
-  constructor(catalog: Catalog, limits: Limits, clock: Clock, isAlone: boolean) {
-    this.#isAlone = isAlone;
-    this.#catalog = catalog;
-    this.#limits = limits;
-    this.#clock = clock;
+  constructor(runtime: CatalogRuntime) {
+    this.#runtime = runtime;
+    this.#isAlone = !isShared(runtime.config);
   }
 
   /**
@@ -55,31 +52,31 @@ export class CollectionCatalog {
    * that is gone the collection is dropped again.
    */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
-    const options = requestsOf(this.#limits).createCollection.decode(request);
-    const createdAt = new Date(this.#clock.wallMs()).toISOString();
+    const options = requestsOf(this.#runtime.config.limits).createCollection.decode(request);
+    const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
-    switch (await this.#catalog.createCollection(row, maxCollections)) {
+    switch (await this.#runtime.store.catalog.createCollection(row, maxCollections)) {
       case 'exists':
         throw new ProvecError('COLLECTION_EXISTS', `A collection named ${row.name} already exists.`);
       case 'limit':
         return { outcome: 'limit' };
       case 'created':
-        if ((await this.#catalog.getAccount(accountId)) !== null) return { outcome: 'created', row };
+        if ((await this.#runtime.store.catalog.getAccount(accountId)) !== null) return { outcome: 'created', row };
         // Its key was still in the cache of this node when the account was deleted: it is nobody's.
-        await this.#catalog.dropCollection(row.id);
+        await this.#runtime.store.catalog.dropCollection(row.id);
         return { outcome: 'no account', row };
     }
   }
 
   /** Throws COLLECTION_NOT_FOUND. */
   async resolve(accountId: string, name: string): Promise<CollectionRow> {
-    if (!isCollectionName(name, this.#limits)) throw notFound('COLLECTION_NOT_FOUND');
+    if (!isCollectionName(name, this.#runtime.config.limits)) throw notFound('COLLECTION_NOT_FOUND');
     const key = cacheKey(accountId, name);
     for (;;) {
       const cached = this.#rows.get(key);
       if (cached) return cached;
       const changes = this.#changes;
-      const row = await this.#found.get(key, () => this.#catalog.findCollection(accountId, name));
+      const row = await this.#found.get(key, () => this.#runtime.store.catalog.findCollection(accountId, name));
       if (!row) throw notFound('COLLECTION_NOT_FOUND');
       if (changes === this.#changes) {
         if (this.#isAlone) this.#rows.set(key, row);
@@ -125,7 +122,7 @@ export class CollectionCatalog {
     if (typeof deletionProtection !== 'boolean') {
       throw invalidArgument('deletionProtection', 'true or false', deletionProtection);
     }
-    const changed = await this.#catalog.setDeletionProtection(row.id, deletionProtection);
+    const changed = await this.#runtime.store.catalog.setDeletionProtection(row.id, deletionProtection);
     this.#forget(row);
     if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
     return changed;
@@ -155,7 +152,7 @@ export class CollectionCatalog {
    * is false.
    */
   async drop(row: CollectionRow, evenProtected: boolean): Promise<boolean> {
-    const dropped = await this.#catalog.dropCollection(row.id, evenProtected);
+    const dropped = await this.#runtime.store.catalog.dropCollection(row.id, evenProtected);
     if (dropped) this.#dropped.set(row.id, true);
     this.#forget(row);
     return dropped;

@@ -4,7 +4,6 @@ import type { CollectionsActions, Named } from '../../lib/actions/collections.ts
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
-import { isShared } from '../../lib/process/node-home.ts';
 import { decodeId } from '../../lib/records/ids.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
@@ -50,7 +49,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const { config, store, clock, log } = runtime;
   const { limits } = config;
   const requests = requestsOf(limits);
-  const catalog = new CollectionCatalog(store.catalog, limits, clock, !isShared(config));
+  const catalog = new CollectionCatalog(runtime);
   const writer = new CollectionWriter(runtime);
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
@@ -177,7 +176,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
     created() {
       awaited = new AwaitedShards(this.broker);
-      removal = new Removal(this.broker, store.catalog, log, (id) => catalog.idle(id));
+      removal = new Removal(this.broker, runtime, (id) => catalog.idle(id));
     },
 
     async started() {

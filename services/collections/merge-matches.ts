@@ -2,7 +2,7 @@ import { compareUtf8 } from '../../lib/records/utf8-order.ts';
 import type { ShardMatch } from '../../lib/shard/match.ts';
 
 /** Matches in rank order, some of them still to come. */
-export interface MatchList {
+interface MatchList {
   matches: ShardMatch[];
   /** Those that come next; none at the end. */
   more(): Promise<ShardMatch[]>;

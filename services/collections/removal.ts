@@ -7,9 +7,9 @@
  * succeeds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Logger } from 'pino';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Catalog, CollectionRow } from '../../lib/store/catalog.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 
 const RETRY = { minMs: 250, maxMs: 30_000 };
@@ -19,17 +19,15 @@ const LOOK_EVERY_MS = 300_000;
 
 export class Removal {
   #caller: Caller;
-  #catalog: Catalog;
-  #log: Logger;
+  #runtime: Pick<Runtime, 'store' | 'log'>;
   #idle: (id: string) => Promise<void>;
   #running = new Map<string, { firstTry: Promise<boolean>; done: Promise<void> }>();
   #stopped = new AbortController();
 
   /** `idle` resolves when no operation runs on the collection any more. */
-  constructor(caller: Caller, catalog: Catalog, log: Logger, idle: (id: string) => Promise<void>) {
+  constructor(caller: Caller, runtime: Pick<Runtime, 'store' | 'log'>, idle: (id: string) => Promise<void>) {
     this.#caller = caller;
-    this.#catalog = catalog;
-    this.#log = log;
+    this.#runtime = runtime;
     this.#idle = idle;
   }
 
@@ -38,7 +36,7 @@ export class Removal {
    * few minutes.
    */
   async resume(): Promise<void> {
-    this.#takeUp(await this.#catalog.listDropped());
+    this.#takeUp(await this.#runtime.store.catalog.listDropped());
     void this.#watch();
   }
 
@@ -48,9 +46,9 @@ export class Removal {
       await delay(LOOK_EVERY_MS, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
-        this.#takeUp(await this.#catalog.listDropped());
+        this.#takeUp(await this.#runtime.store.catalog.listDropped());
       } catch (error) {
-        this.#log.warn({ err: error }, 'deleted collections could not be looked for');
+        this.#runtime.log.warn({ err: error }, 'deleted collections could not be looked for');
       }
     }
   }
@@ -61,7 +59,7 @@ export class Removal {
 
   /** Whether nothing is left of any dropped collection of an account. */
   async clearAll(accountId: string): Promise<boolean> {
-    const dropped = (await this.#catalog.listDropped()).filter((row) => row.accountId === accountId);
+    const dropped = (await this.#runtime.store.catalog.listDropped()).filter((row) => row.accountId === accountId);
     return (await Promise.all(dropped.map((row) => this.clear(row)))).every((isCleared) => isCleared);
   }
 
@@ -99,10 +97,10 @@ export class Removal {
     try {
       await call(this.#caller, 'shards.drop', params, { timeout: DROP_TIMEOUT_MS });
       await call(this.#caller, 'anchoring.close', params);
-      await this.#catalog.forgetDropped(id);
+      await this.#runtime.store.catalog.forgetDropped(id);
       return true;
     } catch (error) {
-      this.#log.warn({ err: error, collectionId: id }, 'a deleted collection could not be cleared yet');
+      this.#runtime.log.warn({ err: error, collectionId: id }, 'a deleted collection could not be cleared yet');
       return false;
     }
   }

@@ -39,7 +39,7 @@ const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was ackn
 /**
  * The error a client is given, and whether the cause is a fault of ours that belongs in the log.
  */
-export interface Failure {
+interface Failure {
   error: ProvecError;
   isFault: boolean;
 }

@@ -23,7 +23,7 @@ export interface HttpTimeouts {
   requestMs: number;
 }
 
-export type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
+type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
 
 export class HttpServer {
   readonly #server: Server;

@@ -9,7 +9,7 @@ import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
 import { BASE_PATH, type Route } from './routes.ts';
 
-export interface RouterEvents {
+interface RouterEvents {
   /** `target`: the decoded path parameter; empty where the path has none. */
   onRoute(req: IncomingMessage, route: Route, target: string, caller: Caller): void;
   /** No route has that path and method. */

@@ -69,7 +69,7 @@ export interface Permit {
   release(): void;
 }
 
-export interface QueueParts {
+interface QueueParts {
   timers: Timers;
   monotonicMs(): number;
   observer: QueueObserver;
@@ -108,16 +108,6 @@ export class FairQueue {
     this.#bounds = bounds;
     this.#parts = parts;
     this.#shares = new Shares(bounds.shareFactor);
-  }
-
-  /** Requests that wait. */
-  get waiting(): number {
-    return this.#waiting;
-  }
-
-  /** Permits that are taken. */
-  get taken(): number {
-    return this.#shares.total;
   }
 
   /** Resolves when the request may begin. Rejects with UNAVAILABLE, or with ClientGoneError. */

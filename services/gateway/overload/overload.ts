@@ -19,7 +19,7 @@ export interface OverloadBounds {
   drainWaitMaxMs?: number;
 }
 
-export interface OverloadParts {
+interface OverloadParts {
   metrics: Metrics;
   clock: Clock;
   /** Searches of shards that are under way at once. */

@@ -40,7 +40,7 @@ export interface Waiter {
   enter(): Promise<void>;
 }
 
-export interface ShardWaitsParts {
+interface ShardWaitsParts {
   caller: Caller;
   timers: Timers;
   monotonicMs(): number;
