@@ -206,14 +206,11 @@ export class RedisTransporter extends Transporters.Redis {
           await link.lost;
           continue;
         }
-        if (packet.payload.success !== true || !this.#isThere(packet.target)) throw error;
-        return await this.#answer(failedAnswer(packet, this.transit.errorRegenerator, error));
+        const instead = failedAnswer(packet, this, error);
+        if (instead === null) throw error;
+        return await this.#answer(instead);
       }
     }
-  }
-
-  #isThere(nodeID: string | undefined): boolean {
-    return nodeID !== undefined && this.broker.registry.nodes.get(nodeID)?.available === true;
   }
 
   #wakeAnswers(): void {

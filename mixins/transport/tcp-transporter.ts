@@ -27,7 +27,6 @@ interface TcpTransporterOptions extends TransportParts {
 }
 
 const LOOPBACK = '127.0.0.1';
-const ANSWER = 'RES';
 const INFO = 'INFO';
 const GOSSIP = 'GOSSIP_RES';
 const GOSSIP_REQUEST = 'GOSSIP_REQ';
@@ -139,9 +138,9 @@ export class TcpTransporter extends Transporters.TCP {
     try {
       await super.prepublish(packet);
     } catch (error) {
-      const isThere = packet.target !== undefined && this.nodes.get(packet.target)?.available;
-      if (packet.type !== ANSWER || packet.payload.success !== true || !isThere) throw error;
-      await super.prepublish(failedAnswer(packet, this.transit.errorRegenerator, error));
+      const instead = failedAnswer(packet, this, error);
+      if (instead === null) throw error;
+      await super.prepublish(instead);
     }
   }
 

@@ -39,10 +39,13 @@ function isRefused(cause: unknown): boolean {
 
 /**
  * The packet that goes in place of an answer that could not be sent, so that its caller does not
- * wait in vain.
+ * wait in vain; null for any other packet, and where the caller's node is gone.
  */
-export function failedAnswer(packet: Packet, regenerator: Errors.Regenerator, cause: unknown): Packet {
-  const { id, meta } = packet.payload;
-  const error = regenerator.extractPlainError(cause as Error, packet.payload);
-  return { type: packet.type, target: packet.target, payload: { id, meta, success: false, data: null, error } };
+export function failedAnswer(packet: Packet, { broker, transit }: Transporters.Base, cause: unknown): Packet | null {
+  const { type, target, payload } = packet;
+  const isThere = target !== undefined && broker.registry.nodes.get(target)?.available === true;
+  if (type !== 'RES' || payload.success !== true || !isThere) return null;
+  const { id, meta } = payload;
+  const error = transit.errorRegenerator.extractPlainError(cause as Error, payload);
+  return { type, target, payload: { id, meta, success: false, data: null, error } };
 }

@@ -4,9 +4,8 @@ import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Clock } from '../../lib/runtime.ts';
-import type { AccountRow } from '../../lib/store/catalog.ts';
+import type { AccountRow, Catalog } from '../../lib/store/catalog.ts';
 import { SCOPES } from '../../lib/store/keys.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 
@@ -21,13 +20,13 @@ const DROP_ROUNDS_MAX = 5;
 
 /** Accounts and their plans. */
 export class Accounts {
-  readonly #store: Pick<Store, 'catalog' | 'keys'>;
+  readonly #catalog: Catalog;
   readonly #keys: ApiKeys;
   readonly #clock: Clock;
   readonly #cache: ReadCache<AccountRow>;
 
-  constructor(store: Pick<Store, 'catalog' | 'keys'>, keys: ApiKeys, clock: Clock) {
-    this.#store = store;
+  constructor(catalog: Catalog, keys: ApiKeys, clock: Clock) {
+    this.#catalog = catalog;
     this.#keys = keys;
     this.#clock = clock;
     this.#cache = new ReadCache(clock);
@@ -36,7 +35,7 @@ export class Accounts {
   /** A new account with its first key, which has every scope. */
   async create(name: string, plan: PlanName): Promise<{ account: AccountView; key: KeyView }> {
     const row = newAccount(randomUUID(), name, plan, this.#clock);
-    await this.#store.catalog.createAccount(row);
+    await this.#catalog.createAccount(row);
     const key = await this.#keys.create(row.id, FIRST_KEY, null);
     assert(key !== null);
     return { account: viewOf(row), key };
@@ -44,19 +43,19 @@ export class Accounts {
 
   /** Oldest first. */
   async list(): Promise<AccountView[]> {
-    return (await this.#store.catalog.listAccounts()).map(viewOf);
+    return (await this.#catalog.listAccounts()).map(viewOf);
   }
 
   /** The account's plan, from the cache. Throws ACCOUNT_NOT_FOUND. */
   async plan(id: string): Promise<PlanName> {
-    const row = await this.#cache.get(id, () => this.#store.catalog.getAccount(id));
+    const row = await this.#cache.get(id, () => this.#catalog.getAccount(id));
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
     return row.plan;
   }
 
   /** Throws ACCOUNT_NOT_FOUND. */
   async setPlan(id: string, plan: PlanName): Promise<AccountView> {
-    const row = await this.#store.catalog.setPlan(id, plan);
+    const row = await this.#catalog.setPlan(id, plan);
     if (row === null) throw notFound('ACCOUNT_NOT_FOUND');
     return viewOf(row);
   }
@@ -66,10 +65,10 @@ export class Accounts {
    * and UNAVAILABLE while collections keep coming.
    */
   async delete(id: string, dropCollections: () => Promise<unknown>): Promise<void> {
-    if ((await this.#store.catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
+    if ((await this.#catalog.getAccount(id)) === null) throw notFound('ACCOUNT_NOT_FOUND');
     for (let round = 0; round < DROP_ROUNDS_MAX; round++) {
       await dropCollections();
-      if ((await this.#store.catalog.countCollections(id)) > 0) continue;
+      if ((await this.#catalog.countCollections(id)) > 0) continue;
       if (await this.#deleteEmpty(id)) return;
     }
     throw unavailable('The account keeps creating collections; revoke its keys and try again.');
@@ -78,10 +77,10 @@ export class Accounts {
   /** False when it owns a collection again. */
   async #deleteEmpty(id: string): Promise<boolean> {
     try {
-      await this.#store.catalog.deleteAccount(id);
+      await this.#catalog.deleteAccount(id);
       return true;
     } catch (error) {
-      if ((await this.#store.catalog.countCollections(id)) > 0) return false;
+      if ((await this.#catalog.countCollections(id)) > 0) return false;
       throw error;
     }
   }

@@ -1,9 +1,8 @@
 import type { Identity } from '../../lib/actions/keys.ts';
 import { unauthenticated } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
-import type { Store } from '../../lib/store/port.ts';
 import type { LastUse } from './last-use.ts';
 import { ReadCache } from './read-cache.ts';
 import { isPossibleSecret, secretHash } from './secret.ts';
@@ -21,16 +20,14 @@ interface KeyOfAccount extends KeyRow {
  * or StoreError when the store does not say in time.
  */
 export class Authenticator {
-  readonly #store: Pick<Store, 'keys' | 'catalog'>;
-  readonly #clock: Clock;
+  readonly #runtime: Pick<Runtime, 'store' | 'clock'>;
   readonly #lastUse: LastUse;
   readonly #cache: ReadCache<KeyOfAccount>;
 
-  constructor(store: Pick<Store, 'keys' | 'catalog'>, clock: Clock, lastUse: LastUse) {
-    this.#store = store;
-    this.#clock = clock;
+  constructor(runtime: Pick<Runtime, 'store' | 'clock'>, lastUse: LastUse) {
+    this.#runtime = runtime;
     this.#lastUse = lastUse;
-    this.#cache = new ReadCache(clock);
+    this.#cache = new ReadCache(runtime.clock);
   }
 
   async authenticate(secret: unknown): Promise<Identity> {
@@ -47,14 +44,14 @@ export class Authenticator {
   }
 
   async #read(hash: string): Promise<KeyOfAccount | null> {
-    const key = await this.#store.keys.findByHash(hash);
+    const key = await this.#runtime.store.keys.findByHash(hash);
     if (key === null) return null;
     // A key made while its account was being deleted outlives it as a row, but opens nothing.
-    const account = await this.#store.catalog.getAccount(key.accountId);
+    const account = await this.#runtime.store.catalog.getAccount(key.accountId);
     return account === null ? null : { ...key, plan: account.plan };
   }
 
   #isExpired(key: KeyRow): boolean {
-    return key.expiresAt !== null && Date.parse(key.expiresAt) <= this.#clock.wallMs();
+    return key.expiresAt !== null && Date.parse(key.expiresAt) <= this.#runtime.clock.wallMs();
   }
 }

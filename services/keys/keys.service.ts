@@ -19,9 +19,9 @@ const sent = { type: 'any', optional: true };
 export default function keysService({ config, store, clock, log }: Runtime): ServiceSchema {
   const requests = requestsOf(config.limits);
   const apiKeys = new ApiKeys(store.keys, clock);
-  const accounts = new Accounts(store, apiKeys, clock);
+  const accounts = new Accounts(store.catalog, apiKeys, clock);
   const lastUse = new LastUse(store.keys, clock);
-  const authenticator = new Authenticator(store, clock, lastUse);
+  const authenticator = new Authenticator({ store, clock }, lastUse);
 
   const clearCaches = (): void => {
     authenticator.clear();

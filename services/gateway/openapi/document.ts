@@ -4,8 +4,7 @@ import { BASE_PATH, patternOf, routesOf } from '../routes.ts';
 import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS } from './accounts.ts';
 import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
 import { operationOf, requestSchemas } from './operation.ts';
-import { OPERATION_PATHS } from './operations.ts';
-import { integer, list, object, ref, type Schema, text } from './schema.ts';
+import { integer, list, object, ref, type Schema, type Schemas, text } from './schema.ts';
 
 const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
 
@@ -28,6 +27,33 @@ const ERROR: Schema = object(
   },
   ['details', 'pricingUrl', 'statusUrl', 'retryAfterSeconds'],
 );
+
+const content = (description: string, type: string, schema: Schema): Schema => ({
+  description,
+  content: { [type]: { schema } },
+});
+const json = (description: string, schema: Schema): Schema => content(description, 'application/json', schema);
+const page = (operationId: string, summary: string, responses: Schemas): Schema => ({
+  get: { operationId, tags: ['Operations'], summary, security: [], responses },
+});
+
+const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }, reasons: list({ type: 'string' }) });
+
+/** Paths outside `/api/v1`: no key, nothing of any tenant. */
+const OPERATION_PATHS: Schemas = {
+  '/': page('about', 'About this service, with links', {
+    200: content('A page for people.', 'text/html', { type: 'string' }),
+  }),
+  '/livez': page('livez', 'The process runs', { 200: json('The process runs.', object({ status: text('`live`') })) }),
+  '/readyz': page('readyz', 'The service can serve', {
+    200: json('The service is ready.', object({ status: text('`ready`') })),
+    503: json('The service is starting or stopping.', AWAY),
+  }),
+  '/metrics': page('metrics', 'Metrics for Prometheus', {
+    200: content('Text exposition format.', 'text/plain', { type: 'string' }),
+  }),
+  '/openapi.json': page('openapi', 'This document', { 200: json('OpenAPI 3.1.', { type: 'object' }) }),
+};
 
 /**
  * The OpenAPI 3.1 document of this configuration: its limits, and the operator's routes only where
