@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Seals } from '../../lib/secret/seals.ts';
+import type { Store } from '../../lib/store/port.ts';
 import { FORMAT_FILE, writeFormat } from '../../lib/store/sqlite/format-file.ts';
-import { openSqliteStore, type SqliteStore } from '../../lib/store/sqlite/store.ts';
+import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**
@@ -10,7 +11,7 @@ import { FORGED_KEYS } from './store-keys.ts';
  * not the secret: what is written through it is all as it should be but for the seals. The caller
  * closes it.
  */
-export async function forgersStore(folder: string): Promise<SqliteStore> {
+export async function forgersStore(folder: string): Promise<Store> {
   const mark = join(folder, FORMAT_FILE);
   const own = await readFile(mark);
   await writeFormat(folder, new Seals(FORGED_KEYS.installation));

@@ -7,10 +7,8 @@ const AUDIT_SLICE_BYTES = 2 * 2 ** 20;
 
 /** The log, as the main thread sees it. */
 export function logOf(thread: StoreThread): ShardLog {
-  const { trimSlice, auditSlice, ...tables } = thread.remote('log');
-  return {
-    ...tables,
-
+  const { trimSlice, auditSlice } = thread.remote('log');
+  const own: Pick<ShardLog, 'append' | 'audit' | 'trim'> = {
     async append(entry) {
       if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
       // Copies: the caller keeps its own, and what lies behind a view would go along as a whole.
@@ -29,4 +27,5 @@ export function logOf(thread: StoreThread): ShardLog {
       while ((await trimSlice(shard, throughSeq, TRIM_SLICE_ENTRIES)) === TRIM_SLICE_ENTRIES);
     },
   };
+  return thread.remote('log', own);
 }

@@ -1,14 +1,12 @@
 /**
  * What passes between the main thread and the threads that hold the SQLite connections. The tables
- * of a thread are plain classes with synchronous methods; the main thread calls them by name, and
- * the thread knows from `OPERATIONS` which of them write, and so take part in a group commit.
+ * of a thread are plain classes with synchronous methods, which the main thread calls by name.
  */
 import type { StoreKeys } from '../../secret/keyring.ts';
 import type { StoreErrorKind } from '../port.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
 import type { CatalogTables } from './thread/catalog-tables.ts';
 import type { ContradictionTable } from './thread/contradiction-table.ts';
-import type { FileSettings } from './thread/database.ts';
 import type { KeyTable } from './thread/key-table.ts';
 import type { LeaseTable } from './thread/lease-table.ts';
 import type { LogTables } from './thread/log-tables.ts';
@@ -26,7 +24,6 @@ export type Role = 'log' | 'records';
 
 /** What the thread says of itself. */
 export interface ThreadTable {
-  settings(): FileSettings[];
   /** Throws StoreError while one of its files cannot be written. */
   reach(): void;
 }
@@ -48,96 +45,36 @@ export interface Tables {
 
 export type TableName = keyof Tables;
 
-export const OPERATIONS = {
-  thread: { settings: 'read', reach: 'read' },
-  catalog: {
-    createCollection: 'write',
-    findCollection: 'read',
-    getCollection: 'read',
-    listCollections: 'read',
-    countCollections: 'read',
-    collectionsAfter: 'read',
-    replaceCollection: 'write',
-    dropCollection: 'write',
-    listDropped: 'read',
-    forgetDropped: 'write',
-    createAccount: 'write',
-    getAccount: 'read',
-    listAccounts: 'read',
-    replaceAccount: 'write',
-    deleteAccount: 'write',
-  },
-  keys: {
-    create: 'write',
-    findByHash: 'read',
-    list: 'read',
-    count: 'read',
-    hasAny: 'read',
-    revoke: 'write',
-    touch: 'write',
-  },
-  log: {
-    append: 'write',
-    read: 'read',
-    auditSlice: 'read',
-    head: 'read',
-    heads: 'read',
-    trimSlice: 'write',
-    firstSeq: 'read',
-    dropSlice: 'write',
-  },
-  usage: {
-    read: 'read',
-    readQueries: 'read',
-    openBlock: 'write',
-    closeBlock: 'write',
-    readHolds: 'read',
-    replaceHolds: 'write',
-    takeOffShare: 'write',
-  },
-  anchors: {
-    get: 'read',
-    getMany: 'read',
-    add: 'write',
-    put: 'write',
-    rowsAfter: 'read',
-    openAfter: 'read',
-    history: 'read',
-    removeHistorySlice: 'write',
-    remove: 'write',
-    beat: 'write',
-    instances: 'read',
-    endInstance: 'write',
-  },
-  contradictions: { record: 'write', list: 'read', clear: 'write' },
-  owners: { get: 'read', list: 'read', claim: 'write', release: 'write', drop: 'write' },
-  leases: { begin: 'write', renew: 'write', list: 'read', get: 'read', end: 'write' },
-  records: {
-    apply: 'write',
-    appliedSeq: 'read',
-    get: 'read',
-    openScan: 'read',
-    nextBatch: 'read',
-    closeScan: 'read',
-    dropSlice: 'write',
-  },
-  reseal: {
-    accountsAfter: 'read',
-    collectionsAfter: 'read',
-    keysAfter: 'read',
-    shardsAfter: 'read',
-    replaceSeal: 'write',
-    lookAtLog: 'read',
-    resealLog: 'write',
-  },
-} as const satisfies { [T in TableName]: { [O in keyof Tables[T]]?: 'read' | 'write' } };
-
-/** Names of a table's operations. */
-export type OperationOf<T extends TableName> = keyof (typeof OPERATIONS)[T] & keyof Tables[T];
+/**
+ * The operations that change nothing, which are answered at once; every other one becomes a part of
+ * a group commit.
+ */
+export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } = {
+  thread: ['reach'],
+  catalog: [
+    'findCollection',
+    'getCollection',
+    'listCollections',
+    'countCollections',
+    'collectionsAfter',
+    'listDropped',
+    'getAccount',
+    'listAccounts',
+  ],
+  keys: ['findByHash', 'list', 'count', 'hasAny'],
+  log: ['read', 'auditSlice', 'head', 'heads', 'firstSeq'],
+  usage: ['read', 'readQueries', 'readHolds'],
+  anchors: ['get', 'getMany', 'rowsAfter', 'openAfter', 'history', 'instances'],
+  contradictions: ['list'],
+  owners: ['get', 'list'],
+  leases: ['list', 'get'],
+  records: ['appliedSeq', 'get', 'openScan', 'nextBatch', 'closeScan'],
+  reseal: ['rowsAfter', 'shardsAfter', 'lookAtLog'],
+};
 
 /** The operations of a table as the main thread has them. */
 export type Remote<T extends TableName> = {
-  readonly [O in OperationOf<T>]: Tables[T][O] extends (...args: infer A) => infer R
+  readonly [O in keyof Tables[T]]: Tables[T][O] extends (...args: infer A) => infer R
     ? (...args: A) => Promise<R extends Transferred<infer V> ? V : R>
     : never;
 };

@@ -5,19 +5,17 @@ import { Seals } from '../../secret/seals.ts';
 import type { ShardKey } from '../../shard/key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { isOfInstallation } from '../installation-seal.ts';
-import type { Scope } from '../keys.ts';
 import { StoreError } from '../port.ts';
 import type { StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
-import { SqliteAnchors } from './anchors.ts';
+import { anchorsOf } from './anchors.ts';
 import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
 import { storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { SqliteRecords } from './records.ts';
 import type { Remote } from './requests.ts';
-import { decodeList } from './row-codec.ts';
 import { storeFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
-import type { CollectionColumns, KeyColumns, Numbered } from './thread/reseal-tables.ts';
+import type { Numbered } from './thread/reseal-tables.ts';
 
 /**
  * Opens the embedded store in `folder` to be sealed anew under the first of the secrets;
@@ -36,7 +34,7 @@ export async function openSqliteToReseal(folder: string, keys: StoreKeys, believ
     return {
       log: logOf(log),
       records: new SqliteRecords(records),
-      anchors: new SqliteAnchors(log, new ForgedRows()),
+      anchors: anchorsOf(log, new ForgedRows()),
       contradictions: log.remote('contradictions'),
       leases: log.remote('leases'),
       seals: new SqliteSeals(folder, keys, log.remote('reseal')),
@@ -69,14 +67,10 @@ class SqliteSeals implements StoredSeals {
   }
 
   async *rows(): AsyncIterable<StoredRow[]> {
-    const isInPlace = true;
-    const { accountsAfter, collectionsAfter, keysAfter } = this.#tables;
-    for await (const rows of numbered(accountsAfter))
-      yield rows.map((row) => ({ kind: 'account' as const, state: 'live' as const, isInPlace, row }));
-    for await (const rows of numbered(collectionsAfter)) yield rows.map(collectionOf);
-    for await (const rows of numbered(keysAfter)) yield rows.map(keyOf);
+    for (const kind of ['account', 'collection', 'API key'] as const)
+      yield* numbered((after) => this.#tables.rowsAfter(kind, after));
     for await (const rows of checkpointRows(join(this.#folder, 'checkpoints')))
-      yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace, row }));
+      yield rows.map((row) => ({ kind: 'checkpoint' as const, isInPlace: true, row }));
   }
 
   shards(): AsyncIterable<ShardKey[]> {
@@ -110,21 +104,4 @@ async function* numbered<Row>(read: (after: number) => Promise<Numbered<Row>[]>)
     yield page.map(({ row }) => row);
     after = page.at(-1)!.number;
   }
-}
-
-function collectionOf({ dropped, deletionProtection, ...row }: CollectionColumns): StoredRow {
-  const state = dropped === 0 ? 'live' : 'dropped';
-  const isProtected = { ...row, deletionProtection: deletionProtection !== 0 };
-  return { kind: 'collection', isInPlace: true, state, row: isProtected };
-}
-
-/** One whose scopes are no list has none, and no seal that fits. */
-function keyOf(row: KeyColumns): StoredRow {
-  let scopes: Scope[] = [];
-  try {
-    scopes = decodeList<Scope>(row.scopes, 'An API key');
-  } catch {
-    // Said above.
-  }
-  return { kind: 'API key', isInPlace: true, row: { ...row, scopes } };
 }

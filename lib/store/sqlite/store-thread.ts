@@ -3,9 +3,8 @@ import { StoreError } from '../port.ts';
 import {
   type Fault,
   type FromThread,
-  OPERATIONS,
   type Opening,
-  type OperationOf,
+  READS,
   type Remote,
   type Reply,
   type Request,
@@ -67,17 +66,21 @@ export class StoreThread {
     throw refusal;
   }
 
-  /** The operations of one of its tables. */
-  remote<T extends TableName>(table: T): Remote<T> {
-    const operations = Object.keys(OPERATIONS[table]).map((operation) => [
-      operation,
-      (...args: unknown[]) => this.#request(table, operation, args, 0, []),
-    ]);
-    return Object.fromEntries(operations) as Remote<T>;
+  /** The operations of one of its tables; `own` are of this side, in place of those or beside them. */
+  remote<T extends TableName, Own extends object = object>(
+    table: T,
+    own = {} as Own,
+  ): Omit<Remote<T>, keyof Own> & Own {
+    const get = (_: Own, name: string | symbol): unknown => {
+      // Whoever awaits it asks for `then`.
+      if (name in own || typeof name === 'symbol' || name === 'then') return Reflect.get(own, name);
+      return (...args: unknown[]) => this.#request(table, name, args, 0, []);
+    };
+    return new Proxy(own, { get }) as Omit<Remote<T>, keyof Own> & Own;
   }
 
   /** One operation that writes about `bytes`; `buffers` go over to the thread. */
-  call<T extends TableName, O extends OperationOf<T> & string>(
+  call<T extends TableName, O extends keyof Remote<T> & string>(
     table: T,
     operation: O,
     args: Parameters<Remote<T>[O]>,
@@ -109,7 +112,7 @@ export class StoreThread {
       const id = this.#nextId++;
       const request: Request = { id, table, operation, args, bytes, buffers };
       this.#worker.postMessage(request satisfies ToThread, buffers);
-      const isWrite = (OPERATIONS[table] as Record<string, string>)[operation] === 'write';
+      const isWrite = !(READS[table] as readonly string[]).includes(operation);
       if (this.#pending.size === 0) this.#worker.ref();
       this.#pending.set(id, { isWrite, resolve, reject });
     });

@@ -10,16 +10,15 @@ import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
-import { SqliteAnchors } from './anchors.ts';
+import { anchorsOf } from './anchors.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { pages } from './pages.ts';
 import { SqliteRecords } from './records.ts';
-import type { Remote, Role } from './requests.ts';
+import type { Role } from './requests.ts';
 import { damagedFile, storeFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
-import type { FileSettings } from './thread/database.ts';
 
 export interface SqliteStoreOptions {
   keys: StoreKeys;
@@ -34,11 +33,6 @@ export interface SqliteStoreOptions {
   maxPages?: number | null;
 }
 
-/** With what only this adapter can say: how each of its files is written. */
-export interface SqliteStore extends Store {
-  settings(): Promise<FileSettings[]>;
-}
-
 const FILES = ['log.db', 'records.db'];
 const DROP_SLICE_ROWS = 500;
 const PAGE_ROWS = 500;
@@ -51,7 +45,7 @@ const PAGE_ROWS = 500;
  * it. The caller holds the lock of the data directory, or a part of it where several processes
  * share the store: then each has a `nodeFolder` of its own. Throws StoreError.
  */
-export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<SqliteStore> {
+export async function openSqliteStore(folder: string, options: SqliteStoreOptions): Promise<Store> {
   const root = join(folder, 'checkpoints');
   const { keys, log: logger, nodeFolder = root, maxPages = null } = options;
   const threads: StoreThread[] = [];
@@ -107,7 +101,7 @@ function assemble(
   materialised: StoreThread,
   { folders, checkpoints }: { folders: FolderCheckpoints; checkpoints: OnceTriedCheckpoints },
   { keys, log: logger }: SqliteStoreOptions,
-): SqliteStore {
+): Store {
   const forged = new ForgedRows(logger);
   const usage = log.remote('usage');
   const logTables = log.remote('log');
@@ -115,21 +109,16 @@ function assemble(
   const contradictions = log.remote('contradictions');
   const owners = log.remote('owners');
   return {
-    catalog: new SealedCatalog(catalogOf(log.remote('catalog')), new Seals(keys.catalog), forged),
+    catalog: new SealedCatalog(catalogOf(log), new Seals(keys.catalog), forged),
     keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
     log: logOf(log),
     records: new SqliteRecords(materialised),
     checkpoints,
     usage,
-    anchors: new SqliteAnchors(log, forged),
+    anchors: anchorsOf(log, forged),
     contradictions,
     owners,
     leases: log.remote('leases'),
-
-    async settings() {
-      const settings = await Promise.all([log, materialised].map((thread) => thread.remote('thread').settings()));
-      return settings.flat();
-    },
 
     async reach() {
       await Promise.all([log, materialised].map((thread) => thread.remote('thread').reach()));
@@ -160,14 +149,8 @@ function assemble(
   };
 }
 
-function catalogOf({ collectionsAfter, ...tables }: Remote<'catalog'>): StoredCatalog {
-  return {
-    ...tables,
-    allCollections: () =>
-      pages(
-        (id) => collectionsAfter(id, PAGE_ROWS),
-        ({ id }) => id,
-        PAGE_ROWS,
-      ),
-  };
+function catalogOf(thread: StoreThread): StoredCatalog {
+  const { collectionsAfter } = thread.remote('catalog');
+  const read = (after: string) => collectionsAfter(after, PAGE_ROWS);
+  return thread.remote('catalog', { allCollections: () => pages(read, ({ id }) => id, PAGE_ROWS) });
 }

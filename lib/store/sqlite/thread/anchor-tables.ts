@@ -1,5 +1,5 @@
-import type { AnchorHistoryItem, AnchoringInstance, AnchorStanding, OpenAnchor } from '../../anchors.ts';
-import type { EncodedAnchor, StoredAnchor } from '../anchor-codec.ts';
+import type { AnchorHistoryItem, AnchoringInstance, AnchorRow, AnchorStanding, OpenAnchor } from '../../anchors.ts';
+import { decodeAnchor, type EncodedAnchor, type StoredAnchor } from '../anchor-codec.ts';
 import { decodeRow } from '../row-codec.ts';
 import type { Database } from './database.ts';
 
@@ -34,12 +34,13 @@ export class AnchorTables {
     this.#database = database;
   }
 
-  get(collectionId: string): StoredAnchor | null {
+  get(collectionId: string): AnchorRow | null {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection = ?`;
-    return this.#database.get<StoredAnchor>(sql, collectionId) ?? null;
+    const row = this.#database.get<StoredAnchor>(sql, collectionId);
+    return row === undefined ? null : decodeAnchor(row);
   }
 
-  getMany(collectionIds: string[]): StoredAnchor[] {
+  getMany(collectionIds: string[]): AnchorRow[] {
     return collectionIds.map((id) => this.get(id)).filter((row) => row !== null);
   }
 
@@ -60,9 +61,9 @@ export class AnchorTables {
     return true;
   }
 
-  rowsAfter(collectionId: string, limit: number): StoredAnchor[] {
+  rowsAfter(collectionId: string, limit: number): AnchorRow[] {
     const sql = `SELECT collection, ${REVISION}, row FROM anchors WHERE collection > ? ORDER BY collection LIMIT ?`;
-    return this.#database.all<StoredAnchor>(sql, collectionId, limit);
+    return this.#database.all<StoredAnchor>(sql, collectionId, limit).map(decodeAnchor);
   }
 
   openAfter(standing: AnchorStanding, collectionId: string, limit: number): OpenAnchor[] {

@@ -24,7 +24,7 @@ const COLLECTION =
   'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
 const ACCOUNT = 'id, name, plan, createdAt, seal';
 
-type Row = Omit<Sealed<CollectionRow>, 'deletionProtection'> & { deletionProtection: number };
+export type CollectionColumns = Omit<Sealed<CollectionRow>, 'deletionProtection'> & { deletionProtection: number };
 
 /** Collections and accounts, synchronously. */
 export class CatalogTables {
@@ -71,7 +71,7 @@ export class CatalogTables {
   listCollections(accountId: string): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE accountId = ? AND NOT dropped
       ORDER BY createdAt DESC, place DESC`;
-    return this.#database.all<Row>(sql, accountId).map(collectionOf);
+    return this.#database.all<CollectionColumns>(sql, accountId).map(collectionOf);
   }
 
   countCollections(accountId: string): number {
@@ -82,7 +82,7 @@ export class CatalogTables {
   /** In the order of their ids. */
   collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE id > ? AND NOT dropped ORDER BY id LIMIT ?`;
-    return this.#database.all<Row>(sql, id, limit).map(collectionOf);
+    return this.#database.all<CollectionColumns>(sql, id, limit).map(collectionOf);
   }
 
   replaceCollection({ id, deletionProtection, seal }: Sealed<CollectionRow>, before: string): boolean {
@@ -97,7 +97,7 @@ export class CatalogTables {
 
   listDropped(): Sealed<CollectionRow>[] {
     const sql = `SELECT ${COLLECTION} FROM collections WHERE dropped ORDER BY place`;
-    return this.#database.all<Row>(sql).map(collectionOf);
+    return this.#database.all<CollectionColumns>(sql).map(collectionOf);
   }
 
   forgetDropped(id: string): void {
@@ -135,12 +135,15 @@ export class CatalogTables {
   }
 
   #one(condition: string, ...values: string[]): Sealed<CollectionRow> | null {
-    const row = this.#database.get<Row>(`SELECT ${COLLECTION} FROM collections WHERE ${condition}`, ...values);
+    const row = this.#database.get<CollectionColumns>(
+      `SELECT ${COLLECTION} FROM collections WHERE ${condition}`,
+      ...values,
+    );
     return row === undefined ? null : collectionOf(row);
   }
 }
 
-function collectionOf(row: Row): Sealed<CollectionRow> {
+export function collectionOf(row: CollectionColumns): Sealed<CollectionRow> {
   return { ...row, deletionProtection: row.deletionProtection !== 0 };
 }
 

@@ -17,16 +17,6 @@ import type { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
 import { Schema } from './schema.ts';
 
-export type Value = SQLInputValue;
-
-/** How a file is written, as its writing connection answers. */
-export interface FileSettings {
-  name: string;
-  journalMode: string;
-  /** 2 is FULL: a commit is on the disk when it returns. */
-  synchronous: number;
-}
-
 export interface DatabaseOptions {
   path: string;
   /** Makes the tables where they are missing. */
@@ -137,16 +127,16 @@ export class Database {
     }
   }
 
-  get<Row>(sql: string, ...values: Value[]): Row | undefined {
+  get<Row>(sql: string, ...values: SQLInputValue[]): Row | undefined {
     return this.#do(sql, values, (statement) => rounded(statement.get(...values))) as Row | undefined;
   }
 
-  all<Row>(sql: string, ...values: Value[]): Row[] {
+  all<Row>(sql: string, ...values: SQLInputValue[]): Row[] {
     return this.#do(sql, values, (statement) => statement.all(...values).map(rounded)) as Row[];
   }
 
   /** The number of rows that it changed. */
-  run(sql: string, ...values: Value[]): number {
+  run(sql: string, ...values: SQLInputValue[]): number {
     return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));
   }
 
@@ -252,13 +242,6 @@ export class Database {
     return statSync(`${this.#options.path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** As the writing connection answers. */
-  get settings(): FileSettings {
-    const { journal_mode: journalMode } = this.get<{ journal_mode: string }>('PRAGMA journal_mode')!;
-    const { synchronous } = this.get<{ synchronous: number }>('PRAGMA synchronous')!;
-    return { name: this.name, journalMode, synchronous };
-  }
-
   /**
    * Forgets the pages it has cached, so that bytes changed on the disk meanwhile are neither hidden
    * from reads nor undone by the next commit.
@@ -326,7 +309,7 @@ export class Database {
     });
   }
 
-  #do<T>(sql: string, values: Value[], use: (statement: StatementSync) => T): T {
+  #do<T>(sql: string, values: SQLInputValue[], use: (statement: StatementSync) => T): T {
     // Two different ill-formed strings can have one UTF-8 form.
     for (const value of values) {
       if (typeof value === 'string' && !value.isWellFormed()) throw new RangeError('an id is well-formed Unicode');

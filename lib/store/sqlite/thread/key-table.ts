@@ -13,7 +13,7 @@ export const KEYS_SCHEMA = `
   CREATE INDEX IF NOT EXISTS keys_of_account ON keys (accountId, createdAt DESC, id DESC);
 `;
 
-type Row = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
+export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
 /** API keys, synchronously. */
 export class KeyTable {
@@ -37,13 +37,13 @@ export class KeyTable {
   }
 
   findByHash(hash: string): Sealed<KeyRow> | null {
-    const row = this.#database.get<Row>('SELECT * FROM keys WHERE hash = ?', hash);
+    const row = this.#database.get<KeyColumns>('SELECT * FROM keys WHERE hash = ?', hash);
     return row === undefined ? null : keyOf(row);
   }
 
   list(accountId: string): Sealed<KeyRow>[] {
     const sql = 'SELECT * FROM keys WHERE accountId = ? ORDER BY createdAt DESC, id DESC';
-    return this.#database.all<Row>(sql, accountId).map(listedKeyOf);
+    return this.#database.all<KeyColumns>(sql, accountId).map(listedKeyOf);
   }
 
   count(accountId: string): number {
@@ -72,12 +72,12 @@ export class KeyTable {
   }
 }
 
-function keyOf(row: Row): Sealed<KeyRow> {
+function keyOf(row: KeyColumns): Sealed<KeyRow> {
   return { ...row, scopes: decodeList<Scope>(row.scopes, 'An API key') };
 }
 
 /** One whose scopes are no list has none, and no seal that fits: it hides no other. */
-function listedKeyOf(row: Row): Sealed<KeyRow> {
+export function listedKeyOf(row: KeyColumns): Sealed<KeyRow> {
   try {
     return keyOf(row);
   } catch {

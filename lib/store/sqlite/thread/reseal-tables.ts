@@ -1,23 +1,20 @@
 import type { Keyring } from '../../../secret/keyring.ts';
 import type { ShardHead } from '../../../shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
-import type { AccountRow, CollectionRow } from '../../catalog.ts';
-import type { KeyRow } from '../../keys.ts';
+import type { AccountRow } from '../../catalog.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';
 import { isSameLink } from '../../log-seals.ts';
+import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
+import { type CollectionColumns, collectionOf } from './catalog-tables.ts';
 import type { Database } from './database.ts';
+import { type KeyColumns, listedKeyOf } from './key-table.ts';
 import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './log-tables.ts';
 
 /** A row of a page, by its number in the order of the table. */
 export type Numbered<Row> = { number: number; row: Row };
-/** Values of a row as SQLite has them. */
-export type CollectionColumns = Sealed<Omit<CollectionRow, 'deletionProtection'>> & {
-  deletionProtection: number;
-  dropped: number;
-};
-export type KeyColumns = Sealed<Omit<KeyRow, 'scopes'>> & { scopes: string };
+export type RowKind = Exclude<StoredRow['kind'], 'checkpoint'>;
 
 const TABLES = { account: 'accounts', collection: 'collections', 'API key': 'keys' } as const;
 const PAGE_ROWS = 500;
@@ -35,18 +32,10 @@ export class ResealTables {
     this.#keyring = keyring;
   }
 
-  accountsAfter(number: number): Numbered<Sealed<AccountRow>>[] {
-    return this.#page('accounts', 'id, name, plan, createdAt, seal', number);
-  }
-
-  collectionsAfter(number: number): Numbered<CollectionColumns>[] {
-    const columns = `id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection,
-      createdAt, dropped, seal`;
-    return this.#page('collections', columns, number);
-  }
-
-  keysAfter(number: number): Numbered<KeyColumns>[] {
-    return this.#page('keys', '*', number);
+  rowsAfter(kind: RowKind, number: number): Numbered<StoredRow>[] {
+    const sql = `SELECT rowid AS number, * FROM ${TABLES[kind]} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
+    const rows = this.#database.all<{ number: number }>(sql, number);
+    return rows.map((row) => ({ number: row.number, row: storedRow(kind, row) }));
   }
 
   shardsAfter(number: number): Numbered<ShardKey>[] {
@@ -55,7 +44,7 @@ export class ResealTables {
     return rows.map((row) => ({ number: row.number, row: shardKey(row.collection, row.shard) }));
   }
 
-  replaceSeal(kind: keyof typeof TABLES, id: string, before: string, seal: string): boolean {
+  replaceSeal(kind: RowKind, id: string, before: string, seal: string): boolean {
     const sql = `UPDATE ${TABLES[kind]} SET seal = ? WHERE id = ? AND seal = ?`;
     return this.#database.run(sql, seal, id, before) > 0;
   }
@@ -95,11 +84,20 @@ export class ResealTables {
       this.#database.run('UPDATE shards SET link = ?, seal = ? WHERE number = ?', head.link, head.seal, number);
     return resealing.found;
   }
+}
 
-  #page<Row>(table: string, columns: string, after: number): Numbered<Row>[] {
-    const sql = `SELECT rowid AS number, ${columns} FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
-    const rows = this.#database.all<Row & { number: number }>(sql, after);
-    return rows.map(({ number, ...row }) => ({ number, row: row as Row }));
+/** What says where it belongs stands in the row itself: so each is in its place. */
+function storedRow(kind: RowKind, columns: object): StoredRow {
+  const isInPlace = true;
+  switch (kind) {
+    case 'account':
+      return { kind, isInPlace, state: 'live', row: columns as Sealed<AccountRow> };
+    case 'collection': {
+      const row = columns as CollectionColumns & { dropped: number };
+      return { kind, isInPlace, state: row.dropped === 0 ? 'live' : 'dropped', row: collectionOf(row) };
+    }
+    case 'API key':
+      return { kind, isInPlace, row: listedKeyOf(columns as KeyColumns) };
   }
 }
 

@@ -6,8 +6,8 @@ import { StoreError } from '../../port.ts';
 import {
   type Fault,
   type FromThread,
-  OPERATIONS,
   type Opening,
+  READS,
   type Reply,
   type Request,
   type TableName,
@@ -18,7 +18,6 @@ import { freeBuffers, Transferred } from '../transferred.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { CATALOG_SCHEMA, CatalogTables } from './catalog-tables.ts';
 import { CONTRADICTIONS_SCHEMA, ContradictionTable } from './contradiction-table.ts';
-import type { FileSettings } from './database.ts';
 import type { Outcome } from './group-commit.ts';
 import { KEYS_SCHEMA, KeyTable } from './key-table.ts';
 import { LEASES_SCHEMA, LeaseTable } from './lease-table.ts';
@@ -66,25 +65,19 @@ export class Session {
 
   receive({ id, table, operation, args, bytes, buffers }: Request): void {
     const place = this.#places[table];
-    const kind = (OPERATIONS[table] as Record<string, 'read' | 'write' | undefined>)[operation];
-    if (place === undefined || kind === undefined) throw new Error(`no operation ${table}.${operation} here`);
+    if (place === undefined) throw new Error(`no table ${table} here`);
     const run = () => (place.table as Record<string, (...args: unknown[]) => unknown>)[operation](...args);
     const { file } = place;
     const { name } = file.database;
-    if (kind === 'write') {
-      file.submit(run, bytes, (outcome) => {
-        this.#reply(id, outcome, `writing ${name}`);
-        freeBuffers(buffers);
-      });
+    if ((READS[table] as readonly string[]).includes(operation)) {
+      this.#reply(id, attempt(run), `reading ${name}`);
+      this.#flush();
       return;
     }
-    this.#reply(id, attempt(run), `reading ${name}`);
-    this.#flush();
-  }
-
-  /** How its files are written. */
-  settings(): FileSettings[] {
-    return this.#files.map(({ database }) => database.settings);
+    file.submit(run, bytes, (outcome) => {
+      this.#reply(id, outcome, `writing ${name}`);
+      freeBuffers(buffers);
+    });
   }
 
   /** Throws StoreError while one of its files cannot be written. */

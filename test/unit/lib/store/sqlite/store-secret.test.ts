@@ -5,14 +5,15 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { storeKeys } from '../../../../../lib/secret/keyring.ts';
 import { unsoundHead } from '../../../../../lib/shard/head.ts';
-import { openSqliteStore, type SqliteStore } from '../../../../../lib/store/sqlite/store.ts';
+import type { Store } from '../../../../../lib/store/port.ts';
+import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
 import { entry, newAccount, newCollection, newKey } from '../../../../contract/store-rows.ts';
 import { TEST_KEYS, TEST_SECRET } from '../../../../support/store-keys.ts';
 
 const SHARD = `${newCollection().id}.0`;
 
 let folder: string;
-let store: SqliteStore;
+let store: Store;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-secret-'));
