@@ -14,7 +14,7 @@ import type { Connection } from './connection.ts';
 import { idPart, joined } from './document-id.ts';
 import type { MongoKeys } from './keys.ts';
 import { pagesOf } from './slices.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 import type { MongoUsage } from './usage.ts';
 
 const PAGE_ROWS = 500;
@@ -71,52 +71,33 @@ export class MongoCatalog implements StoredCatalog {
     const [_id, account] = [idPart(row.id), idPart(row.accountId)];
     const place = joined(account, idPart(row.name));
     const document = { _id, state: 'live' as const, account, place, row: { ...row } };
-    return this.#connection.run('write', 'creating a collection', async () => {
-      for (;;) {
-        const slot = maxCollections === null ? _id : await this.#freeSlot(account, place, maxCollections);
-        if (slot === 'exists' || slot === 'limit') return slot;
-        try {
-          await this.#collections.insertOne({ ...document, slot });
-          return 'created';
-        } catch (error) {
-          if (!isDuplicateKey(error)) throw error;
-        }
-        if (await this.#isPlaceTaken(place)) return 'exists';
-        if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
-        // Another took the slot.
-      }
-    });
+    for (;;) {
+      const slot = maxCollections === null ? _id : await this.#freeSlot(account, place, maxCollections);
+      if (slot === 'exists' || slot === 'limit') return slot;
+      if ((await unlessTaken(this.#collections.insertOne({ ...document, slot }))) !== null) return 'created';
+      if (await this.#isPlaceTaken(place)) return 'exists';
+      if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
+      // Another took the slot.
+    }
   }
 
   async findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null> {
-    const place = joined(idPart(accountId), idPart(name));
-    return this.#connection.run('read', 'reading a collection', async () => {
-      const found = await this.#collections.findOne({ place });
-      return found?.row ?? null;
-    });
+    const found = await this.#collections.findOne({ place: joined(idPart(accountId), idPart(name)) });
+    return found?.row ?? null;
   }
 
   async getCollection(id: string): Promise<Sealed<CollectionRow> | null> {
-    const _id = idPart(id);
-    return this.#connection.run('read', 'reading a collection', async () => {
-      const found = await this.#collections.findOne({ _id });
-      return found?.state === 'live' ? found.row : null;
-    });
+    const found = await this.#collections.findOne({ _id: idPart(id) });
+    return found?.state === 'live' ? found.row : null;
   }
 
   async listCollections(accountId: string): Promise<Sealed<CollectionRow>[]> {
-    const account = idPart(accountId);
-    return this.#connection.run('read', 'listing collections', async () => {
-      const found = await this.#collections.find({ account, state: 'live' }).toArray();
-      return found.map(({ row }) => row).sort(newestFirst);
-    });
+    const found = await this.#collections.find({ account: idPart(accountId), state: 'live' }).toArray();
+    return found.map(({ row }) => row).sort(newestFirst);
   }
 
   async countCollections(accountId: string): Promise<number> {
-    const account = idPart(accountId);
-    return this.#connection.run('read', 'counting collections', () =>
-      this.#collections.countDocuments({ account, state: 'live' }),
-    );
+    return this.#collections.countDocuments({ account: idPart(accountId), state: 'live' });
   }
 
   async *allCollections(): AsyncIterable<Sealed<CollectionRow>[]> {
@@ -127,89 +108,58 @@ export class MongoCatalog implements StoredCatalog {
   async replaceCollection({ id, deletionProtection, seal }: Sealed<CollectionRow>, before: string): Promise<boolean> {
     const filter = { _id: idPart(id), state: 'live' as const, 'row.seal': before };
     const $set = { 'row.deletionProtection': deletionProtection, 'row.seal': seal };
-    return this.#connection.run(
-      'write',
-      'changing a collection',
-      async () => (await this.#collections.updateOne(filter, { $set })).matchedCount > 0,
-    );
+    return (await this.#collections.updateOne(filter, { $set })).matchedCount > 0;
   }
 
   async dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean> {
     const _id = idPart(id);
     const filter = { _id, state: 'live' as const, 'row.seal': seal };
     const $set = { state: 'dropped' as const, place: _id, slot: _id, 'row.seal': droppedSeal };
-    return this.#connection.run(
-      'write',
-      'dropping a collection',
-      async () => (await this.#collections.updateOne(filter, { $set })).matchedCount > 0,
-    );
+    return (await this.#collections.updateOne(filter, { $set })).matchedCount > 0;
   }
 
   async listDropped(): Promise<Sealed<CollectionRow>[]> {
-    return this.#connection.run('read', 'listing collections', async () => {
-      const found = await this.#collections.find({ state: 'dropped' }).sort({ _id: 1 }).toArray();
-      return found.map(({ row }) => row);
-    });
+    const found = await this.#collections.find({ state: 'dropped' }).sort({ _id: 1 }).toArray();
+    return found.map(({ row }) => row);
   }
 
   async forgetDropped(id: string): Promise<void> {
-    const _id = idPart(id);
-    await this.#connection.run('write', 'forgetting a collection', () =>
-      this.#collections.deleteOne({ _id, state: 'dropped' }),
-    );
+    await this.#collections.deleteOne({ _id: idPart(id), state: 'dropped' });
   }
 
   async createAccount(row: Sealed<AccountRow>): Promise<void> {
-    const _id = idPart(row.id);
-    await this.#connection.run('write', 'creating an account', async () => {
-      try {
-        await this.#accounts.insertOne({ _id, row: { ...row } });
-      } catch (error) {
-        if (isDuplicateKey(error)) throw new RangeError('the id of an account is new');
-        throw error;
-      }
-    });
+    const made = await unlessTaken(this.#accounts.insertOne({ _id: idPart(row.id), row: { ...row } }));
+    if (made === null) throw new RangeError('the id of an account is new');
   }
 
   async getAccount(id: string): Promise<StoredAccount | null> {
-    const _id = idPart(id);
-    return this.#connection.run('read', 'reading an account', async () => {
-      const found = await this.#accounts.findOne({ _id });
-      return found && accountOf(found);
-    });
+    const found = await this.#accounts.findOne({ _id: idPart(id) });
+    return found && accountOf(found);
   }
 
   async listAccounts(): Promise<StoredAccount[]> {
-    return this.#connection.run('read', 'listing accounts', async () => {
-      const found = await this.#accounts.find().toArray();
-      return found.map(accountOf).sort((a, b) => newestFirst(b, a));
-    });
+    const found = await this.#accounts.find().toArray();
+    return found.map(accountOf).sort((a, b) => newestFirst(b, a));
   }
 
   async replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): Promise<boolean> {
     const filter = { _id: idPart(id), deleting: { $exists: false }, 'row.seal': before };
     const $set = { 'row.plan': plan, 'row.seal': seal };
-    return this.#connection.run(
-      'write',
-      'changing an account',
-      async () => (await this.#accounts.updateOne(filter, { $set })).matchedCount > 0,
-    );
+    return (await this.#accounts.updateOne(filter, { $set })).matchedCount > 0;
   }
 
   async deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean> {
     const _id = idPart(id);
     const owned = { account: _id, state: 'live' as const };
-    return this.#connection.run('write', 'deleting an account', async () => {
-      // Once it is being deleted nothing that anybody puts in its place holds that up.
-      if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
-        throw new RangeError('an account to delete owns no collections');
-      const $set = { deleting: true as const, 'row.seal': deletingSeal };
-      const { matchedCount } = await this.#accounts.updateOne({ _id, 'row.seal': seal }, { $set });
-      if (matchedCount === 0) return false;
-      await this.#keys.remove(_id);
-      await this.#usage.forget(_id);
-      return (await this.#accounts.deleteOne({ _id })).deletedCount > 0;
-    });
+    // Once it is being deleted nothing that anybody puts in its place holds that up.
+    if (seal !== deletingSeal && (await this.#collections.findOne(owned)) !== null)
+      throw new RangeError('an account to delete owns no collections');
+    const $set = { deleting: true as const, 'row.seal': deletingSeal };
+    const { matchedCount } = await this.#accounts.updateOne({ _id, 'row.seal': seal }, { $set });
+    if (matchedCount === 0) return false;
+    await this.#keys.remove(_id);
+    await this.#usage.forget(_id);
+    return (await this.#accounts.deleteOne({ _id })).deletedCount > 0;
   }
 
   async #isPlaceTaken(place: string): Promise<boolean> {

@@ -66,64 +66,55 @@ export class GridCheckpoints implements StoredCheckpoints {
   }
 
   async stage(shard: ShardKey): Promise<string> {
-    return this.#connection.run('read', 'staging a checkpoint', () => newFolder(this.#staging, shard));
+    return newFolder(this.#staging, shard);
   }
 
   async discard(stagedFolder: string): Promise<void> {
     if (dirname(stagedFolder) !== this.#staging) throw new RangeError('not a staged folder');
-    await this.#connection.run('read', 'discarding a checkpoint', () => removeFolder(stagedFolder));
+    await removeFolder(stagedFolder);
   }
 
   async put(shard: ShardKey, seq: number, stagedFolder: string): Promise<CheckpointInfo> {
     const part = shardPart(shard);
-    return this.#connection.run('write', 'writing a checkpoint', async () => {
-      try {
-        const info = await this.#write(shard, seq, stagedFolder);
-        await this.#clearAway(part, seq);
-        await this.#removeFetched(under(part).$gte);
-        return info;
-      } finally {
-        await removeFolder(stagedFolder);
-      }
-    });
+    try {
+      const info = await this.#write(shard, seq, stagedFolder);
+      await this.#clearAway(part, seq);
+      await this.#removeFetched(under(part).$gte);
+      return info;
+    } finally {
+      await removeFolder(stagedFolder);
+    }
   }
 
   async prune(shard: ShardKey, seq: number): Promise<void> {
     const part = shardPart(shard);
-    await this.#connection.run('write', 'removing checkpoints', async () => {
-      const aside = await this.#unsound(part);
-      const older = await this.#manifests.find({ _id: under(part), seq: { $lt: seq } }).toArray();
-      await this.#removeAll([...older.filter(({ state }) => state !== 'unsound'), ...aside.slice(1)]);
-    });
+    const aside = await this.#unsound(part);
+    const older = await this.#manifests.find({ _id: under(part), seq: { $lt: seq } }).toArray();
+    await this.#removeAll([...older.filter(({ state }) => state !== 'unsound'), ...aside.slice(1)]);
   }
 
   async list(shard: ShardKey): Promise<CheckpointInfo[]> {
-    const part = shardPart(shard);
-    return this.#connection.run('read', 'listing checkpoints', async () => {
-      const whole = await this.#whole(under(part));
-      return whole.map(({ seq, bytes, createdAt }) => ({ seq, bytes, createdAt }));
-    });
+    const whole = await this.#whole(under(shardPart(shard)));
+    return whole.map(({ seq, bytes, createdAt }) => ({ seq, bytes, createdAt }));
   }
 
   async fetch(shard: ShardKey, seq: number): Promise<FetchedCheckpoint | null> {
     const part = shardPart(shard);
-    return this.#connection.run('read', 'reading a checkpoint', async () => {
-      const [manifest] = await this.#whole(under(part, numberPart(seq)));
-      if (manifest === undefined) return null;
-      await this.#removeFetched(under(part).$gte);
-      const folder = await newFolder(this.#fetched, shard);
-      try {
-        if (this.#isSealed(shard, manifest) && (await this.#download(manifest, folder)))
-          return { folder, files: manifest.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })) };
-        this.#log?.error({ shard, seq }, UNSOUND_CHECKPOINT);
-        await this.#setAside(part, seq);
-      } catch (error) {
-        await removeFolder(folder);
-        throw error;
-      }
+    const [manifest] = await this.#whole(under(part, numberPart(seq)));
+    if (manifest === undefined) return null;
+    await this.#removeFetched(under(part).$gte);
+    const folder = await newFolder(this.#fetched, shard);
+    try {
+      if (this.#isSealed(shard, manifest) && (await this.#download(manifest, folder)))
+        return { folder, files: manifest.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })) };
+      this.#log?.error({ shard, seq }, UNSOUND_CHECKPOINT);
+      await this.#setAside(part, seq);
+    } catch (error) {
       await removeFolder(folder);
-      return null;
-    });
+      throw error;
+    }
+    await removeFolder(folder);
+    return null;
   }
 
   async release({ folder }: FetchedCheckpoint): Promise<void> {
@@ -131,7 +122,7 @@ export class GridCheckpoints implements StoredCheckpoints {
   }
 
   async setAside(shard: ShardKey, seq: number): Promise<void> {
-    await this.#connection.run('write', 'setting a checkpoint aside', () => this.#setAside(shardPart(shard), seq));
+    await this.#setAside(shardPart(shard), seq);
   }
 
   /** Removes all checkpoints of a collection, and what was fetched of them. Part of dropping it. */

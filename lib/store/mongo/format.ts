@@ -3,7 +3,7 @@ import type { Seals } from '../../secret/seals.ts';
 import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
 import type { Connection } from './connection.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 /** The layout of the documents; a service refuses a database of any other. */
 export const MONGO_FORMAT = 6;
@@ -31,15 +31,11 @@ export const theFormat = (connection: Connection): Collection<FormatDocument> =>
 export async function checkFormat(connection: Connection, installation: Seals): Promise<void> {
   const found = await storedFormat(connection);
   if (found === null) {
-    try {
-      const seal = sealOfInstallation(installation);
-      const mark = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal };
-      await theFormat(connection).insertOne(mark);
-    } catch (error) {
-      // Another node was first; it may be a newer one.
-      if (!isDuplicateKey(error)) throw error;
+    const seal = sealOfInstallation(installation);
+    const mark = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal };
+    // Where another node was first, it may be a newer one.
+    if ((await unlessTaken(theFormat(connection).insertOne(mark))) === null)
       await checkFormat(connection, installation);
-    }
     return;
   }
   if (found.resealing) {

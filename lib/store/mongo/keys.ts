@@ -5,7 +5,7 @@ import type { Sealed } from '../sealed.ts';
 import { believedKeys } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 /** What one document holds with room to spare. */
 const KEYS_MAX = 10_000;
@@ -45,87 +45,68 @@ export class MongoKeys implements StoredKeys {
 
   async create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'> {
     const _id = idPart(row.accountId);
-    return this.#connection.run('write', 'creating a key', async () => {
-      for (;;) {
-        const stored = await this.#account(_id);
-        const keys = stored?.keys ?? [];
-        // There is no room for more, whoever wrote them.
-        if (keys.length >= KEYS_MAX) return 'limit';
-        if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
-        if (await this.#isTaken(row)) {
-          // By another process that makes the same first key, after the account was read: then it
-          // has one.
-          if ((await this.#account(_id))?.revision !== stored?.revision) continue;
-          throw new RangeError('the id and the hash of a key are new');
-        }
-        if (stored === null ? await this.#insert(_id, row) : await this.#push(stored, row)) return 'created';
+    for (;;) {
+      const stored = await this.#account(_id);
+      const keys = stored?.keys ?? [];
+      // There is no room for more, whoever wrote them.
+      if (keys.length >= KEYS_MAX) return 'limit';
+      if (maxKeys !== null && this.#believed(row.accountId, keys).length >= maxKeys) return 'limit';
+      if (await this.#isTaken(row)) {
+        // By another process that makes the same first key, after the account was read: then it
+        // has one.
+        if ((await this.#account(_id))?.revision !== stored?.revision) continue;
+        throw new RangeError('the id and the hash of a key are new');
       }
-    });
+      if (stored === null ? await this.#insert(_id, row) : await this.#push(stored, row)) return 'created';
+    }
   }
 
   async findByHash(hash: string): Promise<Sealed<KeyRow> | null> {
-    return this.#connection.run('read', 'reading a key', async () => {
-      const projection = { keys: { $elemMatch: { hash } } };
-      const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection });
-      return account?.keys?.[0] ?? null;
-    });
+    const projection = { keys: { $elemMatch: { hash } } };
+    const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection });
+    return account?.keys?.[0] ?? null;
   }
 
   async list(accountId: string): Promise<Sealed<KeyRow>[]> {
-    const _id = idPart(accountId);
-    return this.#connection.run('read', 'listing keys', async () => {
-      const keys = (await this.#accounts.findOne({ _id }))?.keys ?? [];
-      return keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1));
-    });
+    const keys = await this.#keys(accountId);
+    return keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1));
   }
 
   async count(accountId: string): Promise<number> {
-    const _id = idPart(accountId);
-    return this.#connection.run('read', 'counting keys', async () => {
-      const keys = (await this.#accounts.findOne({ _id }))?.keys ?? [];
-      return this.#believed(accountId, keys).length;
-    });
+    return this.#believed(accountId, await this.#keys(accountId)).length;
   }
 
   async hasAny(accountId: string): Promise<boolean> {
-    const _id = idPart(accountId);
-    return this.#connection.run('read', 'looking for keys', async () => {
-      const projection = { 'keys.id': 1 };
-      return ((await this.#accounts.findOne({ _id }, { projection }))?.keys.length ?? 0) > 0;
-    });
+    return (await this.#keys(accountId)).length > 0;
   }
 
   async revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
     const _id = idPart(accountId);
-    return this.#connection.run('write', 'revoking a key', async () => {
-      for (;;) {
-        const stored = await this.#account(_id);
-        const keys = stored?.keys ?? [];
-        const outcome = revocationOf(id, keys, this.#believed(accountId, keys), nowIso);
-        if (outcome !== 'revoked') return outcome;
-        const lookups = keys.filter((key) => key.id === id).flatMap(lookupsOf);
-        const { matchedCount } = await this.#accounts.updateOne(
-          { _id, revision: stored!.revision },
-          { $pull: { keys: { id } }, $pullAll: { lookups }, $inc: { revision: 1 } },
-        );
-        if (matchedCount > 0) return 'revoked';
-      }
-    });
+    for (;;) {
+      const stored = await this.#account(_id);
+      const keys = stored?.keys ?? [];
+      const outcome = revocationOf(id, keys, this.#believed(accountId, keys), nowIso);
+      if (outcome !== 'revoked') return outcome;
+      const lookups = keys.filter((key) => key.id === id).flatMap(lookupsOf);
+      const { matchedCount } = await this.#accounts.updateOne(
+        { _id, revision: stored!.revision },
+        { $pull: { keys: { id } }, $pullAll: { lookups }, $inc: { revision: 1 } },
+      );
+      if (matchedCount > 0) return 'revoked';
+    }
   }
 
   async touch(id: string, lastUsedAt: string): Promise<void> {
-    await this.#connection.run('write', 'touching a key', async () => {
-      for (let attempt = 0; attempt < TOUCH_ATTEMPTS; attempt++) {
-        const stored = await this.#accounts.findOne({ lookups: byId(id) });
-        const at = stored?.keys.findIndex((key) => key.id === id) ?? -1;
-        if (!stored || at < 0) return;
-        const before = stored.keys[at].lastUsedAt;
-        if (before !== null && Date.parse(before) >= Date.parse(lastUsedAt)) return;
-        const field = `keys.${at}.lastUsedAt`;
-        const same = { _id: stored._id, revision: stored.revision, [field]: before };
-        if ((await this.#accounts.updateOne(same, { $set: { [field]: lastUsedAt } })).matchedCount > 0) return;
-      }
-    });
+    for (let attempt = 0; attempt < TOUCH_ATTEMPTS; attempt++) {
+      const stored = await this.#accounts.findOne({ lookups: byId(id) });
+      const at = stored?.keys.findIndex((key) => key.id === id) ?? -1;
+      if (!stored || at < 0) return;
+      const before = stored.keys[at].lastUsedAt;
+      if (before !== null && Date.parse(before) >= Date.parse(lastUsedAt)) return;
+      const field = `keys.${at}.lastUsedAt`;
+      const same = { _id: stored._id, revision: stored.revision, [field]: before };
+      if ((await this.#accounts.updateOne(same, { $set: { [field]: lastUsedAt } })).matchedCount > 0) return;
+    }
   }
 
   /** Removes all keys of an account. Part of deleting it. */
@@ -135,6 +116,10 @@ export class MongoKeys implements StoredKeys {
 
   #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
     return believedKeys(accountId, keys, this.#seals);
+  }
+
+  async #keys(accountId: string): Promise<Sealed<KeyRow>[]> {
+    return (await this.#accounts.findOne({ _id: idPart(accountId) }))?.keys ?? [];
   }
 
   #account(_id: string): Promise<AccountKeys | null> {
@@ -148,26 +133,14 @@ export class MongoKeys implements StoredKeys {
 
   /** False when it did not fit in any more; why, the next look tells. */
   async #insert(_id: string, row: Sealed<KeyRow>): Promise<boolean> {
-    try {
-      await this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups: [`@${_id}`, ...lookupsOf(row)] });
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+    const lookups = [`@${_id}`, ...lookupsOf(row)];
+    return (await unlessTaken(this.#accounts.insertOne({ _id, revision: 1, keys: [{ ...row }], lookups }))) !== null;
   }
 
   async #push({ _id, revision }: AccountKeys, row: Sealed<KeyRow>): Promise<boolean> {
-    try {
-      const { matchedCount } = await this.#accounts.updateOne(
-        { _id, revision },
-        { $push: { keys: { ...row }, lookups: { $each: lookupsOf(row) } }, $inc: { revision: 1 } },
-      );
-      return matchedCount > 0;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+    const $push = { keys: { ...row }, lookups: { $each: lookupsOf(row) } };
+    const pushed = await unlessTaken(this.#accounts.updateOne({ _id, revision }, { $push, $inc: { revision: 1 } }));
+    return pushed !== null && pushed.matchedCount > 0;
   }
 }
 

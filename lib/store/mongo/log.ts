@@ -68,47 +68,39 @@ export class MongoLog implements ShardLog {
   async append(entry: LogEntry): Promise<'committed' | 'conflict'> {
     if (entry.head.seq !== entry.seq) throw new RangeError('the head of an entry has its seq');
     const shard = shardPart(entry.shard);
-    return this.#connection.run('write', 'appending to the log', () =>
-      this.#turns.inTurn(shard, () => this.#append(shard, entry)),
-    );
+    return this.#turns.inTurn(shard, () => this.#append(shard, entry));
   }
 
   async read(shard: ShardKey, afterSeq: number, maxBytes: number): Promise<LogEntry[]> {
-    return this.#connection.run('read', 'reading the log', () => this.#read(shard, afterSeq, maxBytes));
+    return this.#read(shard, afterSeq, maxBytes);
   }
 
   async head(shard: ShardKey): Promise<ShardHead | null> {
-    return this.#connection.run('read', 'reading a head', () => this.#head(shard));
+    return this.#head(shard);
   }
 
   async heads(collectionId: string): Promise<Map<number, ShardHead>> {
-    return this.#connection.run('read', 'reading heads', async () => {
-      const indexes = (await this.#shards.of(collectionId)).map(({ index }) => index);
-      const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
-      return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
-    });
+    const indexes = (await this.#shards.of(collectionId)).map(({ index }) => index);
+    const heads = await pLimit(HEADS_AT_ONCE).map(indexes, (index) => this.#head(shardKey(collectionId, index)));
+    return new Map(heads.flatMap((head, at) => (head === null ? [] : [[indexes[at]!, head]])));
   }
 
   async trim(shard: ShardKey, throughSeq: number): Promise<void> {
-    await this.#connection.run('write', 'trimming the log', () => this.#trimming.trim(shard, throughSeq));
+    await this.#trimming.trim(shard, throughSeq);
   }
 
   async audit(shard: ShardKey, throughSeq: number): Promise<number | null> {
-    return this.#connection.run('read', 'auditing the log', async () => {
-      const trimmed = await this.#shards.trimmedThrough(shardPart(shard));
-      const altered = await auditEntries(this.#entries, this.#bodies, this.#seals, shard, trimmed, throughSeq);
-      // What was trimmed meanwhile has lost its body.
-      return altered !== null && altered <= (await this.#shards.trimmedThrough(shardPart(shard))) ? null : altered;
-    });
+    const trimmed = await this.#shards.trimmedThrough(shardPart(shard));
+    const altered = await auditEntries(this.#entries, this.#bodies, this.#seals, shard, trimmed, throughSeq);
+    // What was trimmed meanwhile has lost its body.
+    return altered !== null && altered <= (await this.#shards.trimmedThrough(shardPart(shard))) ? null : altered;
   }
 
   async firstSeq(shard: ShardKey): Promise<number | null> {
     const part = shardPart(shard);
-    return this.#connection.run('read', 'reading the log', async () => {
-      const trimmed = await this.#shards.trimmedThrough(part);
-      const first = await this.#outlines(part, trimmed, 1);
-      return first.length === 0 ? null : lastNumber(first[0]._id);
-    });
+    const trimmed = await this.#shards.trimmedThrough(part);
+    const first = await this.#outlines(part, trimmed, 1);
+    return first.length === 0 ? null : lastNumber(first[0]._id);
   }
 
   /** Removes all that belongs to a collection. Part of dropping it. */

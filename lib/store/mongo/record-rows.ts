@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
 import { type RecordDocument, sizeOf } from './record-codec.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 const SLICE_ROWS = 1_000;
 const SLICE_BYTES = 4 * 1024 * 1024;
@@ -48,24 +48,15 @@ export class RecordRows {
     }
     const absent = rows.filter(({ _id }) => !stored.has(_id));
     const older = rows.filter(({ _id, seq }) => (stored.get(_id) ?? seq) < seq);
-    if (absent.length > 0 && !(await this.#insert(absent))) older.push(...absent);
+    // Some of them may come from elsewhere meanwhile.
+    if (absent.length > 0 && (await unlessTaken(this.collection.insertMany(absent, { ordered: false }))) === null)
+      older.push(...absent);
     if (older.length === 0) return;
     const replacements = older.map((row): AnyBulkWriteOperation<RecordDocument> => {
       const { _id, ...replacement } = row;
       return { replaceOne: { filter: { _id, seq: { $lt: row.seq } }, replacement } };
     });
     await this.collection.bulkWrite(replacements, { ordered: false });
-  }
-
-  /** False when some of them came from elsewhere meanwhile. */
-  async #insert(rows: RecordDocument[]): Promise<boolean> {
-    try {
-      await this.collection.insertMany(rows, { ordered: false });
-      return true;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
   }
 }
 

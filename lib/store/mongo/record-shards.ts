@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb';
 import type { Connection } from './connection.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 /** How far a shard's records are. */
 export interface RecordShard {
@@ -38,19 +38,16 @@ export class RecordShards {
    */
   async announce(shard: string, fromSeq: number, throughSeq: number): Promise<RecordShard | null> {
     const { reach: _, ...$setOnInsert } = ABSENT;
-    try {
-      const state = await this.#shards.findOneAndUpdate(
+    const state = await unlessTaken(
+      this.#shards.findOneAndUpdate(
         { _id: shard, mark: { $gte: fromSeq, $lt: throughSeq } },
         { $max: { reach: throughSeq }, $setOnInsert },
         { upsert: fromSeq === 0, returnDocument: 'after' },
-      );
-      // Where the answer shows a later state, the rows may be through by then, and deleted records
-      // forgotten.
-      return state === null || state.mark >= throughSeq ? null : state;
-    } catch (error) {
-      if (isDuplicateKey(error)) return null;
-      throw error;
-    }
+      ),
+    );
+    // Where the answer shows a later state, the rows may be through by then, and deleted records
+    // forgotten.
+    return state === null || state.mark >= throughSeq ? null : state;
   }
 
   /**

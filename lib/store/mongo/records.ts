@@ -40,36 +40,30 @@ export class MongoRecords implements RecordStore {
     // Only the last change of an id counts. A delete has no seq of its own: that of the pass is as
     // good, since nothing through it comes after the delete.
     const last = new Map(changes.map(({ id, record }) => [recordPart(id), record]));
-    await this.#connection.run('write', 'applying records', () =>
-      this.#turns.inTurn(part, () => this.#apply(part, fromSeq, throughSeq, last)),
-    );
+    await this.#turns.inTurn(part, () => this.#apply(part, fromSeq, throughSeq, last));
   }
 
   async appliedSeq(shard: ShardKey): Promise<number> {
     const part = shardPart(shard);
-    return this.#connection.run('read', 'reading a mark', async () => (await this.#shards.read(part)).mark);
+    return (await this.#shards.read(part)).mark;
   }
 
   async scan(shard: ShardKey): Promise<RecordScan> {
     const part = shardPart(shard);
-    return this.#connection.run('read', 'scanning records', () =>
-      scanRecords(this.#connection, this.#shards, this.#rows, part),
-    );
+    return scanRecords(this.#connection, this.#shards, this.#rows, part);
   }
 
   async get(shard: ShardKey, ids: string[]): Promise<StoredRecord[]> {
     const part = shardPart(shard);
     const parts = [...new Set(ids)].map(recordPart);
-    return this.#connection.run('read', 'reading records', async () => {
-      for (;;) {
-        const { generation } = await this.#shards.read(part);
-        const prefix = generationPart(part, generation);
-        const rows = await this.#rows.read(parts.map((id) => joined(prefix, id)));
-        // Rows of a generation that was replaced meanwhile may be gone.
-        if ((await this.#shards.read(part)).generation !== generation) continue;
-        return parts.flatMap((id) => found(rows.get(joined(prefix, id))));
-      }
-    });
+    for (;;) {
+      const { generation } = await this.#shards.read(part);
+      const prefix = generationPart(part, generation);
+      const rows = await this.#rows.read(parts.map((id) => joined(prefix, id)));
+      // Rows of a generation that was replaced meanwhile may be gone.
+      if ((await this.#shards.read(part)).generation !== generation) continue;
+      return parts.flatMap((id) => found(rows.get(joined(prefix, id))));
+    }
   }
 
   /** Removes all that belongs to a collection. Part of dropping it. */

@@ -14,15 +14,16 @@ import { MongoAnchors } from './anchors.ts';
 import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
 import type { Manifest } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { MongoContradictions } from './contradictions.ts';
+import { mongoContradictions } from './contradictions.ts';
 import { idPart, joined } from './document-id.ts';
 import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
+import { guarded } from './guarded.ts';
 import type { AccountKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import { LogRelinking, type LogRelinkingOptions } from './log-relinking.ts';
 import { type LogShardDocument, LogShards } from './log-shards.ts';
-import { MongoLeases } from './owners.ts';
+import { mongoLeases } from './owners.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema } from './schema.ts';
 import { pagesOf } from './slices.ts';
@@ -58,11 +59,11 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
     const logSeals = believes ? new BelievingLogSeals(keys.log) : new LogSeals(keys.log);
     const relinking = new LogRelinking(connection, shards, new SplitBodies(connection), keys.log, options);
     return {
-      log: new MongoLog(connection, entries, shards, folding, logSeals),
-      records: new MongoRecords(connection, Number.POSITIVE_INFINITY),
-      anchors: new MongoAnchors(connection),
-      contradictions: new MongoContradictions(connection),
-      leases: new MongoLeases(connection),
+      log: guarded(connection, 'log', new MongoLog(connection, entries, shards, folding, logSeals)),
+      records: guarded(connection, 'records', new MongoRecords(connection, Number.POSITIVE_INFINITY)),
+      anchors: guarded(connection, 'anchors', new MongoAnchors(connection)),
+      contradictions: guarded(connection, 'contradictions', mongoContradictions(connection)),
+      leases: guarded(connection, 'leases', mongoLeases(connection)),
       seals: new MongoSeals(connection, new Seals(keys.installation), relinking),
       close: () => connection.close(),
     };

@@ -38,13 +38,14 @@ export async function idsIn<T extends { _id: string }>(
 
 /**
  * All documents of a collection that `filter` lets through, page by page in order of `_id`, without
- * a cursor that the server would have to keep.
+ * a cursor that the server would have to keep; with `projection`, those fields of them.
  */
 export async function* pagesOf<T extends { _id: string }>(
   connection: Connection,
   collection: Collection<T>,
   filter: Filter<T>,
   pageDocuments: number,
+  projection?: { [K in keyof T]?: 1 },
 ): AsyncIterable<T[]> {
   let after: string | null = null;
   for (;;) {
@@ -52,7 +53,7 @@ export async function* pagesOf<T extends { _id: string }>(
     const page: T[] = await connection.run(
       'read',
       `reading ${collection.collectionName}`,
-      async () => (await collection.find(rest).sort({ _id: 1 }).limit(pageDocuments).toArray()) as T[],
+      async () => (await collection.find(rest, { projection }).sort({ _id: 1 }).limit(pageDocuments).toArray()) as T[],
     );
     if (page.length > 0) yield page;
     if (page.length < pageDocuments) return;

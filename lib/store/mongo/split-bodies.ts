@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { idPart, joined, numberPart, under } from './document-id.ts';
 import { bytesOf } from './head-codec.ts';
 import type { EntryOutline } from './log-entry-codec.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 /** A server takes documents of up to 16 MiB. */
 const PART_MAX_BYTES = 12 * 1024 * 1024;
@@ -32,12 +32,8 @@ export class SplitBodies {
     const parts = Math.ceil(body.byteLength / PART_MAX_BYTES);
     for (let part = 0; part < parts; part++) {
       const bytes = new Binary(body.subarray(part * PART_MAX_BYTES, (part + 1) * PART_MAX_BYTES));
-      try {
-        await this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes });
-      } catch (error) {
-        // An earlier attempt at this very entry stored it.
-        if (!isDuplicateKey(error)) throw error;
-      }
+      // Where it is there already, an earlier attempt at this very entry stored it.
+      await unlessTaken(this.collection.insertOne({ _id: partId(shard, seq, entryId, part), bytes }));
     }
     return parts;
   }

@@ -50,6 +50,16 @@ export function isDuplicateKey(error: unknown): boolean {
   return errors.length > 0 && !others && error.result.getWriteConcernError() === undefined;
 }
 
+/** What comes of a write; null where a unique index stands against it. */
+export async function unlessTaken<T>(write: Promise<T>): Promise<T | null> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isDuplicateKey(error)) return null;
+    throw error;
+  }
+}
+
 /** For stored documents that are not what was written. */
 export function damaged(what: string): StoreError {
   return new StoreError('damaged', `${what} in the database is not of the form that Provec writes.`);

@@ -13,14 +13,15 @@ import { MongoAnchors } from './anchors.ts';
 import { MongoCatalog } from './catalog.ts';
 import { GridCheckpoints } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { MongoContradictions } from './contradictions.ts';
+import { mongoContradictions } from './contradictions.ts';
 import { idPart } from './document-id.ts';
 import { checkFormat } from './format.ts';
+import { guarded } from './guarded.ts';
 import { MongoKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import { LogShards } from './log-shards.ts';
-import { MongoLeases, MongoOwners } from './owners.ts';
+import { mongoLeases, mongoOwners } from './owners.ts';
 import type { RecordDocument } from './record-codec.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema } from './schema.ts';
@@ -90,9 +91,9 @@ async function assemble(
   const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
-  const checkpoints = new OnceTriedCheckpoints(files, join(folder, MARKS));
-  const contradictions = new MongoContradictions(connection);
-  const owners = new MongoOwners(connection);
+  const checkpoints = new OnceTriedCheckpoints(guarded(connection, 'checkpoints', files), join(folder, MARKS));
+  const contradictions = mongoContradictions(connection);
+  const owners = mongoOwners(connection);
   const anchors = new MongoAnchors(connection);
 
   await entries.createIndex({ uncounted: 1, _id: 1 }, { sparse: true });
@@ -103,19 +104,19 @@ async function assemble(
   await files.open();
   await checkpoints.open(logger);
   const forged = new ForgedRows(logger);
-  const sealedCatalog = new SealedCatalog(catalog, new Seals(sealKeys.catalog), forged);
+  const sealedCatalog = new SealedCatalog(guarded(connection, 'catalog', catalog), new Seals(sealKeys.catalog), forged);
   await sealedCatalog.endDeletions();
   return {
     catalog: sealedCatalog,
-    keys: sealedKeys(keys, new Seals(sealKeys.apiKeys), forged),
-    log,
-    records,
+    keys: sealedKeys(guarded(connection, 'keys', keys), new Seals(sealKeys.apiKeys), forged),
+    log: guarded(connection, 'log', log),
+    records: guarded(connection, 'records', records),
     checkpoints,
-    usage,
-    anchors,
-    contradictions,
-    owners,
-    leases: new MongoLeases(leases),
+    usage: guarded(connection, 'usage', usage),
+    anchors: guarded(connection, 'anchors', anchors),
+    contradictions: guarded(connection, 'contradictions', contradictions),
+    owners: guarded(connection, 'owners', owners),
+    leases: guarded(leases, 'leases', mongoLeases(leases)),
 
     async reach() {
       await connection.run('read', 'reaching the store', () => connection.db.command({ ping: 1 }));
@@ -143,7 +144,7 @@ async function assemble(
         // The log first: as long as it is there, records could be made from it again.
         await log.remove(collectionId);
         await owners.remove(collectionId);
-        await contradictions.remove(collectionId);
+        await contradictions.clear(collectionId);
         await records.remove(collectionId);
         await files.remove(collectionId);
       });

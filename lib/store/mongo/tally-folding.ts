@@ -21,7 +21,7 @@ import type { Connection } from './connection.ts';
 import { lastNumber, numbered } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 
 /**
  * `v`: vectors of the collection; `s`: shard index -> seq through which its entries are counted.
@@ -144,15 +144,8 @@ export class TallyFolding {
       [path]: from > 0 ? from : { $exists: false },
     } as Filter<UsageDocument>;
     const update = { $inc: sumsOf(shard, entries), $set: { [path]: through } } as UpdateFilter<UsageDocument>;
-    try {
-      const { matchedCount, upsertedCount } = await this.#usage.updateOne(filter, update, {
-        upsert: document === null,
-      });
-      return matchedCount + upsertedCount > 0;
-    } catch (error) {
-      if (isDuplicateKey(error)) return false;
-      throw error;
-    }
+    const counted = await unlessTaken(this.#usage.updateOne(filter, update, { upsert: document === null }));
+    return counted !== null && counted.matchedCount + counted.upsertedCount > 0;
   }
 
   /** False when the document has changed meanwhile. */

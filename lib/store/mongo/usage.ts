@@ -4,7 +4,7 @@ import type { QueriesTaken, QueryBlock, UsageRow, UsageStore, WriteHolds } from 
 import type { Connection } from './connection.ts';
 import { idPart, lastNumber } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
-import { isDuplicateKey } from './store-failure.ts';
+import { unlessTaken } from './store-failure.ts';
 import {
   type BlockPart,
   foldedSeq,
@@ -45,16 +45,12 @@ export class MongoUsage implements UsageStore {
   }
 
   async read(accountId: string, month: string): Promise<UsageRow> {
-    const account = idPart(accountId);
-    return this.#connection.run('read', 'reading usage', () => this.#read(account, monthField(month)));
+    return this.#read(idPart(accountId), monthField(month));
   }
 
   async readQueries(accountId: string, month: string): Promise<QueriesTaken> {
-    const account = idPart(accountId);
-    return this.#connection.run('read', 'reading usage', async () => {
-      const { queries = 0, blocks = {} } = (await this.#queries(account, month)) ?? {};
-      return { queries, blocks: Object.entries(blocks).map(([id, { n, node }]) => ({ id, node, granted: n })) };
-    });
+    const { queries = 0, blocks = {} } = (await this.#queries(idPart(accountId), month)) ?? {};
+    return { queries, blocks: Object.entries(blocks).map(([id, { n, node }]) => ({ id, node, granted: n })) };
   }
 
   async openBlock(
@@ -68,58 +64,44 @@ export class MongoUsage implements UsageStore {
     const account = idPart(accountId);
     const path = queriesPath(month);
     const place = blockPath(month, id);
-    return this.#connection.run('write', 'counting queries', async () => {
-      for (let wanted = Math.min(count, max); wanted > 0; ) {
-        const room = { _id: account, [path]: { $lte: max - wanted }, [place]: { $exists: false } };
-        const block: BlockPart = { n: wanted, node };
-        if (await this.#change(room as Filter<UsageDocument>, { $inc: { [path]: wanted }, $set: { [place]: block } }))
-          return wanted;
-        const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
-        const open = stored?.blocks?.[idPart(id)];
-        if (open !== undefined) return open.n;
-        if (stored?.queries === undefined && !(await this.#makeMonth(account, path))) return 0;
-        wanted = Math.min(count, max - (stored?.queries ?? 0));
-      }
-      return 0;
-    });
+    for (let wanted = Math.min(count, max); wanted > 0; ) {
+      const room = { _id: account, [path]: { $lte: max - wanted }, [place]: { $exists: false } };
+      const block: BlockPart = { n: wanted, node };
+      if (await this.#change(room as Filter<UsageDocument>, { $inc: { [path]: wanted }, $set: { [place]: block } }))
+        return wanted;
+      const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
+      const open = stored?.blocks?.[idPart(id)];
+      if (open !== undefined) return open.n;
+      if (stored?.queries === undefined && !(await this.#makeMonth(account, path))) return 0;
+      wanted = Math.min(count, max - (stored?.queries ?? 0));
+    }
+    return 0;
   }
 
   async closeBlock(accountId: string, month: string, id: string, used: number): Promise<boolean> {
     const account = idPart(accountId);
     const place = blockPath(month, id);
-    return this.#connection.run('write', 'counting queries', async () => {
-      const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
-      const open = stored?.blocks?.[idPart(id)];
-      if (open === undefined) return false;
-      const unused = Math.min(stored?.queries ?? 0, Math.max(0, open.n - used));
-      const there = { _id: account, [place]: { $exists: true } } as Filter<UsageDocument>;
-      return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
-    });
+    const stored = await this.#connection.reading('reading usage', () => this.#queries(account, month));
+    const open = stored?.blocks?.[idPart(id)];
+    if (open === undefined) return false;
+    const unused = Math.min(stored?.queries ?? 0, Math.max(0, open.n - used));
+    const there = { _id: account, [place]: { $exists: true } } as Filter<UsageDocument>;
+    return this.#change(there, { $inc: { [queriesPath(month)]: -unused }, $unset: { [place]: '' } });
   }
 
   async readHolds(accountId: string): Promise<WriteHolds> {
-    const _id = idPart(accountId);
-    return this.#connection.run('read', 'reading writes under way', async () => {
-      const document = await this.#usage.findOne({ _id }, { projection: { holds: 1 } });
-      return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
-    });
+    const document = await this.#usage.findOne({ _id: idPart(accountId) }, { projection: { holds: 1 } });
+    return document?.holds ?? { revision: 0, holds: [], alone: null, line: [] };
   }
 
   async replaceHolds(accountId: string, next: WriteHolds): Promise<boolean> {
     const _id = idPart(accountId);
     const isFirst = next.revision === 1;
     const present = isFirst ? { holds: { $exists: false } } : { 'holds.revision': next.revision - 1 };
-    return this.#connection.run('write', 'holding room for writes', async () => {
-      const filter = { ...living(_id), ...present } as Filter<UsageDocument>;
-      try {
-        const update = { $set: { holds: copyOf(next) } };
-        const { matchedCount, upsertedCount } = await this.#usage.updateOne(filter, update, { upsert: isFirst });
-        return matchedCount + upsertedCount > 0;
-      } catch (error) {
-        if (isDuplicateKey(error)) return false;
-        throw error;
-      }
-    });
+    const filter = { ...living(_id), ...present } as Filter<UsageDocument>;
+    const update = { $set: { holds: copyOf(next) } };
+    const replaced = await unlessTaken(this.#usage.updateOne(filter, update, { upsert: isFirst }));
+    return replaced !== null && replaced.matchedCount + replaced.upsertedCount > 0;
   }
 
   /** Forgets all counts of an account for good. Part of deleting it. */
@@ -167,12 +149,7 @@ export class MongoUsage implements UsageStore {
   /** False for a deleted account. */
   async #makeMonth(account: string, path: string): Promise<boolean> {
     const [there, update] = [living(account), { $inc: { [path]: 0 } }];
-    try {
-      await this.#usage.updateOne(there, update, { upsert: true });
-      return true;
-    } catch (error) {
-      if (!isDuplicateKey(error)) throw error;
-    }
+    if ((await unlessTaken(this.#usage.updateOne(there, update, { upsert: true }))) !== null) return true;
     // Two that would have made the document met, or the account is deleted.
     return this.#change(there, update);
   }

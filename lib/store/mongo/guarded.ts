@@ -1,0 +1,60 @@
+import type { AnchorStore } from '../anchors.ts';
+import type { StoredCatalog } from '../catalog.ts';
+import type { StoredCheckpoints } from '../checkpoints.ts';
+import type { ContradictionStore } from '../contradictions.ts';
+import type { StoredKeys } from '../keys.ts';
+import type { ShardLog } from '../log.ts';
+import type { LeaseStore, OwnerStore } from '../owners.ts';
+import type { RecordStore } from '../records.ts';
+import type { UsageStore } from '../usage.ts';
+import type { Connection } from './connection.ts';
+
+interface Parts {
+  anchors: AnchorStore;
+  catalog: StoredCatalog;
+  checkpoints: StoredCheckpoints;
+  contradictions: ContradictionStore;
+  keys: StoredKeys;
+  leases: LeaseStore;
+  log: ShardLog;
+  owners: OwnerStore;
+  records: RecordStore;
+  usage: UsageStore;
+}
+
+/** Methods whose failure leaves no doubt; every other one may write. */
+const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
+  anchors: ['get', 'getMany', 'history', 'instances'],
+  catalog: [
+    'findCollection',
+    'getCollection',
+    'listCollections',
+    'countCollections',
+    'listDropped',
+    'getAccount',
+    'listAccounts',
+  ],
+  checkpoints: ['stage', 'discard', 'list', 'fetch'],
+  contradictions: ['list'],
+  keys: ['findByHash', 'list', 'count', 'hasAny'],
+  leases: ['list', 'get'],
+  log: ['read', 'head', 'heads', 'audit', 'firstSeq'],
+  owners: ['get', 'list'],
+  records: ['appliedSeq', 'scan', 'get'],
+  usage: ['read', 'readQueries', 'readHolds'],
+};
+/** Those that run themselves what they read, page by page, or ask nothing of the database. */
+const UNGUARDED = ['all', 'open', 'allCollections', 'release'];
+
+/** A part of the port, each method of which runs as `Connection.run` says. */
+export function guarded<P extends keyof Parts>(connection: Connection, name: P, part: Parts[P]): Parts[P] {
+  const get = (target: Parts[P], method: string): unknown => {
+    const work: unknown = Reflect.get(target, method);
+    if (typeof work !== 'function') return work;
+    if (UNGUARDED.includes(method)) return work.bind(target);
+    const isRead = (READS[name] as readonly string[]).includes(method);
+    const [effect, doing] = isRead ? (['read', 'reading'] as const) : (['write', 'writing'] as const);
+    return (...args: unknown[]) => connection.run(effect, `${doing} ${name}`, () => work.apply(target, args));
+  };
+  return new Proxy(part, { get: (target, method) => get(target, String(method)) });
+}
