@@ -1,14 +1,16 @@
 /**
  * What passes between the main thread and the threads that hold the SQLite connections. The tables
- * of a thread are plain classes with synchronous methods, which the main thread calls by name.
+ * of a thread have synchronous methods, which the main thread calls by name.
  */
 import type { StoreKeys } from '../../secret/keyring.ts';
+import type { ContradictionStore } from '../contradictions.ts';
+import type { LeaseStore } from '../owners.ts';
 import type { StoreErrorKind } from '../port.ts';
+import type { AccountTable } from './thread/account-table.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
-import type { CatalogTables } from './thread/catalog-tables.ts';
-import type { ContradictionTable } from './thread/contradiction-table.ts';
+import type { CollectionTable } from './thread/collection-table.ts';
+import type { Sync } from './thread/database.ts';
 import type { KeyTable } from './thread/key-table.ts';
-import type { LeaseTable } from './thread/lease-table.ts';
 import type { LogTables } from './thread/log-tables.ts';
 import type { OwnerTable } from './thread/owner-table.ts';
 import type { RecordTables } from './thread/record-tables.ts';
@@ -30,14 +32,14 @@ export interface ThreadTable {
 
 export interface Tables {
   thread: ThreadTable;
-  catalog: CatalogTables;
+  catalog: CollectionTable & AccountTable;
   keys: KeyTable;
   log: LogTables;
   usage: UsageTables;
   anchors: AnchorTables;
-  contradictions: ContradictionTable;
+  contradictions: Sync<ContradictionStore>;
   owners: OwnerTable;
-  leases: LeaseTable;
+  leases: Sync<LeaseStore>;
   records: RecordTables;
   /** Only where `Opening.resealing` says so. */
   reseal: ResealTables;

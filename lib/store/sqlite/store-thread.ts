@@ -66,7 +66,7 @@ export class StoreThread {
     throw refusal;
   }
 
-  /** The operations of one of its tables; `own` are of this side, in place of those or beside them. */
+  /** The operations of one of its tables; `own` are of this side, in their place or beside them. */
   remote<T extends TableName, Own extends object = object>(
     table: T,
     own = {} as Own,

@@ -1,6 +1,6 @@
-import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
-import type { Contradiction } from '../../contradictions.ts';
-import type { Database } from './database.ts';
+import { parseShardKey } from '../../../shard/key.ts';
+import type { Contradiction, ContradictionStore } from '../../contradictions.ts';
+import type { Database, Sync } from './database.ts';
 
 export const CONTRADICTIONS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS contradictions (
@@ -9,26 +9,20 @@ export const CONTRADICTIONS_SCHEMA = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** The first contradiction of each shard, synchronously. */
-export class ContradictionTable {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  record(shard: ShardKey, { seq, reason, at }: Contradiction): void {
+/** The first contradiction of each shard. */
+export const contradictionTable = (database: Database): Sync<ContradictionStore> => ({
+  record(shard, { seq, reason, at }) {
     const { collectionId, index } = parseShardKey(shard);
     const sql = 'INSERT INTO contradictions VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING';
-    this.#database.run(sql, collectionId, index, seq, reason, at);
-  }
+    database.run(sql, collectionId, index, seq, reason, at);
+  },
 
-  list(collectionId: string): Contradiction[] {
+  list(collectionId) {
     const sql = 'SELECT seq, reason, at FROM contradictions WHERE collection = ? ORDER BY shard';
-    return this.#database.all<Contradiction>(sql, collectionId).map((row) => ({ ...row }));
-  }
+    return database.all<Contradiction>(sql, collectionId);
+  },
 
-  clear(collectionId: string): void {
-    this.#database.run('DELETE FROM contradictions WHERE collection = ?', collectionId);
-  }
-}
+  clear(collectionId) {
+    database.run('DELETE FROM contradictions WHERE collection = ?', collectionId);
+  },
+});

@@ -17,6 +17,11 @@ import type { StoreError } from '../../port.ts';
 import { damagedFile, isBusy, isOfDamage } from '../store-failure.ts';
 import { Schema } from './schema.ts';
 
+/** A part of the port as its tables have it. */
+export type Sync<Part> = {
+  [M in keyof Part]: Part[M] extends (...args: infer A) => Promise<infer R> ? (...args: A) => R : never;
+};
+
 export interface DatabaseOptions {
   path: string;
   /** Makes the tables where they are missing. */

@@ -1,9 +1,9 @@
 import type { Seals } from '../../../secret/seals.ts';
-import { type KeyRow, revocationOf, type Scope } from '../../keys.ts';
+import { type KeyRow, revocationOf, type Scope, type StoredKeys } from '../../keys.ts';
 import type { Sealed } from '../../sealed.ts';
 import { believedKeys } from '../../sealed-keys.ts';
 import { decodeList } from '../row-codec.ts';
-import type { Database } from './database.ts';
+import type { Database, Sync } from './database.ts';
 
 export const KEYS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS keys (
@@ -15,62 +15,58 @@ export const KEYS_SCHEMA = `
 
 export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
-/** API keys, synchronously. */
-export class KeyTable {
-  readonly #database: Database;
-  readonly #seals: Seals;
+export interface KeyTable extends Sync<StoredKeys> {
+  /** Removes all keys of an account. */
+  forget(accountId: string): void;
+}
 
-  constructor(database: Database, seals: Seals) {
-    this.#database = database;
-    this.#seals = seals;
-  }
-
-  create(row: Sealed<KeyRow>, maxKeys: number | null): 'created' | 'limit' {
+/** API keys. */
+export const keyTable = (database: Database, seals: Seals): KeyTable => ({
+  create(row, maxKeys) {
     if (maxKeys !== null && this.count(row.accountId) >= maxKeys) return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
-    const taken = this.#database.get('SELECT 1 FROM keys WHERE id = ? OR hash = ?', id, hash);
+    const taken = database.get('SELECT 1 FROM keys WHERE id = ? OR hash = ?', id, hash);
     if (taken !== undefined) throw new RangeError('the id and the hash of a key are new');
     const sql = 'INSERT INTO keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
     const text = JSON.stringify(scopes);
-    this.#database.run(sql, id, accountId, name, hash, prefix, text, createdAt, expiresAt, lastUsedAt, seal);
+    database.run(sql, id, accountId, name, hash, prefix, text, createdAt, expiresAt, lastUsedAt, seal);
     return 'created';
-  }
+  },
 
-  findByHash(hash: string): Sealed<KeyRow> | null {
-    const row = this.#database.get<KeyColumns>('SELECT * FROM keys WHERE hash = ?', hash);
+  findByHash(hash) {
+    const row = database.get<KeyColumns>('SELECT * FROM keys WHERE hash = ?', hash);
     return row === undefined ? null : keyOf(row);
-  }
+  },
 
-  list(accountId: string): Sealed<KeyRow>[] {
+  list(accountId) {
     const sql = 'SELECT * FROM keys WHERE accountId = ? ORDER BY createdAt DESC, id DESC';
-    return this.#database.all<KeyColumns>(sql, accountId).map(listedKeyOf);
-  }
+    return database.all<KeyColumns>(sql, accountId).map(listedKeyOf);
+  },
 
-  count(accountId: string): number {
-    return believedKeys(accountId, this.list(accountId), this.#seals).length;
-  }
+  count(accountId) {
+    return believedKeys(accountId, this.list(accountId), seals).length;
+  },
 
-  hasAny(accountId: string): boolean {
-    return this.#database.get('SELECT 1 FROM keys WHERE accountId = ? LIMIT 1', accountId) !== undefined;
-  }
+  hasAny(accountId) {
+    return database.get('SELECT 1 FROM keys WHERE accountId = ? LIMIT 1', accountId) !== undefined;
+  },
 
-  revoke(accountId: string, id: string, nowIso: string): 'revoked' | 'absent' | 'last' {
+  revoke(accountId, id, nowIso) {
     const all = this.list(accountId);
-    const outcome = revocationOf(id, all, believedKeys(accountId, all, this.#seals), nowIso);
-    if (outcome === 'revoked') this.#database.run('DELETE FROM keys WHERE id = ?', id);
+    const outcome = revocationOf(id, all, believedKeys(accountId, all, seals), nowIso);
+    if (outcome === 'revoked') database.run('DELETE FROM keys WHERE id = ?', id);
     return outcome;
-  }
+  },
 
-  touch(id: string, lastUsedAt: string): void {
+  touch(id, lastUsedAt) {
     const sql = 'UPDATE keys SET lastUsedAt = ?1 WHERE id = ?2 AND (lastUsedAt IS NULL OR lastUsedAt < ?1)';
-    this.#database.run(sql, lastUsedAt, id);
-  }
+    database.run(sql, lastUsedAt, id);
+  },
 
-  /** Removes all keys of an account. */
-  forget(accountId: string): void {
-    this.#database.run('DELETE FROM keys WHERE accountId = ?', accountId);
-  }
-}
+  forget(accountId) {
+    database.run('DELETE FROM keys WHERE accountId = ?', accountId);
+  },
+});
 
 function keyOf(row: KeyColumns): Sealed<KeyRow> {
   return { ...row, scopes: decodeList<Scope>(row.scopes, 'An API key') };

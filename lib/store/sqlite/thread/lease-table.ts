@@ -1,6 +1,6 @@
-import type { LeaseRow, LeaseUse } from '../../owners.ts';
+import type { LeaseRow, LeaseStore } from '../../owners.ts';
 import { decodeRow } from '../row-codec.ts';
-import type { Database } from './database.ts';
+import type { Database, Sync } from './database.ts';
 
 /** A file of its own: a renewal never waits for what the log writes. */
 export const LEASES_SCHEMA = `
@@ -12,47 +12,36 @@ interface Row {
   row: string;
 }
 
-/** The leases, synchronously; the beat stands beside the row as well, for conditions. */
-export class LeaseTable {
-  readonly #database: Database;
+/** The leases; the beat stands beside the row as well, for conditions. */
+export const leaseTable = (database: Database): Sync<LeaseStore> => ({
+  begin(lease) {
+    const sql = 'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO NOTHING';
+    database.run(sql, lease.incarnation, lease.beat, JSON.stringify(lease));
+  },
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  begin(lease: LeaseRow): void {
-    this.#database.run(
-      'INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
-      lease.incarnation,
-      lease.beat,
-      JSON.stringify(lease),
-    );
-  }
-
-  renew(incarnation: string, beat: number, draining: boolean, use?: LeaseUse): boolean {
+  renew(incarnation, beat, draining, use) {
     const [lease] = this.get([incarnation]);
     if (lease === undefined) return false;
     const next: LeaseRow = { ...lease, beat: Math.max(lease.beat, beat), draining, ...(use && { use }) };
     const sql = 'UPDATE leases SET beat = ?, row = ? WHERE incarnation = ?';
-    this.#database.run(sql, next.beat, JSON.stringify(next), incarnation);
+    database.run(sql, next.beat, JSON.stringify(next), incarnation);
     return true;
-  }
+  },
 
-  list(): LeaseRow[] {
-    return this.#database.all<Row>('SELECT beat, row FROM leases ORDER BY incarnation').map(leaseOf);
-  }
+  list() {
+    return database.all<Row>('SELECT beat, row FROM leases ORDER BY incarnation').map(leaseOf);
+  },
 
-  get(incarnations: readonly string[]): LeaseRow[] {
+  get(incarnations) {
     const sql = 'SELECT beat, row FROM leases WHERE incarnation = ?';
-    return incarnations.flatMap((incarnation) => this.#database.all<Row>(sql, incarnation).map(leaseOf));
-  }
+    return incarnations.flatMap((incarnation) => database.all<Row>(sql, incarnation).map(leaseOf));
+  },
 
-  end(incarnation: string, beat?: number): boolean {
+  end(incarnation, beat) {
     const sql = 'DELETE FROM leases WHERE incarnation = ? AND beat = ifnull(?, beat)';
-    if (this.#database.run(sql, incarnation, beat ?? null) > 0) return true;
-    return this.get([incarnation]).length === 0;
-  }
-}
+    return database.run(sql, incarnation, beat ?? null) > 0 || this.get([incarnation]).length === 0;
+  },
+});
 
 function leaseOf({ row, beat }: Row): LeaseRow {
   return { ...decodeRow<LeaseRow>(row, 'A lease'), beat };

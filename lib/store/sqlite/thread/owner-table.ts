@@ -1,7 +1,7 @@
-import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
-import type { Holder, OwnerRow } from '../../owners.ts';
+import { parseShardKey, shardKey } from '../../../shard/key.ts';
+import type { OwnerRow, OwnerStore } from '../../owners.ts';
 import { damaged } from '../store-failure.ts';
-import type { Database } from './database.ts';
+import type { Database, Sync } from './database.ts';
 
 export const OWNERS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS owners (
@@ -18,44 +18,40 @@ interface Row {
   incarnation: string | null;
 }
 
-/** Who holds which shard, synchronously. */
-export class OwnerTable {
-  readonly #database: Database;
+export interface OwnerTable extends Sync<OwnerStore> {
+  drop(collectionId: string): void;
+}
 
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  get(shard: ShardKey): OwnerRow | null {
+/** Who holds which shard. */
+export const ownerTable = (database: Database): OwnerTable => ({
+  get(shard) {
     const { collectionId, index } = parseShardKey(shard);
-    const row = this.#database.get<Row>('SELECT * FROM owners WHERE collection = ? AND shard = ?', collectionId, index);
+    const row = database.get<Row>('SELECT * FROM owners WHERE collection = ? AND shard = ?', collectionId, index);
     return row === undefined ? null : ownerOf(row);
-  }
+  },
 
-  list(collectionId: string): OwnerRow[] {
-    return this.#database
-      .all<Row>('SELECT * FROM owners WHERE collection = ? ORDER BY shard', collectionId)
-      .map(ownerOf);
-  }
+  list(collectionId) {
+    return database.all<Row>('SELECT * FROM owners WHERE collection = ? ORDER BY shard', collectionId).map(ownerOf);
+  },
 
-  claim({ shard, epoch, holder }: OwnerRow): boolean {
+  claim({ shard, epoch, holder }) {
     if ((this.get(shard)?.epoch ?? 0) !== epoch - 1) return false;
     const { collectionId, index } = parseShardKey(shard);
     const sql = 'INSERT OR REPLACE INTO owners VALUES (?, ?, ?, ?, ?)';
-    this.#database.run(sql, collectionId, index, epoch, holder?.node ?? null, holder?.incarnation ?? null);
+    database.run(sql, collectionId, index, epoch, holder?.node ?? null, holder?.incarnation ?? null);
     return true;
-  }
+  },
 
-  release(shard: ShardKey, epoch: number, to: Holder | null = null): void {
+  release(shard, epoch, to) {
     const { collectionId, index } = parseShardKey(shard);
     const sql = 'UPDATE owners SET node = ?, incarnation = ? WHERE collection = ? AND shard = ? AND epoch = ?';
-    this.#database.run(sql, to?.node ?? null, to?.incarnation ?? null, collectionId, index, epoch);
-  }
+    database.run(sql, to?.node ?? null, to?.incarnation ?? null, collectionId, index, epoch);
+  },
 
-  drop(collectionId: string): void {
-    this.#database.run('DELETE FROM owners WHERE collection = ?', collectionId);
-  }
-}
+  drop(collectionId) {
+    database.run('DELETE FROM owners WHERE collection = ?', collectionId);
+  },
+});
 
 function ownerOf({ collection, shard, epoch, node, incarnation }: Row): OwnerRow {
   if (!Number.isSafeInteger(epoch)) throw damaged('An owner of a shard');

@@ -7,7 +7,7 @@ import { isSameLink } from '../../log-seals.ts';
 import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
-import { type CollectionColumns, collectionOf } from './catalog-tables.ts';
+import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
 import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './log-tables.ts';

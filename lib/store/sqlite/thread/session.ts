@@ -15,14 +15,15 @@ import {
 } from '../requests.ts';
 import { storeFailure } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
+import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
-import { CATALOG_SCHEMA, CatalogTables } from './catalog-tables.ts';
-import { CONTRADICTIONS_SCHEMA, ContradictionTable } from './contradiction-table.ts';
+import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
+import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
 import type { Outcome } from './group-commit.ts';
-import { KEYS_SCHEMA, KeyTable } from './key-table.ts';
-import { LEASES_SCHEMA, LeaseTable } from './lease-table.ts';
+import { KEYS_SCHEMA, keyTable } from './key-table.ts';
+import { LEASES_SCHEMA, leaseTable } from './lease-table.ts';
 import { LOG_SCHEMA, LogTables } from './log-tables.ts';
-import { OWNERS_SCHEMA, OwnerTable } from './owner-table.ts';
+import { OWNERS_SCHEMA, ownerTable } from './owner-table.ts';
 import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
 import { ResealTables } from './reseal-tables.ts';
 import { StoreFile, type StoreFileOptions } from './store-file.ts';
@@ -93,25 +94,26 @@ export class Session {
   }
 
   #openLog({ folder, keys: sealKeys, made, maxPages, resealing }: Opening): void {
-    const schemas = [CATALOG_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
+    const schemas = [COLLECTIONS_SCHEMA, ACCOUNTS_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
     const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages, isCounted: true });
-    const keys = new KeyTable(log.database, new Seals(sealKeys.apiKeys));
+    const collections = collectionTable(log.database);
+    const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
     const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#place(log, {
       keys,
       usage,
-      catalog: new CatalogTables(log.database, keys, usage),
+      catalog: { ...collections, ...accountTable(log.database, collections, keys, usage) },
       log: new LogTables(log.database, usage, seals),
       anchors: new AnchorTables(log.database),
-      contradictions: new ContradictionTable(log.database),
-      owners: new OwnerTable(log.database),
+      contradictions: contradictionTable(log.database),
+      owners: ownerTable(log.database),
     });
     if (resealing) this.#place(log, { reseal: new ResealTables(log.database, sealKeys.log) });
     const leases = this.#open(leasesIn(folder));
-    this.#place(leases, { leases: new LeaseTable(leases.database) });
+    this.#place(leases, { leases: leaseTable(leases.database) });
   }
 
   #openRecords({ folder, made, maxPages }: Opening): void {

@@ -1,0 +1,58 @@
+import type { AccountRow, StoredAccount, StoredCatalog } from '../../catalog.ts';
+import type { Sealed } from '../../sealed.ts';
+import type { Database, Sync } from './database.ts';
+import type { KeyTable } from './key-table.ts';
+import type { UsageTables } from './usage-tables.ts';
+
+/** `place` is the order of creation, which breaks ties of `createdAt`. */
+export const ACCOUNTS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS accounts (
+    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, plan TEXT NOT NULL,
+    createdAt TEXT NOT NULL, seal TEXT NOT NULL
+  ) STRICT;
+`;
+
+const COLUMNS = 'id, name, plan, createdAt, seal';
+
+export type AccountTable = Pick<
+  Sync<StoredCatalog>,
+  'createAccount' | 'getAccount' | 'listAccounts' | 'replaceAccount' | 'deleteAccount'
+>;
+
+/** Accounts. One that is deleted is gone at once, with its `keys` and `usage`. */
+export const accountTable = (
+  database: Database,
+  collections: Pick<Sync<StoredCatalog>, 'countCollections'>,
+  keys: KeyTable,
+  usage: UsageTables,
+): AccountTable => ({
+  createAccount({ id, name, plan, createdAt, seal }) {
+    if (this.getAccount(id) !== null) throw new RangeError('the id of an account is new');
+    database.run(`INSERT INTO accounts (${COLUMNS}) VALUES (?, ?, ?, ?, ?)`, id, name, plan, createdAt, seal);
+  },
+
+  getAccount(id) {
+    const row = database.get<Sealed<AccountRow>>(`SELECT ${COLUMNS} FROM accounts WHERE id = ?`, id);
+    return row === undefined ? null : accountOf(row);
+  },
+
+  listAccounts() {
+    const sql = `SELECT ${COLUMNS} FROM accounts ORDER BY createdAt, place`;
+    return database.all<Sealed<AccountRow>>(sql).map(accountOf);
+  },
+
+  replaceAccount({ id, plan, seal }, before) {
+    const sql = 'UPDATE accounts SET plan = ?, seal = ? WHERE id = ? AND seal = ?';
+    return database.run(sql, plan, seal, id, before) > 0;
+  },
+
+  deleteAccount(id, seal) {
+    if (this.getAccount(id)?.seal !== seal) return false;
+    if (collections.countCollections(id) > 0) throw new RangeError('an account to delete owns no collections');
+    keys.forget(id);
+    usage.forget(id);
+    return database.run('DELETE FROM accounts WHERE id = ?', id) > 0;
+  },
+});
+
+const accountOf = (row: Sealed<AccountRow>): StoredAccount => ({ ...row, state: 'live' });

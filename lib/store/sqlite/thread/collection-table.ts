@@ -1,0 +1,89 @@
+import type { CollectionRow, StoredCatalog } from '../../catalog.ts';
+import type { Sealed } from '../../sealed.ts';
+import type { AccountTable } from './account-table.ts';
+import type { Database, Sync } from './database.ts';
+
+/** `place` is the order of creation, which breaks ties of `createdAt`. */
+export const COLLECTIONS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS collections (
+    place INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL, name TEXT NOT NULL,
+    dimensions INTEGER NOT NULL, metric TEXT NOT NULL, shards INTEGER NOT NULL, replicas INTEGER NOT NULL,
+    quantization TEXT NOT NULL, deletionProtection INTEGER NOT NULL, createdAt TEXT NOT NULL,
+    dropped INTEGER NOT NULL DEFAULT 0, seal TEXT NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX IF NOT EXISTS live_names ON collections (accountId, name) WHERE NOT dropped;
+  CREATE INDEX IF NOT EXISTS dropped_collections ON collections (place) WHERE dropped;
+`;
+
+const COLUMNS =
+  'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
+
+export type CollectionColumns = Omit<Sealed<CollectionRow>, 'deletionProtection'> & { deletionProtection: number };
+
+export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof AccountTable | 'allCollections'> {
+  /** In the order of their ids. */
+  collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[];
+}
+
+export function collectionTable(database: Database): CollectionTable {
+  const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
+    database
+      .all<CollectionColumns>(`SELECT ${COLUMNS} FROM collections WHERE ${condition}`, ...values)
+      .map(collectionOf);
+  return {
+    createCollection(row, maxCollections) {
+      if (this.findCollection(row.accountId, row.name) !== null) return 'exists';
+      if (maxCollections !== null && this.countCollections(row.accountId) >= maxCollections) return 'limit';
+      if (database.get('SELECT 1 FROM collections WHERE id = ?', row.id) !== undefined)
+        throw new RangeError('the id of a collection is new');
+      const { id, accountId, name, dimensions, metric, shards, replicas, quantization, createdAt, seal } = row;
+      const fixed = [id, accountId, name, dimensions, metric, shards, replicas, quantization];
+      const sql = `INSERT INTO collections (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      database.run(sql, ...fixed, Number(row.deletionProtection), createdAt, seal);
+      return 'created';
+    },
+
+    findCollection(accountId, name) {
+      return those('accountId = ? AND name = ? AND NOT dropped', accountId, name)[0] ?? null;
+    },
+
+    getCollection(id) {
+      return those('id = ? AND NOT dropped', id)[0] ?? null;
+    },
+
+    listCollections(accountId) {
+      return those('accountId = ? AND NOT dropped ORDER BY createdAt DESC, place DESC', accountId);
+    },
+
+    countCollections(accountId) {
+      const sql = 'SELECT count(*) AS count FROM collections WHERE accountId = ? AND NOT dropped';
+      return database.get<{ count: number }>(sql, accountId)!.count;
+    },
+
+    collectionsAfter(id, limit) {
+      return those('id > ? AND NOT dropped ORDER BY id LIMIT ?', id, limit);
+    },
+
+    replaceCollection({ id, deletionProtection, seal }, before) {
+      const sql = 'UPDATE collections SET deletionProtection = ?, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
+      return database.run(sql, Number(deletionProtection), seal, id, before) > 0;
+    },
+
+    dropCollection(id, seal, droppedSeal) {
+      const sql = 'UPDATE collections SET dropped = 1, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
+      return database.run(sql, droppedSeal, id, seal) > 0;
+    },
+
+    listDropped() {
+      return those('dropped ORDER BY place');
+    },
+
+    forgetDropped(id) {
+      database.run('DELETE FROM collections WHERE id = ? AND dropped', id);
+    },
+  };
+}
+
+export function collectionOf(row: CollectionColumns): Sealed<CollectionRow> {
+  return { ...row, deletionProtection: row.deletionProtection !== 0 };
+}
