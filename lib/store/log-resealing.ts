@@ -64,9 +64,24 @@ export function isPossibleEntry({ seq, epoch, entryId, kind, head, tally }: Omit
 
 function isPossibleTally(tally: Tally | null): boolean {
   if (tally === null) return true;
-  const { accountId, month, writes, vectors } = tally;
+  // Of a document not even that is certain that it has one.
+  const { accountId, month, writes, vectors } = tally ?? {};
   const isNumbered = Number.isSafeInteger(writes) && Number.isSafeInteger(vectors);
   return typeof accountId === 'string' && typeof month === 'string' && isNumbered;
+}
+
+/**
+ * Takes a log for what it says, whoever sealed it. For whoever holds a store against the ledger
+ * whose secret is lost, and for nobody else: no service opens a store with it.
+ */
+export class BelievingLogSeals extends LogSeals {
+  override linked({ entry }: LinkedEntry): LinkedEntry['entry'] | null {
+    return isPossibleEntry(entry) ? entry : null;
+  }
+
+  override sealedHead(_: ShardKey, head: ShardHead): ShardHead {
+    return head;
+  }
 }
 
 /** One log, from its first entry to its head. */

@@ -35,6 +35,15 @@ export interface LogEntry {
   body: Uint8Array;
 }
 
+/** What is stored as a head, whoever wrote it. */
+export type HeadParts = { [Part in keyof Omit<ShardHead, 'contradicted'>]: unknown };
+
+export function isHead({ seq, version, type, hash, count }: HeadParts): boolean {
+  const isNumbered = Number.isSafeInteger(seq) && Number.isSafeInteger(version) && Number.isSafeInteger(count);
+  const isTyped = type === 'empty' || type === 'leaf' || type === 'inner';
+  return isNumbered && isTyped && hash instanceof Uint8Array && hash.byteLength === 32;
+}
+
 /** What reading gives in place of an entry that does not decode, or does not bear its link. */
 export function damagedEntry(shard: ShardKey, seq: number): LogEntry {
   const head = { ...EMPTY_HEAD, seq };

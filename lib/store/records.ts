@@ -52,5 +52,4 @@ export interface RecordStore {
   /** The mark: the last seq applied; 0 when none was. */
   appliedSeq(shard: ShardKey): Promise<number>;
   scan(shard: ShardKey): Promise<RecordScan>;
-  get(shard: ShardKey, ids: string[]): Promise<StoredRecord[]>;
 }

@@ -5,7 +5,7 @@
  * Promises: nothing is written before `begin`; each write is whole or not there, or `begin` of the
  * next run completes it; and until it did the service opens nothing that is half done.
  */
-import type { Keyring, StoreKeys } from '../secret/keyring.ts';
+import type { StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
@@ -98,15 +98,10 @@ export class RowSeals {
 type StoreSeals = Record<StoredRow['kind'], Seals>;
 
 /** Those of the current secret alone. */
-export function currentOf(keys: StoreKeys): StoreKeys {
-  const first = ([key]: Keyring): Keyring => [key];
-  return {
-    installation: first(keys.installation),
-    log: first(keys.log),
-    catalog: first(keys.catalog),
-    apiKeys: first(keys.apiKeys),
-    checkpoints: first(keys.checkpoints),
-  };
+function currentOf(keys: StoreKeys): StoreKeys {
+  return Object.fromEntries(
+    Object.entries(keys).map(([purpose, [current]]) => [purpose, [current]]),
+  ) as unknown as StoreKeys;
 }
 
 function sealsOf({ catalog, apiKeys, checkpoints }: StoreKeys): StoreSeals {

@@ -42,12 +42,6 @@ export interface WriteHold {
   beat: number;
 }
 
-/** An instance of a former version that has requests waiting for room. */
-export interface WaitingInstance {
-  instance: string;
-  beat: number;
-}
-
 /** All writes of one account that are under way, on whatever node. */
 export interface WriteHolds {
   /** Counts the changes; 0 when nothing was ever held. */
@@ -55,8 +49,8 @@ export interface WriteHolds {
   holds: WriteHold[];
   /** Id of the hold that lets no other in. */
   alone: string | null;
-  /** Always empty in what this version writes. */
-  line: WaitingInstance[];
+  /** Who waited for room in a former version; always empty in what this one writes. */
+  line: { instance: string; beat: number }[];
 }
 
 export interface UsageStore {

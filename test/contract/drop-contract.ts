@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoreUnderTest } from './store-contract.ts';
-import { entry, newAccount, newCollection, put, readAll } from './store-rows.ts';
+import { entry, newAccount, newCollection, put, readAll, recordsOf } from './store-rows.ts';
 
 const MONTH = '2026-11';
 
@@ -71,7 +71,7 @@ export function dropContract(subject: StoreUnderTest): void {
       const { log, records } = subject.store;
       const shards = [`${id}.0`, `${id}.1`];
       const dropping = subject.store.dropCollectionData(id);
-      const isWhole = async (shard: string) => (await records.get(shard, ['r0', 'r1299'])).length === 2;
+      const isWhole = async (shard: string) => (await recordsOf(records, shard, ['r0', 'r1299'])).length === 2;
       while ((await Promise.all(shards.map(isWhole))).every((whole) => whole)) await new Promise(setImmediate);
       for (const shard of shards) {
         expect(await log.firstSeq(shard)).toBeNull();

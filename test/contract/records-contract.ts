@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { RecordScan } from '../../lib/store/records.ts';
 import type { StoreUnderTest } from './store-contract.ts';
-import { newCollection, put, readAll, record, remove, WEIRD_IDS } from './store-rows.ts';
+import { newCollection, put, readAll, record, recordsOf, remove, WEIRD_IDS } from './store-rows.ts';
 
 export function recordsContract(subject: StoreUnderTest): void {
   const newShard = () => `${newCollection().id}.0`;
@@ -12,7 +12,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       const shard = newShard();
       await records.apply(shard, 0, 2, [put('a', 1), put('b', 2, 384)]);
       expect(await records.appliedSeq(shard)).toBe(2);
-      const found = await records.get(shard, ['b', 'a', 'absent']);
+      const found = await recordsOf(records, shard, ['b', 'a', 'absent']);
       expect(found).toHaveLength(2);
       expect(found).toEqual(expect.arrayContaining([record('a', 1), record('b', 2, 384)]));
       expect(found[0].vector).toBeInstanceOf(Float32Array);
@@ -25,7 +25,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       const { records } = subject.store;
       const shard = newShard();
       expect(await records.appliedSeq(shard)).toBe(0);
-      expect(await records.get(shard, ['a'])).toEqual([]);
+      expect(await recordsOf(records, shard, ['a'])).toEqual([]);
       const scan = await records.scan(shard);
       expect(scan.throughSeq).toBe(0);
       expect(await readAll(scan)).toEqual(new Map());
@@ -60,7 +60,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       await records.apply(shard, 1, 2, [remove('a')]);
       await records.apply(shard, 0, 1, [put('a', 1)]);
       await records.apply(shard, 1, 2, [put('a', 2)]);
-      expect(await records.get(shard, ['a'])).toEqual([]);
+      expect(await recordsOf(records, shard, ['a'])).toEqual([]);
       expect(await records.appliedSeq(shard)).toBe(2);
     });
 
@@ -69,7 +69,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       const shard = newShard();
       await records.apply(shard, 0, 5, [put('a', 5)]);
       await records.apply(shard, 0, 3, [put('a', 3), put('late', 3)]);
-      expect(await records.get(shard, ['a', 'late'])).toEqual([record('a', 5)]);
+      expect(await recordsOf(records, shard, ['a', 'late'])).toEqual([record('a', 5)]);
       expect(await records.appliedSeq(shard)).toBe(5);
     });
 
@@ -78,7 +78,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       const shard = newShard();
       await records.apply(shard, 3, 4, [put('a', 4)]);
       expect(await records.appliedSeq(shard)).toBe(0);
-      expect(await records.get(shard, ['a'])).toEqual([]);
+      expect(await recordsOf(records, shard, ['a'])).toEqual([]);
     });
 
     test('an apply that begins below the mark and ends above it takes the records to its end', async () => {
@@ -252,7 +252,7 @@ export function recordsContract(subject: StoreUnderTest): void {
       );
       await records.apply(`${id}.1`, 0, 2, [put('a', 2)]);
       expect([...(await readAll(await records.scan(`${id}.0`))).keys()].sort()).toEqual([...WEIRD_IDS].sort());
-      for (const weird of WEIRD_IDS) expect(await records.get(`${id}.0`, [weird])).toEqual([record(weird, 1)]);
+      for (const weird of WEIRD_IDS) expect(await recordsOf(records, `${id}.0`, [weird])).toEqual([record(weird, 1)]);
       await records.apply(`${id}.0`, 1, 2, WEIRD_IDS.filter((weird) => weird !== 'a').map(remove));
       expect(await readAll(await records.scan(`${id}.0`))).toEqual(new Map([['a', record('a', 1)]]));
       expect(await readAll(await records.scan(`${id}.1`))).toEqual(new Map([['a', record('a', 2)]]));
@@ -271,10 +271,10 @@ export function recordsContract(subject: StoreUnderTest): void {
       const { records } = subject.store;
       const shard = newShard();
       await records.apply(shard, 0, 1, [put('a', 1)]);
-      const [found] = await records.get(shard, ['a']);
+      const [found] = await recordsOf(records, shard, ['a']);
       const parts = [found.vector.buffer, found.metadata.buffer, found.leaf.buffer] as ArrayBuffer[];
       structuredClone(null, { transfer: parts });
-      expect(await records.get(shard, ['a'])).toEqual([record('a', 1)]);
+      expect(await recordsOf(records, shard, ['a'])).toEqual([record('a', 1)]);
     });
   });
 }

@@ -3,7 +3,7 @@ import type { ShardHead } from '../../lib/shard/head.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
-import type { RecordChange, RecordScan, StoredRecord } from '../../lib/store/records.ts';
+import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../lib/store/records.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
 
 /** Rows and entries for the tests of the storage port; every call makes new ids. */
@@ -113,6 +113,12 @@ export async function readAll(scan: RecordScan): Promise<Map<string, StoredRecor
     }
   }
   return records;
+}
+
+/** Those of some records that there are, in the order of `ids`. */
+export async function recordsOf(records: RecordStore, shard: string, ids: string[]): Promise<StoredRecord[]> {
+  const all = await readAll(await records.scan(shard));
+  return ids.flatMap((id) => all.get(id) ?? []);
 }
 
 export async function collect<T>(pages: AsyncIterable<T[]>): Promise<T[]> {

@@ -1,8 +1,8 @@
 import { MongoClient } from 'mongodb';
 import { Seals } from '../../lib/secret/seals.ts';
-import { sealOfInstallation } from '../../lib/store/installation-seal.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { sealOfInstallation } from '../../lib/store/store-mark.ts';
 import { FORGED_KEYS } from './store-keys.ts';
 
 /**

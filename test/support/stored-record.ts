@@ -1,5 +1,6 @@
 import type { Store } from '../../lib/store/port.ts';
 import type { StoredRecord } from '../../lib/store/records.ts';
+import { recordsOf } from '../contract/store-rows.ts';
 
 /**
  * Changes or (null) removes one materialised record without the log knowing, leaf and seq left as
@@ -11,7 +12,7 @@ export async function changedBytes(
   id: string,
   change: (record: StoredRecord) => null | undefined,
 ): Promise<void> {
-  const [record] = await store.records.get(shard, [id]);
+  const [record] = await recordsOf(store.records, shard, [id]);
   if (!record) throw new Error(`no stored record ${id}`);
   const { seq } = record;
   const gone = change(record) === null;

@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
-import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
+import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
 import type { Connection } from './connection.ts';
 import { unlessTaken } from './store-failure.ts';
 
@@ -15,7 +15,7 @@ export interface FormatDocument {
   _id: string;
   format: number;
   createdBy: string;
-  /** See installation-seal.ts. */
+  /** See store-mark.ts. */
   installation?: string;
   /** It is being sealed anew (resealing.ts); the shard whose log is half done, or null. */
   resealing?: { relinking: string | null };
@@ -62,17 +62,6 @@ export async function storedFormat(connection: Connection): Promise<FormatDocume
   const { format } = found;
   if (!Number.isSafeInteger(format) || format < 1)
     throw new StoreError('damaged', 'The format document of the database is damaged: put back a backup.');
-  if (format > MONGO_FORMAT) {
-    throw new StoreError(
-      'damaged',
-      `The database has format ${format}, and this version of Provec knows formats up to ${MONGO_FORMAT}: start it with the newer version that wrote it.`,
-    );
-  }
-  if (format < MONGO_FORMAT) {
-    throw new StoreError(
-      'damaged',
-      `The database has format ${format}, of an earlier version of Provec, and this one reads format ${MONGO_FORMAT} only: start with an empty database, and write the records again from their source.`,
-    );
-  }
+  assertFormat(format, MONGO_FORMAT, 'database');
   return found;
 }

@@ -40,7 +40,7 @@ const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
   leases: ['list', 'get'],
   log: ['read', 'head', 'heads', 'audit', 'firstSeq'],
   owners: ['get', 'list'],
-  records: ['appliedSeq', 'scan', 'get'],
+  records: ['appliedSeq', 'scan'],
   usage: ['read', 'readQueries', 'readHolds'],
 };
 /** Those that run themselves what they read, page by page, or ask nothing of the database. */

@@ -1,9 +1,7 @@
 import { Binary } from 'mongodb';
 import type { ShardHead } from '../../shard/head.ts';
+import { isHead } from '../log.ts';
 import { damaged } from './store-failure.ts';
-
-const TYPES = ['empty', 'leaf', 'inner'];
-const HASH_BYTES = 32;
 
 /** A shard's head as a part of a document. */
 export interface HeadDocument {
@@ -20,15 +18,10 @@ export function encodeHead({ seq, version, type, hash, count }: ShardHead): Head
 
 /** Throws StoreError 'damaged'. */
 export function decodeHead(head: HeadDocument | undefined): ShardHead {
+  const { seq, version, type, count } = head ?? ({} as HeadDocument);
   const hash = bytesOf(head?.hash);
-  const sound =
-    Number.isSafeInteger(head?.seq) &&
-    Number.isSafeInteger(head?.version) &&
-    Number.isSafeInteger(head?.count) &&
-    TYPES.includes(head?.type ?? '') &&
-    hash?.byteLength === HASH_BYTES;
-  if (!head || !hash || !sound) throw damaged('A shard head');
-  return { seq: head.seq, version: head.version, type: head.type, hash, count: head.count };
+  if (hash === null || !isHead({ seq, version, type, hash, count })) throw damaged('A shard head');
+  return { seq, version, type, hash, count };
 }
 
 /** A copy of a Binary's bytes, in a buffer of its own; null when it is none. */

@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb';
 import type { ShardKey } from '../../shard/key.ts';
 import type { LinkedSeq, LogSeals } from '../log-seals.ts';
 import { lastNumber, numbered, shardPart } from './document-id.ts';
-import { bodyIn, decodeEntry, type EntryDocument } from './log-entry-codec.ts';
+import { decodeEntry, type EntryDocument } from './log-entry-codec.ts';
 import type { SplitBodies } from './split-bodies.ts';
 
 /** SHA-256 in a thread of the pool. */
@@ -27,11 +27,9 @@ export async function auditEntries(
   const documents = entries.find({ _id: numbered(part, trimmed + 1, throughSeq) }).sort({ _id: 1 });
   for await (const document of documents) {
     const seq = lastNumber(document._id);
-    const split = document.parts === undefined ? null : await bodies.read(part, seq, document);
-    const body = split ?? bodyIn(document);
-    if (body === null) return seq;
+    const body = await bodies.bodyOf(part, document);
     const linked = decodeEntry(shard, document);
-    if (linked === null) return seq;
+    if (body === null || linked === null) return seq;
     const altered = seals.firstAltered([{ ...linked, bodyHash: await digest(body) }], last);
     if (altered !== null) return altered;
     last = { seq, link: linked.link };

@@ -2,6 +2,7 @@ import { Binary } from 'mongodb';
 import type { ShardHead } from '../../shard/head.ts';
 import type { ShardKey } from '../../shard/key.ts';
 import type { LogEntry, Tally } from '../log.ts';
+import { isPossibleEntry } from '../log-resealing.ts';
 import type { LinkedEntry } from '../log-seals.ts';
 import { StoreError } from '../port.ts';
 import { idPart, joined, lastNumber, numberPart } from './document-id.ts';
@@ -30,11 +31,6 @@ export interface EntryDocument {
 
 /** The part of an entry that a reader chooses by. */
 export type EntryOutline = Pick<EntryDocument, '_id' | 'bodyBytes' | 'parts' | 'entryId'>;
-
-const KINDS = ['write', 'open', 'void'];
-
-/** All of an entry but its body. */
-export const WITHOUT_BODY = { body: 0 } as const;
 
 /** `parts`: the body lies in so many parts; 0: in the entry. */
 export function encodeEntry(
@@ -65,18 +61,11 @@ export function encodeEntry(
 /** What a document says but for the body, whoever wrote it; null when it is no entry. */
 export function decodeEntry(shard: ShardKey, document: Omit<EntryDocument, 'body'>): LinkedEntry | null {
   const { epoch, entryId, kind, tally } = document;
-  const seq = lastNumber(document._id);
   const head = headIn(document);
   const [bodyHash, before, link] = [document.bodyHash, document.before, document.link].map(bytesOf);
-  const isSound = Number.isSafeInteger(epoch) && typeof entryId === 'string' && KINDS.includes(kind) && isTally(tally);
-  if (!isSound || head?.seq !== seq || !bodyHash || !before || !link) return null;
-  return { entry: { shard, seq, epoch, entryId, kind, head, tally }, bodyHash, before, link };
-}
-
-/** The body that stands in the entry; null where none does. */
-export function bodyIn({ body, bodyBytes }: EntryDocument): Uint8Array | null {
-  const bytes = bytesOf(body);
-  return bytes?.byteLength === bodyBytes ? bytes : null;
+  if (!head || !bodyHash || !before || !link) return null;
+  const entry = { shard, seq: lastNumber(document._id), epoch, entryId, kind, head, tally };
+  return isPossibleEntry(entry) ? { entry, bodyHash, before, link } : null;
 }
 
 function headIn({ head }: Pick<EntryDocument, 'head'>): ShardHead | null {
@@ -86,15 +75,4 @@ function headIn({ head }: Pick<EntryDocument, 'head'>): ShardHead | null {
     if (error instanceof StoreError) return null;
     throw error;
   }
-}
-
-function isTally(tally: Tally | null): boolean {
-  if (tally === null) return true;
-  const { accountId, month, writes, vectors } = tally ?? {};
-  return (
-    typeof accountId === 'string' &&
-    typeof month === 'string' &&
-    Number.isSafeInteger(writes) &&
-    Number.isSafeInteger(vectors)
-  );
 }

@@ -8,8 +8,7 @@
  * finds either no name, and what was written beside is thrown away, or the name, and copies all of
  * it once more. So no log is ever judged that is half done.
  */
-import type { Binary, Collection } from 'mongodb';
-import { Binary as BinaryOf } from 'mongodb';
+import { Binary, type Collection } from 'mongodb';
 import type { Keyring } from '../../secret/keyring.ts';
 import { SEQ_MAX } from '../../shard/head.ts';
 import type { ShardKey } from '../../shard/key.ts';
@@ -21,9 +20,9 @@ import { lastNumber, numbered, shardPart } from './document-id.ts';
 import { FORMAT_ID, theFormat } from './format.ts';
 import { bytesOf } from './head-codec.ts';
 import { digest } from './log-audit.ts';
-import { bodyIn, decodeEntry, type EntryDocument } from './log-entry-codec.ts';
+import { decodeEntry, type EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
-import { pagesOf } from './slices.ts';
+import { newestIn, pagesOf } from './slices.ts';
 import type { SplitBodies } from './split-bodies.ts';
 
 /** `_id` is the entry's. */
@@ -89,7 +88,7 @@ export class LogRelinking {
       const relinked = resealing.entry(await this.#storedEntry(shard, part, document));
       if (relinked === null || !writes) continue;
       const { before, link } = relinked;
-      waiting.push({ _id: document._id, before: new BinaryOf(before), link: new BinaryOf(link) });
+      waiting.push({ _id: document._id, before: new Binary(before), link: new Binary(link) });
       if (waiting.length === this.#batch) await put();
     }
     await put();
@@ -109,12 +108,8 @@ export class LogRelinking {
    */
   async *#read(part: string): AsyncIterable<EntryDocument> {
     const trimmed = await this.#shards.trimmedThrough(part);
-    const [newest] = await this.#entries
-      .find({ _id: numbered(part, 0, SEQ_MAX) })
-      .sort({ _id: -1 })
-      .limit(1)
-      .toArray();
-    if (newest === undefined) return;
+    const newest = await newestIn(this.#entries, numbered(part, 0, SEQ_MAX));
+    if (newest === null) return;
     if (lastNumber(newest._id) <= trimmed) yield newest;
     else yield* this.#entries.find({ _id: numbered(part, trimmed + 1, SEQ_MAX) }).sort({ _id: 1 });
   }
@@ -124,16 +119,11 @@ export class LogRelinking {
     const linked = decodeEntry(shard, document);
     const link = bytesOf(document.link);
     if (linked === null) return { seq, linked, link, isWhole: false };
-    const split = document.parts === undefined ? null : await this.#bodies.read(part, seq, document);
-    const body = split ?? bodyIn(document);
+    const body = await this.#bodies.bodyOf(part, document);
     // Of one that is trimmed the body is gone, and its hash is all that is left.
     const isTrimmed = body === null && seq <= (await this.#shards.trimmedThrough(part));
-    return {
-      seq,
-      linked,
-      link,
-      isWhole: isTrimmed || (body !== null && isSameLink(await digest(body), linked.bodyHash)),
-    };
+    const isWhole = isTrimmed || (body !== null && isSameLink(await digest(body), linked.bodyHash));
+    return { seq, linked, link, isWhole };
   }
 
   async #copy(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Connection } from './connection.ts';
 import { type IdRange, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
-import { deleteRange, idsIn } from './slices.ts';
+import { deleteRange, idsIn, newestIn } from './slices.ts';
 import type { SplitBodies } from './split-bodies.ts';
 import type { TallyFolding } from './tally-folding.ts';
 
@@ -40,13 +40,8 @@ export class LogTrimming {
 
   async trim(shard: ShardKey, throughSeq: number): Promise<void> {
     const part = shardPart(shard);
-    const [newest] = await this.#entries
-      .find({ _id: under(part) })
-      .project<{ _id: string }>({ _id: 1 })
-      .sort({ _id: -1 })
-      .limit(1)
-      .toArray();
-    if (newest === undefined) return;
+    const newest = await newestIn(this.#entries, under(part), { _id: 1 });
+    if (newest === null) return;
     const newestSeq = lastNumber(newest._id);
     const through = Math.min(throughSeq, newestSeq);
     if (through < 1) return;

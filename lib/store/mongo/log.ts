@@ -21,16 +21,10 @@ import { idPart, joined, lastNumber, numbered, numberPart, shardPart, under } fr
 import { bytesOf } from './head-codec.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { auditEntries, digest } from './log-audit.ts';
-import {
-  bodyIn,
-  decodeEntry,
-  type EntryDocument,
-  type EntryOutline,
-  encodeEntry,
-  WITHOUT_BODY,
-} from './log-entry-codec.ts';
+import { decodeEntry, type EntryDocument, type EntryOutline, encodeEntry } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { LogTrimming } from './log-trimming.ts';
+import { newestIn } from './slices.ts';
 import { SplitBodies } from './split-bodies.ts';
 import { isDuplicateKey } from './store-failure.ts';
 import type { TallyFolding } from './tally-folding.ts';
@@ -178,9 +172,8 @@ export class MongoLog implements ShardLog {
     return entry === null ? unsoundHead(lastNumber(found._id)) : entry.head;
   }
 
-  async #newestOf(part: string): Promise<EntryDocument | null> {
-    const newest = this.#entries.find({ _id: numbered(part, 0, SEQ_MAX) }, { projection: WITHOUT_BODY });
-    return (await newest.sort({ _id: -1 }).limit(1).toArray())[0] ?? null;
+  #newestOf(part: string): Promise<EntryDocument | null> {
+    return newestIn(this.#entries, numbered(part, 0, SEQ_MAX), { body: 0 });
   }
 
   /**
@@ -231,11 +224,9 @@ export class MongoLog implements ShardLog {
         .sort({ _id: 1 })
         .toArray();
       for (const document of documents) {
-        const seq = lastNumber(document._id);
         const entry = this.#sound(shard, document);
-        const isSplit = document.parts !== undefined;
-        const body = isSplit ? await this.#bodies.read(part, seq, document) : bodyIn(document);
-        entries.push(entry && body ? { ...entry, body } : damagedEntry(shard, seq));
+        const body = await this.#bodies.bodyOf(part, document);
+        entries.push(entry && body ? { ...entry, body } : damagedEntry(shard, lastNumber(document._id)));
       }
     }
     if (!entries.some(({ kind }) => kind === 'damaged') && entries.length === outlines.length) return entries;

@@ -12,13 +12,12 @@ import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../rec
 import type { Connection } from './connection.ts';
 import { idPart, joined, recordPart, shardPart, under } from './document-id.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { decodeRecord, encodeRecord, type RecordDocument } from './record-codec.ts';
+import { encodeRecord, type RecordDocument } from './record-codec.ts';
 import { RecordCompaction } from './record-compaction.ts';
 import { RecordRows } from './record-rows.ts';
 import { scanRecords } from './record-scan.ts';
 import { generationPart, RecordShards } from './record-shards.ts';
 import { deleteRange } from './slices.ts';
-import { damaged } from './store-failure.ts';
 
 export class MongoRecords implements RecordStore {
   readonly #connection: Connection;
@@ -51,19 +50,6 @@ export class MongoRecords implements RecordStore {
   async scan(shard: ShardKey): Promise<RecordScan> {
     const part = shardPart(shard);
     return scanRecords(this.#connection, this.#shards, this.#rows, part);
-  }
-
-  async get(shard: ShardKey, ids: string[]): Promise<StoredRecord[]> {
-    const part = shardPart(shard);
-    const parts = [...new Set(ids)].map(recordPart);
-    for (;;) {
-      const { generation } = await this.#shards.read(part);
-      const prefix = generationPart(part, generation);
-      const rows = await this.#rows.read(parts.map((id) => joined(prefix, id)));
-      // Rows of a generation that was replaced meanwhile may be gone.
-      if ((await this.#shards.read(part)).generation !== generation) continue;
-      return parts.flatMap((id) => found(rows.get(joined(prefix, id))));
-    }
   }
 
   /** Removes all that belongs to a collection. Part of dropping it. */
@@ -102,11 +88,4 @@ export class MongoRecords implements RecordStore {
     for (const record of last.values()) if (record === null) deletes++;
     this.#compaction.changed(shard, throughSeq, deletes);
   }
-}
-
-function found(row: RecordDocument | undefined): StoredRecord[] {
-  if (row === undefined || row.gone !== undefined) return [];
-  const record = decodeRecord(row);
-  if (record === null) throw damaged('A record');
-  return [record];
 }

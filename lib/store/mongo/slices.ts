@@ -36,6 +36,16 @@ export async function idsIn<T extends { _id: string }>(
   return rows.map(({ _id }) => _id);
 }
 
+/** The last document of a range; null where there is none. */
+export async function newestIn<T extends { _id: string }>(
+  collection: Collection<T>,
+  range: IdRange,
+  projection?: { [K in keyof T]?: 0 | 1 },
+): Promise<T | null> {
+  const newest = collection.find({ _id: range } as Filter<T>, { projection }).sort({ _id: -1 });
+  return ((await newest.limit(1).toArray()) as T[])[0] ?? null;
+}
+
 /**
  * All documents of a collection that `filter` lets through, page by page in order of `_id`, without
  * a cursor that the server would have to keep; with `projection`, those fields of them.

@@ -1,9 +1,9 @@
 import { Binary, type Collection } from 'mongodb';
 import type { LogEntry } from '../log.ts';
 import type { Connection } from './connection.ts';
-import { idPart, joined, numberPart, under } from './document-id.ts';
+import { idPart, joined, lastNumber, numberPart, under } from './document-id.ts';
 import { bytesOf } from './head-codec.ts';
-import type { EntryOutline } from './log-entry-codec.ts';
+import type { EntryDocument } from './log-entry-codec.ts';
 import { unlessTaken } from './store-failure.ts';
 
 /** A server takes documents of up to 16 MiB. */
@@ -38,13 +38,16 @@ export class SplitBodies {
     return parts;
   }
 
-  /** Null when it is not split, or not all of it is there. */
-  async read(shard: string, seq: number, { entryId, parts, bodyBytes }: EntryOutline): Promise<Uint8Array | null> {
-    if (parts === undefined) return null;
+  /** The body of an entry, wherever it lies; null where not all of it is there. */
+  async bodyOf(shard: string, { _id, entryId, parts, bodyBytes, body: inEntry }: EntryDocument) {
+    if (parts === undefined) {
+      const bytes = bytesOf(inEntry);
+      return bytes?.byteLength === bodyBytes ? bytes : null;
+    }
     const body = new Uint8Array(bodyBytes);
     let at = 0;
     for (let part = 0; part < parts; part++) {
-      const found = await this.collection.findOne({ _id: partId(shard, seq, entryId, part) });
+      const found = await this.collection.findOne({ _id: partId(shard, lastNumber(_id), entryId, part) });
       const bytes = bytesOf(found?.bytes);
       if (bytes === null || at + bytes.byteLength > bodyBytes) return null;
       body.set(bytes, at);

@@ -33,8 +33,7 @@ export async function replaceManifestSeal({ id, seq }: CheckpointRow, before: st
   if (manifest?.seal !== before) return false;
   // Beside the checkpoint, which holds no other files than its manifest names.
   const draft = join(dirname(id), `manifest-${randomUUID()}`);
-  await writeFile(draft, JSON.stringify({ ...manifest, seal }), { mode: 0o600, flag: 'wx' });
-  await sync(draft);
+  await writeFile(draft, JSON.stringify({ ...manifest, seal }), { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, join(id, MANIFEST));
   await sync(id);
   return true;

@@ -82,8 +82,11 @@ export class FolderCheckpoints implements StoredCheckpoints {
         const described = await describe(stagedFolder, seq);
         const seal = this.#seals.hex(saidOfCheckpoint(shard, described, described.files));
         const manifest: Manifest = { ...described, seal };
-        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), { mode: 0o600, flag: 'wx' });
-        await sync(join(stagedFolder, MANIFEST));
+        await writeFile(join(stagedFolder, MANIFEST), JSON.stringify(manifest), {
+          mode: 0o600,
+          flag: 'wx',
+          flush: true,
+        });
         await sync(stagedFolder);
         await mkdir(folder, { recursive: true, mode: 0o700 });
         await rm(target, { recursive: true, force: true });

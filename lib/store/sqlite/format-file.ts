@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Seals } from '../../secret/seals.ts';
-import { isOfInstallation, sealOfInstallation } from '../installation-seal.ts';
 import { StoreError } from '../port.ts';
+import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
+import { sync } from './checkpoints.ts';
 
 /** The layout of the store's files; a service refuses a folder of any other. */
 export const STORE_FORMAT = 8;
@@ -41,40 +42,17 @@ export async function storeMark(folder: string): Promise<{ installation: unknown
       `${FORMAT_FILE} in the data directory is damaged: put back a backup of the whole directory, or start with an empty one.`,
     );
   }
-  if (format > STORE_FORMAT) {
-    throw new StoreError(
-      'damaged',
-      `The data directory has format ${format}, and this version of Provec knows formats up to ${STORE_FORMAT}: start it with the newer version that wrote it.`,
-    );
-  }
-  if (format < STORE_FORMAT) {
-    throw new StoreError(
-      'damaged',
-      `The data directory has format ${format}, of an earlier version of Provec, and this one reads format ${STORE_FORMAT} only: start with an empty directory, and write the records again from their source.`,
-    );
-  }
+  assertFormat(format, STORE_FORMAT, 'data directory');
   return { installation };
 }
 
 /** Marks the folder as a store of this format, durably; the last step of making one. */
 export async function writeFormat(folder: string, installation: Seals): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
-  const file = await open(draft, 'wx', 0o600);
-  try {
-    await file.writeFile(
-      `${JSON.stringify({ format: STORE_FORMAT, createdBy: 'provec', installation: sealOfInstallation(installation) })}\n`,
-    );
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  const mark = { format: STORE_FORMAT, createdBy: 'provec', installation: sealOfInstallation(installation) };
+  await writeFile(draft, `${JSON.stringify(mark)}\n`, { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, join(folder, FORMAT_FILE));
-  const directory = await open(folder, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await sync(folder);
 }
 
 function formatOf(text: string): { format: number | null; installation: unknown } {

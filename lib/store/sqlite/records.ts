@@ -39,10 +39,6 @@ export class SqliteRecords implements RecordStore {
     return this.#tables.appliedSeq(shard);
   }
 
-  async get(shard: ShardKey, ids: string[]): Promise<StoredRecord[]> {
-    return recordsIn(await this.#tables.get(shard, [...new Set(ids)].map(checked)));
-  }
-
   async scan(shard: ShardKey): Promise<RecordScan> {
     const { scan, throughSeq } = await this.#tables.openScan(shard);
     const unreadable: string[] = [];

@@ -1,4 +1,5 @@
 import type { NodeType, ShardHead } from '../../shard/head.ts';
+import { isHead } from '../log.ts';
 import { damaged } from './store-failure.ts';
 
 /** Throws StoreError 'damaged' when the text is not the JSON of an object. */
@@ -33,14 +34,8 @@ export interface HeadRow {
 }
 
 /** Throws StoreError 'damaged' when these are not the parts of a head. */
-export function headOf({ seq, version, type, hash, count }: HeadRow): ShardHead {
-  const isSound =
-    Number.isSafeInteger(seq) &&
-    Number.isSafeInteger(version) &&
-    Number.isSafeInteger(count) &&
-    ['empty', 'leaf', 'inner'].includes(type) &&
-    hash instanceof Uint8Array &&
-    hash.byteLength === 32;
-  if (!isSound) throw damaged('A shard head');
+export function headOf(row: HeadRow): ShardHead {
+  if (!isHead(row)) throw damaged('A shard head');
+  const { seq, version, type, hash, count } = row;
   return { seq, version, type: type as NodeType, hash: new Uint8Array(hash), count };
 }

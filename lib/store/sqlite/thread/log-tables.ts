@@ -150,10 +150,8 @@ export class LogTables {
   }
 
   heads(collectionId: string): Map<number, ShardHead> {
-    const rows = this.#database.all<ShardRow>(
-      `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`,
-      collectionId,
-    );
+    const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
+    const rows = this.#database.all<ShardRow>(sql, collectionId);
     return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
   }
 
@@ -225,25 +223,11 @@ export class LogTables {
   #writeEntry(number: number, { entry, bodyHash, before, link }: LinkedEntry, body: Uint8Array): void {
     const { seq, epoch, entryId, kind, head, tally } = entry;
     const { version, type, hash, count } = head;
-    this.#database.run(
-      `INSERT OR REPLACE INTO entries
-         (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, body, bodyHash, before, link)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      number,
-      seq,
-      epoch,
-      entryId,
-      kind,
-      version,
-      type,
-      hash,
-      count,
-      tally && JSON.stringify(tally),
-      body,
-      bodyHash,
-      before,
-      link,
-    );
+    const said = [number, seq, epoch, entryId, kind, version, type, hash, count, tally && JSON.stringify(tally)];
+    const sql = `INSERT OR REPLACE INTO entries
+      (shard, seq, epoch, entryId, kind, version, type, hash, count, tally, body, bodyHash, before, link)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    this.#database.run(sql, ...said, body, bodyHash, before, link);
   }
 
   #linkedEntries(

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
-import { damaged } from '../store-failure.ts';
 import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
 
@@ -79,21 +78,6 @@ export class RecordTables {
     return this.#row(shard)?.seq ?? 0;
   }
 
-  /** Throws StoreError 'damaged' when one of them is there and is no record. */
-  get(shard: ShardKey, ids: string[]): Transferred<ArrayBuffer> {
-    const writer = new BatchWriter();
-    const number = this.#row(shard)?.number;
-    const sql = `SELECT ${ROW} FROM records WHERE shard = ? AND id = ?`;
-    for (const id of number === undefined ? [] : ids) {
-      const row = this.#database.get<RecordRow>(sql, number!, Buffer.from(id));
-      if (row === undefined) continue;
-      if (!isRecord(row)) throw damaged('A record');
-      writer.put(row);
-    }
-    const batch = writer.take();
-    return new Transferred(batch, [batch]);
-  }
-
   /** Begins a scan of the present state, through a connection that has nothing of it cached. */
   openScan(shard: ShardKey): { scan: number; throughSeq: number } {
     const connection = this.#database.freshConnection();
@@ -101,11 +85,9 @@ export class RecordTables {
       const { collectionId, index } = parseShardKey(shard);
       const row = retryWhileBusy(() => {
         if (!connection.isTransaction) connection.exec('BEGIN');
-        return connection
-          .prepare(
-            'SELECT CAST(number AS REAL) AS number, CAST(seq AS REAL) AS seq FROM shards WHERE collection = ? AND shard = ?',
-          )
-          .get(collectionId, index);
+        const sql = `SELECT CAST(number AS REAL) AS number, CAST(seq AS REAL) AS seq FROM shards
+          WHERE collection = ? AND shard = ?`;
+        return connection.prepare(sql).get(collectionId, index);
       });
       const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
       const sql = `SELECT ${ROW} FROM records WHERE place >= ? AND place < ? ORDER BY place`;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Seals } from '../../../secret/seals.ts';
-import { BelievingLogSeals } from '../../believing-log-seals.ts';
+import { BelievingLogSeals } from '../../log-resealing.ts';
 import { LogSeals } from '../../log-seals.ts';
 import { StoreError } from '../../port.ts';
 import {

@@ -98,10 +98,8 @@ export class UsageTables {
 
   /** Takes a dropped collection's share off its account; its second call finds no share. */
   takeOffShare(collectionId: string): void {
-    const share = this.#database.get<{ account: string; vectors: number }>(
-      'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors',
-      collectionId,
-    );
+    const taken = 'DELETE FROM collection_shares WHERE collection = ? RETURNING account, vectors';
+    const share = this.#database.get<{ account: string; vectors: number }>(taken, collectionId);
     if (share === undefined) return;
     // The account may have been deleted first, and its count with it.
     const sql = 'UPDATE stored_vectors SET vectors = vectors - ? WHERE account = ?';
@@ -111,26 +109,15 @@ export class UsageTables {
   /** Adds an entry's tally, in the transaction that appends the entry. */
   tally(shard: ShardKey, { accountId, month, writes, vectors }: Tally): void {
     if (writes !== 0) {
-      this.#database.run(
-        `INSERT INTO usage_months (account, month, writes) VALUES (?, ?, ?)
-         ON CONFLICT DO UPDATE SET writes = writes + excluded.writes`,
-        accountId,
-        month,
-        writes,
-      );
+      const sql = `INSERT INTO usage_months (account, month, writes) VALUES (?, ?, ?)
+        ON CONFLICT DO UPDATE SET writes = writes + excluded.writes`;
+      this.#database.run(sql, accountId, month, writes);
     }
     if (vectors === 0) return;
-    this.#database.run(
-      'INSERT INTO stored_vectors VALUES (?, ?) ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors',
-      accountId,
-      vectors,
-    );
-    this.#database.run(
-      'INSERT INTO collection_shares VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors',
-      parseShardKey(shard).collectionId,
-      accountId,
-      vectors,
-    );
+    const more = 'ON CONFLICT DO UPDATE SET vectors = vectors + excluded.vectors';
+    const { collectionId } = parseShardKey(shard);
+    this.#database.run(`INSERT INTO stored_vectors VALUES (?, ?) ${more}`, accountId, vectors);
+    this.#database.run(`INSERT INTO collection_shares VALUES (?, ?, ?) ${more}`, collectionId, accountId, vectors);
   }
 
   /** Removes all counts of an account. */
@@ -151,12 +138,8 @@ export class UsageTables {
 
   /** Never below 0. */
   #addQueries(accountId: string, month: string, count: number): void {
-    this.#database.run(
-      `INSERT INTO usage_months (account, month, queries) VALUES (?1, ?2, max(0, ?3))
-       ON CONFLICT DO UPDATE SET queries = max(0, queries + ?3)`,
-      accountId,
-      month,
-      count,
-    );
+    const sql = `INSERT INTO usage_months (account, month, queries) VALUES (?1, ?2, max(0, ?3))
+      ON CONFLICT DO UPDATE SET queries = max(0, queries + ?3)`;
+    this.#database.run(sql, accountId, month, count);
   }
 }

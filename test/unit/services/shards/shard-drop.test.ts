@@ -61,7 +61,6 @@ test('a drop while records are being materialised leaves none of them', async ()
       },
       appliedSeq: (key) => store.records.appliedSeq(key),
       scan: (key) => store.records.scan(key),
-      get: (...given) => store.records.get(...given),
     },
     async dropCollectionData(collectionId) {
       drops++;

@@ -4,7 +4,7 @@ import { Connection } from '../../../../../lib/store/mongo/connection.ts';
 import { shardPart } from '../../../../../lib/store/mongo/document-id.ts';
 import { MongoRecords } from '../../../../../lib/store/mongo/records.ts';
 import type { RecordChange, RecordStore } from '../../../../../lib/store/records.ts';
-import { newCollection, put, readAll, remove } from '../../../../contract/store-rows.ts';
+import { newCollection, put, readAll, recordsOf, remove } from '../../../../contract/store-rows.ts';
 import { anyMongoServer, isMongoThere } from '../../../../support/mongo-server.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
@@ -107,7 +107,7 @@ if (isMongoThere(start)) {
       await late;
       const expected = new Map<string, number>([...numbered(20).slice(15)].map((id) => [id, id === 'r19' ? 2 : 1]));
       for (const records of [owner, deposed.records, anyNode()]) {
-        expect(await records.get(shard, ['back', 'r0'])).toEqual([]);
+        expect(await recordsOf(records, shard, ['back', 'r0'])).toEqual([]);
         expect(await contentOf(records, shard)).toEqual(expected);
         expect(await records.appliedSeq(shard)).toBe(3);
       }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Store, StoreError } from '../../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../../lib/store/sqlite/store.ts';
-import { entry, newAccount, newCollection, put } from '../../../../contract/store-rows.ts';
+import { entry, newAccount, newCollection, put, recordsOf } from '../../../../contract/store-rows.ts';
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
 const DISK_MIB = 48;
@@ -133,7 +133,7 @@ else console.warn('SKIPPED: the tests on a full disk need root on Linux, to moun
     await store.records.apply(shard, 0, 1, [put('r0', 1)]);
     await expect(store.records.apply(shard, 1, 2, many)).rejects.toMatchObject({ kind: 'capacity' });
     expect(await store.records.appliedSeq(shard)).toBe(1);
-    expect(await store.records.get(shard, ['r0', 'r1'])).toMatchObject([{ id: 'r0', seq: 1 }]);
+    expect(await recordsOf(store.records, shard, ['r0', 'r1'])).toMatchObject([{ id: 'r0', seq: 1 }]);
     await store.records.apply(shard, 1, 2, many.slice(0, 10));
     expect(await store.records.appliedSeq(shard)).toBe(2);
   });

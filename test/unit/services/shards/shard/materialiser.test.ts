@@ -9,7 +9,7 @@ import { newRow } from '../../../../../services/anchoring/outbox/anchor-row.ts';
 import { retire } from '../../../../../services/anchoring/recovery/retire.ts';
 import { encodeEntry } from '../../../../../services/shards/engine/entry.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
-import { entry, head, newCollection, readAll } from '../../../../contract/store-rows.ts';
+import { entry, head, newCollection, readAll, recordsOf } from '../../../../contract/store-rows.ts';
 import { expectDurationBelow } from '../../../../support/duration.ts';
 import { LoopWatch } from '../../../../support/loop-watch.ts';
 import { type ShardFixture, shardFixture } from '../../../../support/shard-fixture.ts';
@@ -57,7 +57,6 @@ beforeEach(async () => {
       },
       appliedSeq: (key) => records.appliedSeq(key),
       scan: (key) => records.scan(key),
-      get: (...given) => records.get(...given),
     },
   });
   const readRow = async (id: string) => {
@@ -361,7 +360,7 @@ test('an entry of nearly 60 MB is applied without holding the event loop', async
     expect(await materialiser.catchUp(shard)).toBe(seq);
     heldMs = Math.min(heldMs, await watch.end());
   }
-  const [last] = await fixture.store.records.get(shard, ['r999']);
+  const [last] = await recordsOf(fixture.store.records, shard, ['r999']);
   expect(last).toMatchObject({ vector: upserts[999].vector, leaf: upserts[999].leaf });
   expect(Buffer.compare(last.metadata, metadata)).toBe(0);
   expectDurationBelow(heldMs, HELD_MAX_MS);

@@ -25,7 +25,6 @@ function withScan(
       apply: (...given) => store.records.apply(...given),
       appliedSeq: (key) => store.records.appliedSeq(key),
       scan: (key) => scan(key, () => store.records.scan(key)),
-      get: (...given) => store.records.get(...given),
     },
   });
 }

@@ -1,0 +1,32 @@
+import type { Seals } from '../secret/seals.ts';
+import { StoreError } from './port.ts';
+
+const SAID = ['installation'] as const;
+
+/**
+ * Stands with a store's format and tells whoever opens it under another secret, before all of it
+ * looks forged: 64 hex digits.
+ */
+export const sealOfInstallation = (seals: Seals): string => seals.hex(SAID);
+
+export const isOfInstallation = (seals: Seals, seal: unknown): boolean => seals.fitsHex(SAID, seal);
+
+/**
+ * Throws StoreError 'damaged' where `format` is not the `known` one, which is the only one that
+ * this version reads. `store` is what has it, as the data directory.
+ */
+export function assertFormat(format: number, known: number, store: string): void {
+  if (format > known) {
+    throw new StoreError(
+      'damaged',
+      `The ${store} has format ${format}, and this version of Provec knows formats up to ${known}: start it with the newer version that wrote it.`,
+    );
+  }
+  if (format < known) {
+    const empty = store.split(' ').at(-1);
+    throw new StoreError(
+      'damaged',
+      `The ${store} has format ${format}, of an earlier version of Provec, and this one reads format ${known} only: start with an empty ${empty}, and write the records again from their source.`,
+    );
+  }
+}
