@@ -47,10 +47,6 @@ export class MongoAnchors implements AnchorStore {
     this.#instances = connection.collection('anchoring-instances');
   }
 
-  async createIndexes(): Promise<void> {
-    await this.#rows.createIndex({ standing: 1, _id: 1 }, { sparse: true });
-  }
-
   async get(collectionId: string): Promise<AnchorRow | null> {
     const found = await this.#rows.findOne({ _id: idPart(collectionId) });
     return found && decodeAnchor(found);

@@ -57,13 +57,6 @@ export class MongoCatalog implements StoredCatalog {
     this.#accounts = connection.collection('accounts');
   }
 
-  async open(): Promise<void> {
-    await this.#collections.createIndex({ place: 1 }, { unique: true });
-    await this.#collections.createIndex({ slot: 1 }, { unique: true });
-    await this.#collections.createIndex({ account: 1, state: 1 });
-    await this.#collections.createIndex({ state: 1 });
-  }
-
   async createCollection(
     row: Sealed<CollectionRow>,
     maxCollections: number | null,

@@ -22,16 +22,10 @@ export interface StoredFile {
  * manifest.
  */
 export class CheckpointFiles {
-  readonly #connection: Connection;
   readonly #bucket: GridFSBucket;
 
   constructor(connection: Connection) {
-    this.#connection = connection;
     this.#bucket = new GridFSBucket(connection.db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES });
-  }
-
-  async createIndexes(): Promise<void> {
-    await this.#connection.collection(`${BUCKET}.chunks`).createIndex({ files_id: 1, n: 1 }, { unique: true });
   }
 
   /** Stores a file of a folder under the id `file`. */

@@ -62,7 +62,6 @@ export class GridCheckpoints implements StoredCheckpoints {
       await rm(folder, { recursive: true, force: true });
       await mkdir(folder, { recursive: true, mode: 0o700 });
     }
-    await this.#files.createIndexes();
   }
 
   async stage(shard: ShardKey): Promise<string> {

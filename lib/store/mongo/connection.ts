@@ -18,8 +18,6 @@ const DATABASE = 'provec';
 export interface ConnectionOptions {
   /** `mongodb://` or `mongodb+srv://`. */
   url: string;
-  /** Instead of the one that the URL names; `provec` where neither does. */
-  database?: string;
   callTimeoutMs: number;
   /** Default: 50. What finds them all at work waits for one, in turn. */
   maxConnections?: number;
@@ -32,7 +30,7 @@ export class Connection {
   #closing: Promise<void> | null = null;
 
   /** Throws MongoParseError on a URL that is none. Connects on first use. */
-  constructor({ url, database, callTimeoutMs, maxConnections = MAX_CONNECTIONS }: ConnectionOptions) {
+  constructor({ url, callTimeoutMs, maxConnections = MAX_CONNECTIONS }: ConnectionOptions) {
     this.#client = new MongoClient(url, {
       appName: 'provec',
       retryWrites: false,
@@ -44,7 +42,7 @@ export class Connection {
       waitQueueTimeoutMS: callTimeoutMs,
     });
     // Said here, since what the URL says of them would come before the client's options.
-    this.db = this.#client.db(database ?? databaseIn(url) ?? DATABASE, {
+    this.db = this.#client.db(databaseIn(url) ?? DATABASE, {
       writeConcern: { w: 'majority', journal: true },
       readConcern: new ReadConcern('majority'),
       readPreference: 'primary',

@@ -39,10 +39,6 @@ export class MongoKeys implements StoredKeys {
     this.#accounts = connection.collection('account-keys');
   }
 
-  async createIndexes(): Promise<void> {
-    await this.#accounts.createIndex({ lookups: 1 }, { unique: true });
-  }
-
   async create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'> {
     const _id = idPart(row.accountId);
     for (;;) {

@@ -19,11 +19,10 @@ import type { Connection } from './connection.ts';
 import { lastNumber, numbered, shardPart } from './document-id.ts';
 import { FORMAT_ID, theFormat } from './format.ts';
 import { bytesOf } from './head-codec.ts';
-import { digest } from './log-audit.ts';
 import { decodeEntry, type EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { newestIn, pagesOf } from './slices.ts';
-import type { SplitBodies } from './split-bodies.ts';
+import { digest, SplitBodies } from './split-bodies.ts';
 
 /** `_id` is the entry's. */
 interface RelinkDocument {
@@ -51,21 +50,15 @@ export class LogRelinking {
   readonly #batch: number;
   readonly #onStep: () => Promise<void>;
 
-  constructor(
-    connection: Connection,
-    shards: LogShards,
-    bodies: SplitBodies,
-    keyring: Keyring,
-    { batch = BATCH, onStep = async () => undefined }: LogRelinkingOptions,
-  ) {
+  constructor(connection: Connection, shards: LogShards, keyring: Keyring, options: LogRelinkingOptions) {
     this.#connection = connection;
     this.#entries = connection.collection('log');
     this.#relinks = connection.collection('log-relinks');
     this.#shards = shards;
-    this.#bodies = bodies;
+    this.#bodies = new SplitBodies(connection);
     this.#keyring = keyring;
-    this.#batch = batch;
-    this.#onStep = onStep;
+    this.#batch = options.batch ?? BATCH;
+    this.#onStep = options.onStep ?? (async () => undefined);
   }
 
   /** Copies over what an earlier run was cut off in, or throws away what it had not come to. */

@@ -5,7 +5,7 @@ import { type IdRange, joined, lastNumber, numbered, numberPart, shardPart, unde
 import type { EntryDocument } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { deleteRange, idsIn, newestIn } from './slices.ts';
-import type { SplitBodies } from './split-bodies.ts';
+import { SplitBodies } from './split-bodies.ts';
 import type { TallyFolding } from './tally-folding.ts';
 
 const SLICE_ENTRIES = 1_000;
@@ -24,18 +24,12 @@ export class LogTrimming {
   readonly #bodies: SplitBodies;
   readonly #folding: TallyFolding;
 
-  constructor(
-    connection: Connection,
-    entries: Collection<EntryDocument>,
-    shards: LogShards,
-    bodies: SplitBodies,
-    folding: TallyFolding,
-  ) {
+  constructor(connection: Connection, shards: LogShards, folding: TallyFolding) {
     this.#connection = connection;
-    this.#entries = entries;
     this.#shards = shards;
-    this.#bodies = bodies;
     this.#folding = folding;
+    this.#entries = connection.collection('log');
+    this.#bodies = new SplitBodies(connection);
   }
 
   async trim(shard: ShardKey, throughSeq: number): Promise<void> {

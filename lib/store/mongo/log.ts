@@ -20,12 +20,11 @@ import type { Connection } from './connection.ts';
 import { idPart, joined, lastNumber, numbered, numberPart, shardPart, under } from './document-id.ts';
 import { bytesOf } from './head-codec.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { auditEntries, digest } from './log-audit.ts';
 import { decodeEntry, type EntryDocument, type EntryOutline, encodeEntry } from './log-entry-codec.ts';
 import type { LogShards } from './log-shards.ts';
 import { LogTrimming } from './log-trimming.ts';
 import { newestIn } from './slices.ts';
-import { SplitBodies } from './split-bodies.ts';
+import { digest, SplitBodies } from './split-bodies.ts';
 import { isDuplicateKey } from './store-failure.ts';
 import type { TallyFolding } from './tally-folding.ts';
 
@@ -44,19 +43,13 @@ export class MongoLog implements ShardLog {
   /** The newest entry that this process knows of; more may have come from elsewhere. */
   readonly #newest = new LRUCache<string, LinkedSeq>({ max: NEWEST_KEPT });
 
-  constructor(
-    connection: Connection,
-    entries: Collection<EntryDocument>,
-    shards: LogShards,
-    folding: TallyFolding,
-    seals: LogSeals,
-  ) {
+  constructor(connection: Connection, shards: LogShards, folding: TallyFolding, seals: LogSeals) {
     this.#connection = connection;
-    this.#entries = entries;
     this.#shards = shards;
     this.#seals = seals;
+    this.#entries = connection.collection('log');
     this.#bodies = new SplitBodies(connection);
-    this.#trimming = new LogTrimming(connection, entries, shards, this.#bodies, folding);
+    this.#trimming = new LogTrimming(connection, shards, folding);
   }
 
   async append(entry: LogEntry): Promise<'committed' | 'conflict'> {
@@ -84,10 +77,10 @@ export class MongoLog implements ShardLog {
   }
 
   async audit(shard: ShardKey, throughSeq: number): Promise<number | null> {
-    const trimmed = await this.#shards.trimmedThrough(shardPart(shard));
-    const altered = await auditEntries(this.#entries, this.#bodies, this.#seals, shard, trimmed, throughSeq);
+    const part = shardPart(shard);
+    const altered = await this.#firstAltered(shard, await this.#shards.trimmedThrough(part), throughSeq);
     // What was trimmed meanwhile has lost its body.
-    return altered !== null && altered <= (await this.#shards.trimmedThrough(shardPart(shard))) ? null : altered;
+    return altered !== null && altered <= (await this.#shards.trimmedThrough(part)) ? null : altered;
   }
 
   async firstSeq(shard: ShardKey): Promise<number | null> {
@@ -109,6 +102,24 @@ export class MongoLog implements ShardLog {
   /** Resolves when the appends to a collection that were asked for by now have ended. */
   appended(collectionId: string): Promise<void> {
     return this.#turns.settled(under(idPart(collectionId)).$gte);
+  }
+
+  /** One document at a time is in memory. */
+  async #firstAltered(shard: ShardKey, trimmed: number, throughSeq: number): Promise<number | null> {
+    const part = shardPart(shard);
+    let last: LinkedSeq | null = null;
+    for await (const document of this.#entries
+      .find({ _id: numbered(part, trimmed + 1, throughSeq) })
+      .sort({ _id: 1 })) {
+      const seq = lastNumber(document._id);
+      const body = await this.#bodies.bodyOf(part, document);
+      const linked = decodeEntry(shard, document);
+      if (body === null || linked === null) return seq;
+      const altered = this.#seals.firstAltered([{ ...linked, bodyHash: await digest(body) }], last);
+      if (altered !== null) return altered;
+      last = { seq, link: linked.link };
+    }
+    return null;
   }
 
   async #append(shard: string, entry: LogEntry): Promise<'committed' | 'conflict'> {

@@ -11,8 +11,8 @@ import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
 import { type RecordDocument, sizeOf } from './record-codec.ts';
-import type { RecordRows } from './record-rows.ts';
-import { generationPart, type RecordShard, type RecordShards } from './record-shards.ts';
+import { RecordRows } from './record-rows.ts';
+import { generationPart, type RecordShard, RecordShards } from './record-shards.ts';
 import { deleteRange } from './slices.ts';
 
 const PAGE_BYTES = 4 * 1024 * 1024;
@@ -42,16 +42,10 @@ export class RecordCompaction {
   readonly #untilCount = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(
-    connection: Connection,
-    shards: RecordShards,
-    rows: RecordRows,
-    turns: KeyedMutex,
-    minTombstones: number,
-  ) {
+  constructor(connection: Connection, turns: KeyedMutex, minTombstones: number) {
     this.#connection = connection;
-    this.#shards = shards;
-    this.#rows = rows;
+    this.#shards = new RecordShards(connection);
+    this.#rows = new RecordRows(connection);
     this.#turns = turns;
     this.#minTombstones = minTombstones;
   }

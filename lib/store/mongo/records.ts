@@ -31,7 +31,7 @@ export class MongoRecords implements RecordStore {
     this.#connection = connection;
     this.#shards = new RecordShards(connection);
     this.#rows = new RecordRows(connection);
-    this.#compaction = new RecordCompaction(connection, this.#shards, this.#rows, this.#turns, compactionMinTombstones);
+    this.#compaction = new RecordCompaction(connection, this.#turns, compactionMinTombstones);
   }
 
   async apply(shard: ShardKey, fromSeq: number, throughSeq: number, changes: RecordChange[]): Promise<void> {

@@ -19,19 +19,18 @@ import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
 import { guarded } from './guarded.ts';
 import type { AccountKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
-import type { EntryDocument } from './log-entry-codec.ts';
 import { LogRelinking, type LogRelinkingOptions } from './log-relinking.ts';
 import { type LogShardDocument, LogShards } from './log-shards.ts';
 import { mongoLeases } from './owners.ts';
 import { MongoRecords } from './records.ts';
 import { checkSchema } from './schema.ts';
 import { pagesOf } from './slices.ts';
-import { SplitBodies } from './split-bodies.ts';
 import { storeFailure } from './store-failure.ts';
 import { TallyFolding } from './tally-folding.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
 const PAGE_DOCUMENTS = 500;
+const ROWS = { account: 'accounts', collection: 'collections' } as const;
 const COLLECTION_AND_INDEX = /^([0-9a-f-]{36})\.(\d{3})$/;
 
 export interface MongoToResealOptions extends LogRelinkingOptions, Pick<ConnectionOptions, 'url'> {
@@ -52,13 +51,12 @@ export async function openMongoToReseal(options: MongoToResealOptions): Promise<
     if ((await storedFormat(connection)) === null)
       throw new StoreError('damaged', 'There is no store in the database.');
     await checkSchema(connection.db);
-    const entries = connection.collection<EntryDocument>('log');
     const shards = new LogShards(connection);
-    const folding = new TallyFolding(connection, entries, connection.collection('usage'), shards);
+    const folding = new TallyFolding(connection, shards);
     const logSeals = believes ? new BelievingLogSeals(keys.log) : new LogSeals(keys.log);
-    const relinking = new LogRelinking(connection, shards, new SplitBodies(connection), keys.log, options);
+    const relinking = new LogRelinking(connection, shards, keys.log, options);
     return {
-      log: guarded(connection, 'log', new MongoLog(connection, entries, shards, folding, logSeals)),
+      log: guarded(connection, 'log', new MongoLog(connection, shards, folding, logSeals)),
       records: guarded(connection, 'records', new MongoRecords(connection, Number.POSITIVE_INFINITY)),
       anchors: guarded(connection, 'anchors', new MongoAnchors(connection)),
       contradictions: guarded(connection, 'contradictions', mongoContradictions(connection)),
@@ -144,17 +142,10 @@ class MongoSeals implements StoredSeals {
   }
 
   #replaceSeal({ kind, row }: StoredRow, seal: string) {
-    const before = row.seal;
-    switch (kind) {
-      case 'account':
-        return this.#accounts.updateOne({ _id: idPart(row.id), 'row.seal': before }, { $set: { 'row.seal': seal } });
-      case 'collection':
-        return this.#collections.updateOne({ _id: idPart(row.id), 'row.seal': before }, { $set: { 'row.seal': seal } });
-      case 'API key':
-        return this.#replaceKeySeal(row, seal);
-      case 'checkpoint':
-        return this.#checkpoints.updateOne({ _id: row.id, seal: before }, { $set: { seal } });
-    }
+    if (kind === 'API key') return this.#replaceKeySeal(row, seal);
+    if (kind === 'checkpoint') return this.#checkpoints.updateOne({ _id: row.id, seal: row.seal }, { $set: { seal } });
+    const rows = this.#connection.collection<AccountDocument | CollectionDocument>(ROWS[kind]);
+    return rows.updateOne({ _id: idPart(row.id), 'row.seal': row.seal }, { $set: { 'row.seal': seal } });
   }
 
   async #replaceKeySeal({ id, accountId, seal: before }: Sealed<KeyRow>, seal: string) {

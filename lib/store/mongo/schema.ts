@@ -8,6 +8,8 @@ interface MadeIndex {
   sparse?: true;
 }
 
+const GRID_FILES = 'checkpoint-files.files';
+
 /** The collections, and their indexes beside the one on `_id`. */
 const INDEXES: Record<string, Record<string, MadeIndex>> = {
   'account-keys': { lookups_1: { key: { lookups: 1 }, unique: true } },
@@ -16,7 +18,7 @@ const INDEXES: Record<string, Record<string, MadeIndex>> = {
   'anchoring-instances': {},
   anchors: { standing_1__id_1: { key: { standing: 1, _id: 1 }, sparse: true } },
   'checkpoint-files.chunks': { files_id_1_n_1: { key: { files_id: 1, n: 1 }, unique: true } },
-  'checkpoint-files.files': { filename_1_uploadDate_1: { key: { filename: 1, uploadDate: 1 } } },
+  [GRID_FILES]: { filename_1_uploadDate_1: { key: { filename: 1, uploadDate: 1 } } },
   checkpoints: {},
   collections: {
     place_1: { key: { place: 1 }, unique: true },
@@ -37,6 +39,14 @@ const INDEXES: Record<string, Record<string, MadeIndex>> = {
   usage: {},
 };
 const ID_INDEX: MadeIndex = { key: { _id: 1 } };
+
+/** Makes what is missing of them, but for what GridFS makes itself. */
+export async function makeIndexes(db: Db): Promise<void> {
+  for (const [collection, indexes] of Object.entries(INDEXES)) {
+    if (collection === GRID_FILES) continue;
+    for (const { key, ...options } of Object.values(indexes)) await db.collection(collection).createIndex(key, options);
+  }
+}
 
 /** What servers say of any index, and what an index does not differ by. */
 const SAID_OF_ANY_INDEX = ['name', 'v', 'ns', 'background'];

@@ -14,6 +14,11 @@ interface PartDocument {
   bytes: Binary;
 }
 
+/** SHA-256 in a thread of the pool. */
+export async function digest(body: Uint8Array): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', body as Uint8Array<ArrayBuffer>));
+}
+
 /**
  * Bodies too large for one document. Their parts are stored before the entry, under its seq and its
  * `entryId`, so an entry that is there is whole. Parts whose entry never came are removed when the

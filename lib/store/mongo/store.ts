@@ -19,14 +19,12 @@ import { checkFormat } from './format.ts';
 import { guarded } from './guarded.ts';
 import { MongoKeys } from './keys.ts';
 import { MongoLog } from './log.ts';
-import type { EntryDocument } from './log-entry-codec.ts';
 import { LogShards } from './log-shards.ts';
 import { mongoLeases, mongoOwners } from './owners.ts';
-import type { RecordDocument } from './record-codec.ts';
 import { MongoRecords } from './records.ts';
-import { checkSchema } from './schema.ts';
+import { checkSchema, makeIndexes } from './schema.ts';
 import { storeFailure } from './store-failure.ts';
-import { TallyFolding, type UsageDocument } from './tally-folding.ts';
+import { TallyFolding } from './tally-folding.ts';
 import { MongoUsage } from './usage.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
@@ -81,14 +79,12 @@ async function assemble(
 ): Promise<Store> {
   await checkFormat(connection, new Seals(sealKeys.installation));
   await checkSchema(connection.db);
-  const entries = connection.collection<EntryDocument>('log');
-  const usageDocuments = connection.collection<UsageDocument>('usage');
   const shards = new LogShards(connection);
-  const folding = new TallyFolding(connection, entries, usageDocuments, shards);
-  const usage = new MongoUsage(connection, entries, usageDocuments, folding);
+  const folding = new TallyFolding(connection, shards);
+  const usage = new MongoUsage(connection, folding);
   const keys = new MongoKeys(connection, new Seals(sealKeys.apiKeys));
   const catalog = new MongoCatalog(connection, keys, usage);
-  const log = new MongoLog(connection, entries, shards, folding, new LogSeals(sealKeys.log));
+  const log = new MongoLog(connection, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
   const checkpoints = new OnceTriedCheckpoints(guarded(connection, 'checkpoints', files), join(folder, MARKS));
@@ -96,11 +92,7 @@ async function assemble(
   const owners = mongoOwners(connection);
   const anchors = new MongoAnchors(connection);
 
-  await entries.createIndex({ uncounted: 1, _id: 1 }, { sparse: true });
-  await connection.collection<RecordDocument>('records').createIndex({ gone: 1 }, { sparse: true });
-  await keys.createIndexes();
-  await anchors.createIndexes();
-  await catalog.open();
+  await makeIndexes(connection.db);
   await files.open();
   await checkpoints.open(logger);
   const forged = new ForgedRows(logger);

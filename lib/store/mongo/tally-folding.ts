@@ -66,16 +66,11 @@ export class TallyFolding {
   readonly #usage: Collection<UsageDocument>;
   readonly #shards: LogShards;
 
-  constructor(
-    connection: Connection,
-    entries: Collection<EntryDocument>,
-    usage: Collection<UsageDocument>,
-    shards: LogShards,
-  ) {
+  constructor(connection: Connection, shards: LogShards) {
     this.#connection = connection;
-    this.#entries = entries;
-    this.#usage = usage;
     this.#shards = shards;
+    this.#entries = connection.collection('log');
+    this.#usage = connection.collection('usage');
   }
 
   /** Counts the shard's entries through `throughSeq` in the usage documents of their accounts. */

@@ -32,16 +32,11 @@ export class MongoUsage implements UsageStore {
   /** Account -> `drops` as last seen. */
   readonly #drops = new LRUCache<string, number>({ max: ACCOUNTS_KEPT });
 
-  constructor(
-    connection: Connection,
-    entries: Collection<EntryDocument>,
-    usage: Collection<UsageDocument>,
-    folding: TallyFolding,
-  ) {
+  constructor(connection: Connection, folding: TallyFolding) {
     this.#connection = connection;
-    this.#entries = entries;
-    this.#usage = usage;
     this.#folding = folding;
+    this.#entries = connection.collection('log');
+    this.#usage = connection.collection('usage');
   }
 
   async read(accountId: string, month: string): Promise<UsageRow> {

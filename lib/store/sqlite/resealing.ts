@@ -11,7 +11,7 @@ import { anchorsOf } from './anchors.ts';
 import { checkpointRows, replaceManifestSeal } from './checkpoint-manifests.ts';
 import { storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
-import { SqliteRecords } from './records.ts';
+import { recordsOf } from './records.ts';
 import type { Remote } from './requests.ts';
 import { storeFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
@@ -33,7 +33,7 @@ export async function openSqliteToReseal(folder: string, keys: StoreKeys, believ
     const [log, records] = threads;
     return {
       log: logOf(log),
-      records: new SqliteRecords(records),
+      records: recordsOf(records),
       anchors: anchorsOf(log, new ForgedRows()),
       contradictions: log.remote('contradictions'),
       leases: log.remote('leases'),

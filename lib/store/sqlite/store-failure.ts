@@ -1,4 +1,4 @@
-import { StoreError, type StoreErrorKind } from '../port.ts';
+import { StoreError } from '../port.ts';
 
 /** Primary result codes of SQLite: https://sqlite.org/rescode.html */
 const SQLITE = {
@@ -64,26 +64,30 @@ export function storeFailure(error: unknown, doing: string): StoreError {
   if (isFull(error) || NO_ROOM.test(String(code))) return full(doing, error);
   // node:sqlite gives no number that is not exact.
   if (code === 'ERR_OUT_OF_RANGE') return damaged('A number', error);
-  if (isOfDamage(error)) return failure('damaged', `The store is damaged (${doing}): ${message}.`, error);
+  if (isOfDamage(error)) return new StoreError('damaged', `The store is damaged (${doing}): ${message}.`, error);
   if (isBusy(error)) {
-    return failure('unavailable', `Another process keeps the store's file locked (${doing}): is one stopped?`, error);
+    return new StoreError(
+      'unavailable',
+      `Another process keeps the store's file locked (${doing}): is one stopped?`,
+      error,
+    );
   }
   if (isPrimary(error, SQLITE.readOnly)) {
     const advice = 'give the user who runs Provec the right to write all files in the data directory';
-    return failure('unavailable', `The store cannot be written (${doing}): ${advice}.`, error);
+    return new StoreError('unavailable', `The store cannot be written (${doing}): ${advice}.`, error);
   }
   const text = error instanceof Error ? message : String(error);
-  return failure('unavailable', `The store failed (${doing}): ${text}.`, error);
+  return new StoreError('unavailable', `The store failed (${doing}): ${text}.`, error);
 }
 
 /** Nothing of what was asked for is there. */
 export function full(doing: string, cause?: unknown): StoreError {
-  return failure('capacity', `The disk of the data directory is full (${doing}).`, cause);
+  return new StoreError('capacity', `The disk of the data directory is full (${doing}).`, cause);
 }
 
 /** For stored bytes that do not decode. */
 export function damaged(what: string, cause?: unknown): StoreError {
-  return failure(
+  return new StoreError(
     'damaged',
     `${what} in the store does not decode: the data directory is damaged; put back a backup of it.`,
     cause,
@@ -92,9 +96,5 @@ export function damaged(what: string, cause?: unknown): StoreError {
 
 /** For files that must not be opened. */
 export function damagedFile(name: string, what: string, advice = PUT_BACK): StoreError {
-  return failure('damaged', `${name} in the data directory ${what}: ${advice}.`);
-}
-
-function failure(kind: StoreErrorKind, message: string, cause?: unknown): StoreError {
-  return new StoreError(kind, message, cause);
+  return new StoreError('damaged', `${name} in the data directory ${what}: ${advice}.`);
 }

@@ -15,7 +15,7 @@ import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
 import { pages } from './pages.ts';
-import { SqliteRecords } from './records.ts';
+import { recordsOf } from './records.ts';
 import type { Role } from './requests.ts';
 import { damagedFile, storeFailure } from './store-failure.ts';
 import { StoreThread } from './store-thread.ts';
@@ -112,7 +112,7 @@ function assemble(
     catalog: new SealedCatalog(catalogOf(log), new Seals(keys.catalog), forged),
     keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
     log: logOf(log),
-    records: new SqliteRecords(materialised),
+    records: recordsOf(materialised),
     checkpoints,
     usage,
     anchors: anchorsOf(log, forged),

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Collection } from 'mongodb';
+import type { Collection, Document } from 'mongodb';
 import { Connection } from '../../../../../lib/store/mongo/connection.ts';
 import { idPart, shardPart } from '../../../../../lib/store/mongo/document-id.ts';
-import type { EntryDocument } from '../../../../../lib/store/mongo/log-entry-codec.ts';
 import { LogShards } from '../../../../../lib/store/mongo/log-shards.ts';
 import { TallyFolding, type UsageDocument } from '../../../../../lib/store/mongo/tally-folding.ts';
 import { MongoUsage } from '../../../../../lib/store/mongo/usage.ts';
@@ -34,16 +33,22 @@ if (isMongoThere(start)) {
       await database.end();
     });
 
-    /** A folder of another node; `entries` may put faults in front of the log. */
-    function folder(entries: (real: Collection<EntryDocument>) => Collection<EntryDocument> = (real) => real) {
-      const connection = new Connection({ url: database.url, callTimeoutMs: 30_000 });
+    /** A connection of another node; `faulty` may put faults in front of the collection `name`. */
+    function connected(name = '', faulty: (real: Collection) => Collection = (real) => real): Connection {
+      class FaultyConnection extends Connection {
+        override collection<T extends Document>(of: string): Collection<T> {
+          const real = super.collection<T>(of);
+          return of === name ? (faulty(real as never) as never) : real;
+        }
+      }
+      const connection = new FaultyConnection({ url: database.url, callTimeoutMs: 30_000 });
       connections.push(connection);
-      return new TallyFolding(
-        connection,
-        entries(connection.collection('log')),
-        connection.collection('usage'),
-        new LogShards(connection),
-      );
+      return connection;
+    }
+
+    function folder(entries?: (real: Collection) => Collection): TallyFolding {
+      const connection = connected('log', entries);
+      return new TallyFolding(connection, new LogShards(connection));
     }
 
     async function append(index: number, from: number, through: number): Promise<void> {
@@ -137,24 +142,22 @@ if (isMongoThere(start)) {
       const mayGoOn = new Promise<void>((resolve) => {
         goOn = resolve;
       });
-      const connection = new Connection({ url: database.url, callTimeoutMs: 30_000 });
-      connections.push(connection);
-      const real = connection.collection<UsageDocument>('usage');
-      const slow = new Proxy(real, {
-        get(target, name) {
-          if (name === 'updateOne') {
-            return async (...given: Parameters<typeof real.updateOne>) => {
-              reached();
-              await mayGoOn;
-              return target.updateOne(...given);
-            };
-          }
-          const value: unknown = Reflect.get(target, name);
-          return typeof value === 'function' ? value.bind(target) : value;
-        },
-      });
-      const shards = new LogShards(connection);
-      const late = new TallyFolding(connection, connection.collection('log'), slow, shards);
+      const slow = (real: Collection) =>
+        new Proxy(real, {
+          get(target, name) {
+            if (name === 'updateOne') {
+              return async (...given: Parameters<typeof real.updateOne>) => {
+                reached();
+                await mayGoOn;
+                return target.updateOne(...given);
+              };
+            }
+            const value: unknown = Reflect.get(target, name);
+            return typeof value === 'function' ? value.bind(target) : value;
+          },
+        });
+      const connection = connected('usage', slow);
+      const late = new TallyFolding(connection, new LogShards(connection));
       const folding = late.fold(shardPart(`${collection}.0`), 5);
       await hasRead;
       await store.dropCollectionData(collection);
@@ -168,23 +171,21 @@ if (isMongoThere(start)) {
     test('a read that a drop comes in between of counts nothing twice', async () => {
       await append(0, 1, 5);
       let dropped = false;
-      const connection = new Connection({ url: database.url, callTimeoutMs: 30_000 });
-      connections.push(connection);
-      const real = connection.collection<UsageDocument>('usage');
-      const slow = new Proxy(real, {
-        get(target, name) {
-          const value: unknown = Reflect.get(target, name);
-          if (typeof value !== 'function') return value;
-          if (name !== 'findOne') return value.bind(target);
-          return async (...given: unknown[]) => {
-            // The marked entries have been read by now.
-            if (!dropped) await store.dropCollectionData(collection);
-            dropped = true;
-            return value.apply(target, given);
-          };
-        },
-      });
-      const reader = new MongoUsage(connection, connection.collection('log'), slow, folder());
+      const slow = (real: Collection) =>
+        new Proxy(real, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (typeof value !== 'function') return value;
+            if (name !== 'findOne') return value.bind(target);
+            return async (...given: unknown[]) => {
+              // The marked entries have been read by now.
+              if (!dropped) await store.dropCollectionData(collection);
+              dropped = true;
+              return value.apply(target, given);
+            };
+          },
+        });
+      const reader = new MongoUsage(connected('usage', slow), folder());
       expect(await reader.read(account, MONTH)).toEqual({ writes: 10, queries: 0, vectors: 0 });
     });
 
