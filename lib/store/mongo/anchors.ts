@@ -1,20 +1,36 @@
 import type { Collection } from 'mongodb';
-import type {
-  AnchorHistoryItem,
-  AnchoringInstance,
-  AnchorRow,
-  AnchorStanding,
-  AnchorStore,
-  OpenAnchor,
+import type { Cut } from '../../shard/head.ts';
+import {
+  type AnchorHistoryItem,
+  type AnchoringInstance,
+  type AnchorRow,
+  type AnchorRowWith,
+  type AnchorStanding,
+  type AnchorStore,
+  type OpenAnchor,
+  standingOf,
+  unreadableRow,
+  withCuts,
 } from '../anchors.ts';
-import { type AnchorDocument, decodeAnchor, encodeAnchor } from './anchor-codec.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined, numbered, numberPart, under } from './document-id.ts';
+import { decodeHead, encodeHead, type HeadDocument } from './head-codec.ts';
 import { deleteRange, pagesOf } from './slices.ts';
-import { unlessTaken } from './store-failure.ts';
+import { damaged, unlessTaken } from './store-failure.ts';
 
 const PAGE_ROWS = 100;
 const OPEN_PAGE_ROWS = 1_000;
+
+type CutDocument = HeadDocument[];
+
+/** A row of the outbox as stored. `_id` is its collection. */
+interface AnchorDocument extends AnchorRowWith<CutDocument> {
+  _id: string;
+  /** Left out where it is 'settled', so that a sparse index holds only what is open. */
+  standing?: Exclude<AnchorStanding, 'settled'>;
+  /** The newest item of the history, with the revision of the row that it came with. */
+  newest: { item: AnchorHistoryItem; revision: number } | null;
+}
 
 /** `_id`: collection, version. */
 interface HistoryDocument {
@@ -135,4 +151,27 @@ export class MongoAnchors implements AnchorStore {
       this.#history.updateOne({ _id, revision: { $lt: revision } }, { $set: { revision, item } }, { upsert: true }),
     );
   }
+}
+
+export function encodeAnchor(row: AnchorRow): Omit<AnchorDocument, '_id' | 'newest'> {
+  const standing = standingOf(row);
+  return {
+    ...withCuts(row, (cut) => cut.map(encodeHead)),
+    ...(standing === 'settled' ? {} : { standing }),
+  };
+}
+
+export function decodeAnchor({ _id, newest: _, standing: __, ...document }: AnchorDocument): AnchorRow {
+  const { collectionId, revision } = document;
+  try {
+    if (Number.isSafeInteger(revision) && idPart(collectionId) === _id) return withCuts(document, decodeCut);
+  } catch {
+    // Said below.
+  }
+  return unreadableRow(_id, Number.isSafeInteger(revision) ? revision : 0);
+}
+
+function decodeCut(cut: CutDocument): Cut {
+  if (!Array.isArray(cut)) throw damaged('The cut of an anchor row');
+  return cut.map(decodeHead);
 }

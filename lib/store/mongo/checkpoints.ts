@@ -15,8 +15,13 @@ import { type Collection, ObjectId } from 'mongodb';
 import type { Logger } from 'pino';
 import type { Seals } from '../../secret/seals.ts';
 import type { ShardKey } from '../../shard/key.ts';
-import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
-import type { CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
+import {
+  type CheckpointInfo,
+  type FetchedCheckpoint,
+  type StoredCheckpoints,
+  saidOfCheckpoint,
+  UNSOUND_CHECKPOINT,
+} from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
 import { CheckpointFiles, type StoredFile } from './checkpoint-files.ts';
 import type { Connection } from './connection.ts';

@@ -10,8 +10,7 @@
 import type { Connection } from './connection.ts';
 import { type IdRange, joined, numberPart, under } from './document-id.ts';
 import type { KeyedMutex } from './keyed-mutex.ts';
-import { type RecordDocument, sizeOf } from './record-codec.ts';
-import { RecordRows } from './record-rows.ts';
+import { type RecordDocument, RecordRows, sizeOf } from './record-rows.ts';
 import { generationPart, type RecordShard, RecordShards } from './record-shards.ts';
 import { deleteRange } from './slices.ts';
 

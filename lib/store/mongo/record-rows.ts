@@ -1,10 +1,29 @@
-import type { AnyBulkWriteOperation, Collection } from 'mongodb';
+import { type AnyBulkWriteOperation, Binary, type Collection } from 'mongodb';
+import type { StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
-import { type RecordDocument, sizeOf } from './record-codec.ts';
+import { lastRecordId } from './document-id.ts';
+import { bytesOf } from './head-codec.ts';
 import { unlessTaken } from './store-failure.ts';
 
+const LEAF_BYTES = 32;
 const SLICE_ROWS = 1_000;
 const SLICE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * A record, or with `gone` what a delete leaves: the seq that no older write may come back over.
+ * `_id` is shard, generation and id. There is no checksum on purpose: what these bytes must be is
+ * proved by the leaf and the roots above it, and verify names a record that differs.
+ */
+export interface RecordDocument {
+  _id: string;
+  seq: number;
+  /** Little-endian float32. */
+  vector?: Binary;
+  metadata?: Binary;
+  leaf?: Binary;
+  /** Shard and generation. */
+  gone?: string;
+}
 
 /**
  * Rows of records. A row is only ever replaced by one of a higher seq, whoever comes late, and a
@@ -73,4 +92,28 @@ function* slicesOf(rows: RecordDocument[]): Iterable<RecordDocument[]> {
     bytes += sizeOf(row);
   }
   if (slice.length > 0) yield slice;
+}
+
+export function encodeRecord(_id: string, { seq, vector, metadata, leaf }: StoredRecord): RecordDocument {
+  if (leaf.byteLength !== LEAF_BYTES) throw new RangeError(`a leaf has ${LEAF_BYTES} bytes, not ${leaf.byteLength}`);
+  return {
+    _id,
+    seq,
+    vector: new Binary(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)),
+    metadata: new Binary(metadata),
+    leaf: new Binary(leaf),
+  };
+}
+
+/** Copies all parts; null when the document is no record. */
+export function decodeRecord(document: RecordDocument): StoredRecord | null {
+  const [vector, metadata, leaf] = [bytesOf(document.vector), bytesOf(document.metadata), bytesOf(document.leaf)];
+  if (!Number.isSafeInteger(document.seq) || !vector || vector.byteLength % 4 !== 0) return null;
+  if (!metadata || leaf?.byteLength !== LEAF_BYTES) return null;
+  return { id: lastRecordId(document._id), seq: document.seq, vector: new Float32Array(vector.buffer), metadata, leaf };
+}
+
+/** About what a record takes on its way. */
+export function sizeOf({ _id, vector, metadata }: RecordDocument): number {
+  return _id.length + (vector?.position ?? 0) + (metadata?.position ?? 0) + LEAF_BYTES;
 }

@@ -1,8 +1,7 @@
 import type { RecordScan, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
 import { lastRecordId } from './document-id.ts';
-import { decodeRecord, type RecordDocument, sizeOf } from './record-codec.ts';
-import type { RecordRows } from './record-rows.ts';
+import { decodeRecord, type RecordDocument, type RecordRows, sizeOf } from './record-rows.ts';
 import { generationPart, type RecordShards } from './record-shards.ts';
 
 const BATCH_BYTES = 1024 * 1024;

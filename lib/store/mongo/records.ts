@@ -12,9 +12,8 @@ import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../rec
 import type { Connection } from './connection.ts';
 import { idPart, joined, recordPart, shardPart, under } from './document-id.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
-import { encodeRecord, type RecordDocument } from './record-codec.ts';
 import { RecordCompaction } from './record-compaction.ts';
-import { RecordRows } from './record-rows.ts';
+import { encodeRecord, type RecordDocument, RecordRows } from './record-rows.ts';
 import { scanRecords } from './record-scan.ts';
 import { generationPart, RecordShards } from './record-shards.ts';
 import { deleteRange } from './slices.ts';

@@ -5,8 +5,14 @@ import type { Logger } from 'pino';
 import { linkAmong } from '../../process/own-files.ts';
 import type { Seals } from '../../secret/seals.ts';
 import { parseShardKey, type ShardKey } from '../../shard/key.ts';
-import { saidOfCheckpoint, UNSOUND_CHECKPOINT } from '../checkpoint-seal.ts';
-import type { CheckpointFile, CheckpointInfo, FetchedCheckpoint, StoredCheckpoints } from '../checkpoints.ts';
+import {
+  type CheckpointFile,
+  type CheckpointInfo,
+  type FetchedCheckpoint,
+  type StoredCheckpoints,
+  saidOfCheckpoint,
+  UNSOUND_CHECKPOINT,
+} from '../checkpoints.ts';
 import { StoreError } from '../port.ts';
 import { damagedFile, storeFailure } from './store-failure.ts';
 

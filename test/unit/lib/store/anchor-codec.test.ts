@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { emptyRow, unreadableRow } from '../../../../lib/store/anchors.ts';
-import * as mongo from '../../../../lib/store/mongo/anchor-codec.ts';
+import * as mongo from '../../../../lib/store/mongo/anchors.ts';
 import * as sqlite from '../../../../lib/store/sqlite/anchor-codec.ts';
 
 const [own, other] = [randomUUID(), randomUUID()];
