@@ -1,30 +1,42 @@
-import { compareUtf8 } from '../records/utf8-order.ts';
-import type { FilterNode, Relation, Scalar } from './ast.ts';
-import { fieldValue } from './field.ts';
-
 /**
- * Whether one record's metadata (as JSON.parse gives it) matches. This is the meaning of filters;
- * the shard's columns must give the same answers. A list matches `in` if any of its elements does;
- * `compare` holds between two numbers or two strings (by UTF-16 code unit) and nothing else.
+ * Which records match a filter. This is the meaning of filters; the shard's columns must give the
+ * same answers. A list matches `in` if any of its elements does; `compare` holds between two
+ * numbers or two strings (by their UTF-8 bytes) and nothing else.
  */
+import { compareUtf8 } from '../records/utf8-order.ts';
+import type { Condition, FilterNode, Relation, Scalar } from './ast.ts';
+import { fieldReader } from './field.ts';
+import { ValueMap } from './value-map.ts';
+
+/** Says of one record's metadata (as JSON.parse gives it) whether it matches. */
+export type Predicate = (metadata: Record<string, unknown>) => boolean;
+
+/** So few values are compared faster than looked up. */
+const COMPARED_MAX = 32;
+
 export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {
+  return predicateOf(node)(metadata);
+}
+
+/** A filter made ready for many records. */
+export function predicateOf(node: FilterNode): Predicate {
   switch (node.op) {
-    case 'and':
-      return node.nodes.every((part) => matches(part, metadata));
-    case 'or':
-      return node.nodes.some((part) => matches(part, metadata));
-    case 'not':
-      return !matches(node.node, metadata);
-    case 'exists':
-      return fieldValue(metadata, node.field) !== undefined;
-    case 'in': {
-      const value = fieldValue(metadata, node.field);
-      return Array.isArray(value)
-        ? value.some((element) => node.values.includes(element))
-        : node.values.includes(value as Scalar);
+    case 'and': {
+      const parts = node.nodes.map(predicateOf);
+      return (metadata) => parts.every((matches) => matches(metadata));
     }
-    case 'compare':
-      return compares(fieldValue(metadata, node.field), node.relation, node.operand);
+    case 'or': {
+      const parts = node.nodes.map(predicateOf);
+      return (metadata) => parts.some((matches) => matches(metadata));
+    }
+    case 'not': {
+      const matches = predicateOf(node.node);
+      return (metadata) => !matches(metadata);
+    }
+    default: {
+      const [read, meets] = [fieldReader(node.field), meetingOf(node)];
+      return (metadata) => meets(read(metadata));
+    }
   }
 }
 
@@ -43,4 +55,25 @@ export function compares(value: unknown, relation: Relation, operand: string | n
     case 'lte':
       return order <= 0;
   }
+}
+
+/** Says of a field's value, `undefined` where it is absent, whether it meets the condition. */
+function meetingOf(condition: Condition): (value: unknown) => boolean {
+  switch (condition.op) {
+    case 'exists':
+      return (value) => value !== undefined;
+    case 'in': {
+      const isNamed = membership(condition.values);
+      return (value) => (Array.isArray(value) ? value.some(isNamed) : isNamed(value));
+    }
+    case 'compare':
+      return (value) => compares(value, condition.relation, condition.operand);
+  }
+}
+
+function membership(values: readonly Scalar[]): (value: unknown) => boolean {
+  if (values.length <= COMPARED_MAX) return (value) => values.includes(value as Scalar);
+  const named = new ValueMap();
+  for (const value of values) named.set(value, 1);
+  return (value) => named.get(value) !== undefined;
 }

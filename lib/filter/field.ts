@@ -1,17 +1,23 @@
+import { LIMITS } from '../limits.ts';
+
 /**
- * The value of a field in a metadata object, `undefined` where it is absent. The name is a literal
- * top-level key if there is such a key, else a dotted path through nested objects (never through
- * lists).
+ * What takes a field's value out of a metadata object, `undefined` where it is absent. The name is
+ * a literal top-level key if there is such a key, else a dotted path through nested objects (never
+ * through lists).
  */
-export function fieldValue(metadata: Record<string, unknown>, field: string): unknown {
-  if (Object.hasOwn(metadata, field)) return metadata[field];
-  if (!field.includes('.')) return undefined;
-  let value: unknown = metadata;
-  // Taken apart only as far as the path leads: a name of a thousand dots costs no more than its
-  // first part.
-  for (let start = 0, end = 0; end >= 0; start = end + 1) {
-    end = field.indexOf('.', start);
-    const name = end < 0 ? field.slice(start) : field.slice(start, end);
+export function fieldReader(field: string): (metadata: Record<string, unknown>) => unknown {
+  // No metadata has more levels, so a name of a thousand dots is taken apart no further.
+  const path = field.split('.', LIMITS.metadataMaxLevels + 1);
+  const isPath = path.length > 1 && path.length <= LIMITS.metadataMaxLevels;
+  return (metadata) => {
+    if (Object.hasOwn(metadata, field)) return metadata[field];
+    return isPath ? follow(metadata, path) : undefined;
+  };
+}
+
+function follow(from: Record<string, unknown>, path: readonly string[]): unknown {
+  let value: unknown = from;
+  for (const name of path) {
     if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name)) {
       return undefined;
     }

@@ -76,7 +76,7 @@ export class Search {
 
   moved(from: number, to: number): void {
     this.index.moved(from, to);
-    this.#selector.moved(from, to);
+    this.#selector.changed(from, to);
   }
 
   *rank(query: ShardQuery): Steps<Ranking> {

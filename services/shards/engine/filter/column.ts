@@ -1,137 +1,87 @@
 /**
- * One metadata field of all slots, typed. A slot's kind says what the field holds; numbers lie in a
- * Float64Array, strings as codes of a dictionary, lists as runs of such codes.
+ * One metadata field of all slots, by what conditions ask: a bitmap for presence and for each of
+ * null, false and true; numbers in a Float64Array, which ranges are read off; strings and the
+ * elements of lists by value, which equality is.
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
-import { CodeRuns } from './code-runs.ts';
-import { Dictionary } from './dictionary.ts';
-import { ABSENT, kindOf, LIST, NUMBER, STRING } from './value-kind.ts';
+import { fieldReader } from '../../../../lib/filter/field.ts';
+import { Bitmap } from '../bitmap.ts';
+import { Postings } from './postings.ts';
 
-const RUN_GARBAGE_MIN = 16 * 1024;
-const DICTIONARY_SPARE = 1024;
 /** Estimate of what a column costs beside what it holds. */
-const COLUMN_BYTES = 1024;
+const COLUMN_BYTES = 4608;
 /** Estimates of what setting a value takes, and each element of a list. */
 const SET_NS = 100;
-const ELEMENT_NS = 60;
+const ELEMENT_NS = 100;
 
 export class Column {
-  readonly dictionary = new Dictionary();
-  readonly runs = new CodeRuns();
-  readonly #capacity: number;
-  #kinds = new Uint8Array(0);
+  readonly present = new Bitmap();
+  readonly lists = new Bitmap();
+  readonly numeric = new Bitmap();
+  /** Of null, false and true, where they are not in a list. */
+  readonly literals = new Map<Scalar, Bitmap>([null, false, true].map((value) => [value, new Bitmap()]));
+  /** Strings, and the scalars in lists. */
+  readonly postings = new Postings();
+  /** The slots below are in the column: Infinity once it has been built. */
+  filledTo = 0;
+  readonly #bitmaps = [this.present, this.lists, this.numeric, ...this.literals.values()];
+  readonly #field: string;
+  readonly #read: (metadata: Record<string, unknown>) => unknown;
   #numbers = new Float64Array(0);
-  #codes = new Uint32Array(0);
-  #present = 0;
 
-  /** `capacity`: slots that there will be, so that the arrays need not grow on the way. */
-  constructor(capacity = 0) {
-    this.#capacity = capacity;
+  constructor(field: string) {
+    this.#field = field;
+    this.#read = fieldReader(field);
   }
 
-  /**
-   * Per slot; slots beyond are absent. These arrays are for reading, and are replaced when they
-   * grow.
-   */
-  get kinds(): Uint8Array {
-    return this.#kinds;
-  }
-
-  /** Per slot whose kind is NUMBER. */
+  /** By slot, of those that are numeric; a multiple of 32 of them, and replaced when it grows. */
   get numbers(): Float64Array {
     return this.#numbers;
   }
 
-  /** Per slot whose kind is STRING its code, LIST the address of its run. */
-  get codes(): Uint32Array {
-    return this.#codes;
-  }
-
   get bytes(): number {
-    const arrays = this.#kinds.byteLength + this.#numbers.byteLength + this.#codes.byteLength;
-    return COLUMN_BYTES + arrays + this.runs.bytes + this.dictionary.bytes;
-  }
-
-  /** True when replaced values hold more memory than present ones: better built anew. */
-  get bloated(): boolean {
-    const { garbage, live } = this.runs;
-    if (garbage > RUN_GARBAGE_MIN && garbage > live) return true;
-    return this.dictionary.size > 2 * (this.#present + live) + DICTIONARY_SPARE;
+    let bytes = COLUMN_BYTES + this.#field.length * 2 + this.#numbers.byteLength + this.postings.bytes;
+    for (const bitmap of this.#bitmaps) bytes += bitmap.bytes;
+    return bytes;
   }
 
   /**
-   * Sets what the field holds at a slot whose field is absent so far; returns about how many
-   * nanoseconds that took.
+   * Takes in what the field holds in a slot's metadata, where nothing is known of the slot so far;
+   * returns about how many nanoseconds that took.
    */
-  set(slot: number, value: unknown): number {
-    const kind = kindOf(value);
-    if (kind === ABSENT) return 0;
-    let tookNs = SET_NS;
-    if (kind === NUMBER) {
-      this.#numbers = withRoom(this.#numbers, slot, this.#capacity);
-      this.#numbers[slot] = value as number;
-    } else if (kind === STRING || kind === LIST) {
-      this.#codes = withRoom(this.#codes, slot, this.#capacity);
-      if (kind === STRING) {
-        this.#codes[slot] = this.dictionary.add(value as string);
-        tookNs += (value as string).length;
-      } else {
-        this.#codes[slot] = this.#addRun(value as unknown[]);
-        tookNs += (value as unknown[]).length * ELEMENT_NS;
-      }
+  fill(slot: number, metadata: Record<string, unknown>): number {
+    const value = this.#read(metadata);
+    if (value === undefined) return SET_NS;
+    this.present.add(slot);
+    if (Array.isArray(value)) {
+      this.lists.add(slot);
+      for (const element of value) if (isScalar(element)) this.postings.add(slot, element);
+      return SET_NS + value.length * ELEMENT_NS;
     }
-    this.#setKind(slot, kind);
-    this.#present++;
-    return tookNs;
+    if (typeof value === 'number') this.#setNumber(slot, value);
+    else if (typeof value === 'string') this.postings.add(slot, value);
+    else this.literals.get(value as Scalar)?.add(slot);
+    return SET_NS;
   }
 
   clear(slot: number): void {
-    const kind = this.#kindAt(slot);
-    if (kind === ABSENT) return;
-    if (kind === LIST) this.runs.release(this.#codes[slot]);
-    this.#kinds[slot] = ABSENT;
-    this.#present--;
+    if (!this.present.has(slot)) return;
+    for (const bitmap of this.#bitmaps) bitmap.delete(slot);
+    this.postings.clear(slot);
   }
 
-  /** Moves a slot's value to a slot whose field is absent. */
-  move(from: number, to: number): void {
-    const kind = this.#kindAt(from);
-    if (kind === ABSENT) return;
-    if (kind === NUMBER) {
-      this.#numbers = withRoom(this.#numbers, to, this.#capacity);
-      this.#numbers[to] = this.#numbers[from];
-    } else if (kind === STRING || kind === LIST) {
-      this.#codes = withRoom(this.#codes, to, this.#capacity);
-      this.#codes[to] = this.#codes[from];
+  #setNumber(slot: number, value: number): void {
+    const { length } = this.#numbers;
+    if (slot >= length) {
+      const longer = new Float64Array(32 * Math.ceil(Math.max(slot + 1, length * 1.5) / 32));
+      longer.set(this.#numbers);
+      this.#numbers = longer;
     }
-    this.#setKind(to, kind);
-    this.#kinds[from] = ABSENT;
-  }
-
-  #kindAt(slot: number): number {
-    return slot < this.#kinds.length ? this.#kinds[slot] : ABSENT;
-  }
-
-  #setKind(slot: number, kind: number): void {
-    this.#kinds = withRoom(this.#kinds, slot, this.#capacity);
-    this.#kinds[slot] = kind;
-  }
-
-  #addRun(list: unknown[]): number {
-    const codes: number[] = [];
-    for (const element of list) {
-      if (element === null || typeof element !== 'object') codes.push(this.dictionary.add(element as Scalar));
-    }
-    return this.runs.add(codes);
+    this.#numbers[slot] = value;
+    this.numeric.add(slot);
   }
 }
 
-/** `array`, or a longer copy of it, so that index `i` exists. */
-function withRoom<T extends Uint8Array | Uint32Array | Float64Array>(array: T, i: number, capacity: number): T {
-  if (i < array.length) return array;
-  const longer = new (array.constructor as new (length: number) => T)(
-    Math.max(i + 1, 64, capacity, Math.ceil(array.length * 1.5)),
-  );
-  longer.set(array);
-  return longer;
+function isScalar(value: unknown): value is Scalar {
+  return value === null || typeof value !== 'object';
 }

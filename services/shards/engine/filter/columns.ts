@@ -1,19 +1,16 @@
 /**
- * Columns of the fields that filters have asked for: built when first asked for, then kept up with
- * the writes.
+ * Columns of the fields that filters have asked for: built when first asked for, a step at a time,
+ * and kept up with the writes as far as they are built. Queries that want the same field build it
+ * together; where one gives up, the next goes on.
  *
- * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take,
- * those being built included; the one used longest ago gives way. A field that alone takes more
- * gets no column, and its conditions are worked out from the records. Queries that want the same
- * fields share one build; a build that nobody waits for is dropped.
+ * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take; the
+ * one used longest ago gives way. A field that alone takes more gets no column.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { Column } from './column.ts';
-import { bytesOf, ColumnBuild } from './column-build.ts';
-import { FieldTable } from './field-table.ts';
-import { metadataObject } from './metadata-object.ts';
+import { metadataObject, readingNs } from './metadata-object.ts';
 
 /** All fields of one filter, so that none makes another of the same filter give way. */
 const COLUMNS_MAX = LIMITS.filterMaxConditions;
@@ -24,23 +21,18 @@ export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
  */
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
-/**
- * So many builds a query waits for: some may be another's that has not all of its fields, and make
- * those that it has give way.
- */
-const BUILDS_MAX = 4;
 
-const EMPTY = new Column();
+/** Metadata has no room for a field of a longer name. */
+const NAME_MAX_CHARS = LIMITS.metadataMaxBytes;
+const EMPTY = new Column('');
 
 export class Columns {
   readonly #slots: Slots;
   readonly #minBytes: number;
   /** Least recently used first. */
   readonly #columns = new Map<string, Column>();
-  readonly #builds = new Set<ColumnBuild>();
-  /** Fields without a column, and the number of records when that was found. */
+  /** Fields too large for a column, and the number of records when that was found. */
   readonly #oversized = new Map<string, number>();
-  #table: FieldTable | null = null;
 
   constructor(slots: Slots, minBytes: number) {
     this.#slots = slots;
@@ -48,112 +40,99 @@ export class Columns {
   }
 
   get bytes(): number {
-    let bytes = bytesOf(this.#columns);
-    for (const build of this.#builds) bytes += build.bytes;
+    let bytes = 0;
+    for (const column of this.#columns.values()) bytes += column.bytes;
     return bytes;
   }
 
   /**
-   * The columns of `fields`, null where there can be none; missing ones are built in one pass over
+   * The columns of `fields`, as far as there can be any; missing ones are built in one pass over
    * all live records.
    */
-  *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, Column | null>> {
-    for (let builds = 0; builds < BUILDS_MAX; builds++) {
-      const missing = this.#missing(fields);
-      if (missing.length === 0) break;
-      yield* this.#build(missing, meter);
+  *of(fields: ReadonlySet<string>, meter: StepMeter): Steps<ReadonlyMap<string, Column>> {
+    this.#want(fields);
+    for (let unbuilt = this.#unbuilt(fields); unbuilt.length > 0; unbuilt = this.#unbuilt(fields)) {
+      this.#build(unbuilt, meter);
+      this.#makeRoom(fields);
+      meter.due();
+      // Said even of a build of one step: whoever counts the shard's memory must know.
+      yield 'building';
     }
-    const asked = new Map<string, Column | null>();
+    const columns = new Map<string, Column>();
     for (const field of fields) {
-      const column = this.#columns.get(field);
-      asked.set(field, isNameOfNothing(field) ? EMPTY : (column ?? null));
-      if (column === undefined) continue;
-      this.#columns.delete(field);
-      this.#columns.set(field, column);
+      const column = field.length > NAME_MAX_CHARS ? EMPTY : this.#columns.get(field);
+      if (column !== undefined) columns.set(field, column);
     }
-    return asked;
+    return columns;
   }
 
   /**
    * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
    */
   changed(oldSlot: number, newSlot: number): void {
-    for (const build of this.#builds) build.changed(oldSlot, newSlot);
-    if (this.#columns.size === 0) return;
-    if (oldSlot >= 0) {
-      for (const [field, column] of this.#columns) {
+    let metadata: Record<string, unknown> | null = null;
+    for (const [field, column] of this.#columns) {
+      if (oldSlot >= 0 && oldSlot < column.filledTo) {
         column.clear(oldSlot);
-        if (column.bloated) this.#remove(field);
+        if (column.postings.bloated) this.#columns.delete(field);
       }
+      if (newSlot < 0 || newSlot >= column.filledTo) continue;
+      metadata ??= metadataObject(this.#slots.metadata(newSlot));
+      column.fill(newSlot, metadata);
     }
-    if (newSlot < 0) return;
-    this.#table ??= new FieldTable(this.#columns);
-    this.#table.set(newSlot, metadataObject(this.#slots.metadata(newSlot)));
   }
 
-  moved(from: number, to: number): void {
-    for (const build of this.#builds) build.moved(from, to);
-    for (const column of this.#columns.values()) column.move(from, to);
+  /** Makes columns for `fields` where they have none, and the most recently used of them. */
+  #want(fields: ReadonlySet<string>): void {
+    for (const field of fields) {
+      const column = this.#columns.get(field);
+      if (column === undefined && (field.length > NAME_MAX_CHARS || this.#isOversized(field))) continue;
+      this.#columns.delete(field);
+      this.#columns.set(field, column ?? new Column(field));
+    }
   }
 
-  #missing(fields: ReadonlySet<string>): string[] {
-    return [...fields].filter((field) => {
-      return !isNameOfNothing(field) && !this.#columns.has(field) && !this.#isOversized(field);
-    });
+  /** Those that another query made give way are not begun anew. */
+  #unbuilt(fields: ReadonlySet<string>): Column[] {
+    return [...fields].flatMap((field) => this.#columns.get(field) ?? []).filter(({ filledTo }) => filledTo < Infinity);
   }
 
-  *#build(missing: string[], meter: StepMeter): Steps<void> {
-    const shared = [...this.#builds].find(({ columns }) => missing.some((field) => columns.has(field)));
-    const build = shared ?? new ColumnBuild(missing, this.#slots);
-    this.#builds.add(build);
-    build.users++;
-    try {
-      while (this.#builds.has(build)) {
-        build.advance(meter);
-        this.#makeRoom(build);
-        // Said even of a build of one step: whoever counts the shard's memory must know.
-        yield 'building';
-        if (build.done && this.#builds.has(build)) this.#adopt(build);
+  /** Goes on from where the first of `columns` is, until a step is full or they are built. */
+  #build(columns: readonly Column[], meter: StepMeter): void {
+    const { end, live } = this.#slots;
+    let slot = Math.min(...columns.map(({ filledTo }) => filledTo));
+    for (; slot < end && meter.spentNs < meter.stepNs; slot++) {
+      const filling = columns.filter(({ filledTo }) => filledTo === slot);
+      if (live.has(slot)) {
+        const bytes = this.#slots.metadata(slot);
+        const metadata = metadataObject(bytes);
+        meter.spentNs += readingNs(bytes);
+        for (const column of filling) meter.spentNs += column.fill(slot, metadata);
+      } else {
+        meter.spentNs++;
       }
-    } finally {
-      if (--build.users === 0) this.#builds.delete(build);
+      for (const column of filling) column.filledTo = slot + 1;
     }
-  }
-
-  #adopt(build: ColumnBuild): void {
-    this.#builds.delete(build);
-    for (const [field, column] of build.columns) {
-      this.#remove(field);
-      this.#columns.set(field, column);
-    }
-    for (const field of this.#columns.keys()) {
-      if (this.#columns.size <= COLUMNS_MAX) break;
-      this.#remove(field);
-    }
-    this.#table = null;
+    if (slot >= end) for (const column of columns) column.filledTo = Number.POSITIVE_INFINITY;
   }
 
   /**
-   * Keeps to the bytes allowed: columns give way to what is being built, and where that is not
-   * enough, its largest.
+   * Keeps to what is allowed: other columns give way to `wanted` ones, and where that is not
+   * enough, the largest of these.
    */
-  #makeRoom(build: ColumnBuild): void {
+  #makeRoom(wanted: ReadonlySet<string>): void {
     const most = Math.max(this.#minBytes, this.#slots.bytes);
-    if (this.bytes <= most) return;
+    const isTooMuch = () => this.#columns.size > COLUMNS_MAX || this.bytes > most;
     for (const field of this.#columns.keys()) {
-      this.#remove(field);
-      if (this.bytes <= most) return;
+      if (!isTooMuch()) return;
+      if (!wanted.has(field)) this.#columns.delete(field);
     }
-    while (this.bytes > most && build.columns.size > 0) {
-      const [[field]] = [...build.columns].sort(([, a], [, b]) => b.bytes - a.bytes);
-      build.leaveOut(field);
+    while (isTooMuch()) {
+      const [[field]] = [...this.#columns].sort(([, a], [, b]) => b.bytes - a.bytes);
+      this.#columns.delete(field);
       if (this.#oversized.size >= OVERSIZED_MAX) this.#oversized.clear();
       this.#oversized.set(field, Math.max(1, this.#slots.liveCount));
     }
-  }
-
-  #remove(field: string): void {
-    if (this.#columns.delete(field)) this.#table = null;
   }
 
   #isOversized(field: string): boolean {
@@ -164,9 +143,4 @@ export class Columns {
     this.#oversized.delete(field);
     return false;
   }
-}
-
-/** Metadata has no room for a field of so long a name, whatever its path. */
-function isNameOfNothing(field: string): boolean {
-  return field.length > LIMITS.metadataMaxBytes;
 }

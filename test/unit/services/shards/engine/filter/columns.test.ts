@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EngineOptions } from '../../../../../../services/shards/engine/shard.ts';
+import { type EngineOptions, Shard } from '../../../../../../services/shards/engine/shard.ts';
 import { cases } from '../../../../../support/effort.ts';
 import {
   Model,
@@ -125,7 +125,59 @@ test('columns follow records that compaction moves', () => {
   expect(idsOf(queryIn(shard, query))).toEqual(before.filter((id) => !gone.has(id)));
 });
 
-test('columns are built anew when replaced values pile up', () => {
+/** `count` records of two dimensions. */
+function fill(shard: Shard, count: number, metadataOf: (i: number) => TestRecord['metadata']): void {
+  const records = Array.from({ length: count }, (_, i): [string, TestRecord] => {
+    return [`r${i}`, { values: [1, i], metadata: metadataOf(i) }];
+  });
+  write(shard, upsertOf(records, 2));
+}
+
+test('what few records are asked of is read from them, whichever part of the filter comes first', () => {
+  const shard = new Shard(specWith({ dimensions: 2 }));
+  fill(shard, 6_000, (i) => ({
+    space: `s${i % 3_000}`,
+    n: i,
+    tags: i % 2 === 0 ? ['even'] : [],
+    odd: { is: i % 2 === 1 },
+  }));
+  const both = { space: { $in: ['s7', 's8'] } };
+  const inTwo = ['r3007', 'r3008', 'r7', 'r8'];
+  expect(idsOf(queryIn(shard, allWith(both)))).toEqual(inTwo);
+  expect(idsOf(queryIn(shard, allWith({ n: { $gt: 1_000 }, ...both })))).toEqual(['r3007', 'r3008']);
+  expect(idsOf(queryIn(shard, allWith({ tags: 'even', ...both })))).toEqual(['r3008', 'r8']);
+  expect(idsOf(queryIn(shard, allWith({ 'odd.is': { $ne: true }, ...both })))).toEqual(['r3008', 'r8']);
+  expect(idsOf(queryIn(shard, allWith({ $or: [{ n: 7 }, { n: 3_008 }, { n: 9 }], ...both })))).toEqual(['r3008', 'r7']);
+  const most = Array.from({ length: 2_990 }, (_, i) => `s${i}`);
+  expect(queryIn(shard, allWith({ $not: { space: { $in: most } }, n: { $lt: 3_000 } }))).toHaveLength(10);
+});
+
+test('many numbers are found as few are', () => {
+  const shard = new Shard(specWith({ dimensions: 2 }));
+  fill(shard, 300, (i) => ({ n: i / 2, all: [i / 2, null] }));
+  for (const count of [1, 2, 8, 9, 10, 31, 100]) {
+    const $in = Array.from({ length: count }, (_, i) => [-1, 140, 3.5, 0, 149.5, 3.5, 1e300][i] ?? i);
+    const expected = idsOf(queryIn(shard, allWith({ all: { $in } })));
+    expect(expected).toHaveLength(new Set($in.filter((n) => n >= 0 && n < 150)).size);
+    expect(idsOf(queryIn(shard, allWith({ n: { $in } })))).toEqual(expected);
+  }
+});
+
+test('a column that one query began and left is finished by the next', () => {
+  const shard = new Shard(specWith({ dimensions: 2 }), { stepNs: 1 });
+  fill(shard, 100, (i) => ({ n: i }));
+  const query = allWith({ n: { $gte: 40 } });
+  const left = shard.rankSteps(query);
+  for (let step = 0; step < 50; step++) expect(left.next().value).toBe('building');
+  left.return(undefined as never);
+  write(shard, { kind: 'delete', ids: ['r45', 'r95'] });
+  fill(shard, 10, (i) => ({ n: i + 60 }));
+  expect(queryIn(shard, query)).toHaveLength(68);
+  const phases = [...(shard.rankSteps(allWith({ n: { $gte: 41 } })) as Iterable<string>)];
+  expect(phases).not.toContain('building');
+});
+
+test('replaced values do not pile up', () => {
   const spec = specWith({ dimensions: 2 });
   const shard = smallGraphShard(spec);
   const put = (round: number) => {

@@ -1,0 +1,42 @@
+/**
+ * A map from values to numbers that no values make slow. A Map is right for most strings, whose
+ * hash V8 seeds anew in each process. Its hash of a number is known to everybody, and that of a
+ * string of more than 16,383 characters is its length: chosen values would all meet. So a number
+ * goes in as text that is no index of an array (whose hash is known, too), a long string as its
+ * digest.
+ */
+import { createHash } from 'node:crypto';
+import type { Scalar } from './ast.ts';
+
+const HASHED_MAX_CHARS = 16_000;
+
+export class ValueMap {
+  readonly #plain = new Map<unknown, number>();
+  /** Numbers and long strings by the text that stands for them. */
+  readonly #others = new Map<string, number>();
+
+  /** `undefined` for what is no scalar, too. */
+  get(value: unknown): number | undefined {
+    return isPlain(value) ? this.#plain.get(value) : this.#others.get(textFor(value));
+  }
+
+  set(value: Scalar, number: number): void {
+    if (isPlain(value)) this.#plain.set(value, number);
+    else this.#others.set(textFor(value), number);
+  }
+
+  delete(value: Scalar): void {
+    if (isPlain(value)) this.#plain.delete(value);
+    else this.#others.delete(textFor(value));
+  }
+}
+
+function isPlain<T>(value: T): value is Exclude<T, number> {
+  return typeof value !== 'number' && (typeof value !== 'string' || value.length <= HASHED_MAX_CHARS);
+}
+
+function textFor(value: unknown): string {
+  return typeof value === 'number'
+    ? `${value}n`
+    : createHash('sha256').update(String(value), 'utf16le').digest('base64');
+}

@@ -1,0 +1,178 @@
+/**
+ * Which slots meet a condition, by the column of its field. Must agree with
+ * `lib/filter/evaluate.ts` on every value.
+ *
+ * Strings are found by their values. Numbers are looked at slot by slot, in loops without a branch
+ * that depends on the number: which way those go nobody can foresee, and that takes most of the
+ * time.
+ */
+import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts';
+import { compares } from '../../../../lib/filter/evaluate.ts';
+import { join, keep, leaveOut } from '../bitmap.ts';
+import type { StepMeter, Steps } from '../steps.ts';
+import type { Column } from './column.ts';
+
+/** Estimates of what it takes to look a value up, to mark a slot, and to look at a number. */
+const VALUE_NS = 100;
+const CHARS_PER_NS = 2;
+const MARK_NS = 3;
+const NUMBER_NS = 3;
+/** What is done between two looks at the meter. */
+const MARKS_PER_LOOK = 16 * 1024;
+const WORDS_PER_LOOK = 256;
+const VALUES_PER_LOOK = 1024;
+/** So few numbers are looked for one after the other; of more each slot's is looked up. */
+const NUMBERS_ONE_BY_ONE = 8;
+const EQUAL = Uint8Array.of(0, 1, 0);
+
+export class ColumnMatch {
+  readonly #column: Column;
+  readonly #among: Uint32Array;
+  readonly #meter: StepMeter;
+  readonly #found: Uint32Array;
+
+  /** Only slots `among` are asked for. For one condition. */
+  constructor(column: Column, among: Uint32Array, meter: StepMeter) {
+    this.#column = column;
+    this.#among = among;
+    this.#meter = meter;
+    this.#found = new Uint32Array(among.length);
+  }
+
+  /** The slots that meet a condition on the column's field. */
+  *meeting(condition: Condition): Steps<Uint32Array> {
+    yield* this.#find(condition);
+    keep(this.#found, this.#among);
+    return this.#found;
+  }
+
+  *#find(condition: Condition): Steps<void> {
+    switch (condition.op) {
+      case 'exists':
+        return join(this.#found, this.#column.present.words);
+      case 'in':
+        return yield* this.#findValues(condition.values);
+      case 'compare': {
+        const { operand, relation } = condition;
+        if (typeof operand === 'number') yield* this.#findSides(operand, sidesOf(relation));
+        else yield* this.#findStrings(relation, operand);
+      }
+    }
+  }
+
+  /** What holds one of `values`, in a list or by itself. */
+  *#findValues(values: readonly Scalar[]): Steps<void> {
+    const { literals, postings } = this.#column;
+    const codes: number[] = [];
+    const numbers: number[] = [];
+    for (const value of values) {
+      const code = postings.codeOf(value);
+      if (code !== undefined) codes.push(code);
+      if (typeof value === 'number') numbers.push(value);
+      else if (typeof value !== 'string') join(this.#found, literals.get(value)!.words);
+      this.#meter.spentNs += VALUE_NS + (typeof value === 'string' ? Math.ceil(value.length / CHARS_PER_NS) : 0);
+      if (this.#meter.due()) yield 'reading';
+    }
+    yield* this.#mark(codes);
+    yield* this.#findNumbers(numbers);
+  }
+
+  *#findNumbers(numbers: readonly number[]): Steps<void> {
+    if (numbers.length <= NUMBERS_ONE_BY_ONE) {
+      for (const number of numbers) yield* this.#findSides(number, EQUAL);
+      return;
+    }
+    const sorted = Float64Array.from(numbers).sort();
+    yield* this.#inParts(Math.log2(sorted.length), (from, until) => this.#markAmong(sorted, from, until));
+  }
+
+  /** What is a number below, on or above `operand`, where `meets` has a 1. */
+  *#findSides(operand: number, meets: Uint8Array): Steps<void> {
+    yield* this.#inParts(1, (from, until) => this.#markSides(operand, meets, from, until));
+  }
+
+  /** What is a string in the relation to `operand`: each that differs is compared once. */
+  *#findStrings(relation: Relation, operand: string): Steps<void> {
+    const { lists, postings } = this.#column;
+    for (let code = 1; code < postings.codes; code += VALUES_PER_LOOK) {
+      const until = Math.min(postings.codes, code + VALUES_PER_LOOK);
+      this.#meter.spentNs += (until - code) * VALUE_NS;
+      yield* this.#mark(this.#related(relation, operand, code, until));
+    }
+    leaveOut(this.#found, lists.words);
+  }
+
+  /** The codes of the strings in the relation to `operand`. */
+  #related(relation: Relation, operand: string, from: number, until: number): number[] {
+    const { postings } = this.#column;
+    const codes: number[] = [];
+    for (let code = from; code < until; code++) {
+      if (compares(postings.valueOf(code), relation, operand)) codes.push(code);
+    }
+    return codes;
+  }
+
+  *#mark(codes: readonly number[]): Steps<void> {
+    const { postings } = this.#column;
+    if (this.#meter.due()) yield 'reading';
+    for (const code of codes) {
+      for (let at = postings.first(code); at !== 0; ) {
+        at = postings.mark(this.#found, at, MARKS_PER_LOOK);
+        this.#meter.spentNs += Math.min(postings.count(code), MARKS_PER_LOOK) * MARK_NS;
+        if (this.#meter.due()) yield 'reading';
+      }
+    }
+  }
+
+  /** `looks`: how many a slot takes. */
+  *#inParts(looks: number, mark: (from: number, until: number) => void): Steps<void> {
+    const end = Math.min(this.#found.length, this.#column.numbers.length / 32);
+    for (let word = 0; word < end; word += WORDS_PER_LOOK) {
+      const until = Math.min(end, word + WORDS_PER_LOOK);
+      mark(word, until);
+      this.#meter.spentNs += (until - word) * 32 * looks * NUMBER_NS;
+      if (this.#meter.due()) yield 'reading';
+    }
+  }
+
+  #markSides(operand: number, meets: Uint8Array, from: number, until: number): void {
+    const { numbers, numeric } = this.#column;
+    const [found, among, are] = [this.#found, this.#among, numeric.words];
+    for (let word = from; word < until; word++) {
+      const asked = among[word] & are[word];
+      if (asked === 0) continue;
+      let bits = 0;
+      for (let i = 0; i < 32; i++) {
+        const number = numbers[word * 32 + i];
+        bits |= meets[Number(number > operand) + Number(number >= operand)] << i;
+      }
+      found[word] |= bits & asked;
+    }
+  }
+
+  #markAmong(sorted: Float64Array, from: number, until: number): void {
+    const { numbers, numeric } = this.#column;
+    const [found, among, are] = [this.#found, this.#among, numeric.words];
+    for (let word = from; word < until; word++) {
+      const asked = among[word] & are[word];
+      if (asked === 0) continue;
+      let bits = 0;
+      for (let i = 0; i < 32; i++) bits |= isAmong(sorted, numbers[word * 32 + i]) << i;
+      found[word] |= bits & asked;
+    }
+  }
+}
+
+/** 1 if it is, else 0. */
+function isAmong(sorted: Float64Array, number: number): number {
+  let below = 0;
+  for (let open = sorted.length; open > 1; open -= open >>> 1) {
+    below += Number(sorted[below + (open >>> 1) - 1] < number) * (open >>> 1);
+  }
+  return Number(sorted[below] === number || sorted[below + 1] === number);
+}
+
+/** For numbers below, on and above the operand whether they stand in the relation to it. */
+function sidesOf(relation: Relation): Uint8Array {
+  return Uint8Array.from([-1, 0, 1], (number) => Number(compares(number, relation, 0)));
+}

@@ -1,0 +1,117 @@
+/**
+ * Works a filter out over all live slots.
+ *
+ * A part of an `and` is worked out only for the slots that those before it left: first those that
+ * hold the fewest. Where few slots are left, and where a field has no column, the records
+ * themselves are read, each once.
+ */
+import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
+import { predicateOf } from '../../../../lib/filter/evaluate.ts';
+import { countBits, join, leaveOut } from '../bitmap.ts';
+import type { Slots } from '../slots.ts';
+import type { StepMeter, Steps } from '../steps.ts';
+import type { Column } from './column.ts';
+import { ColumnMatch } from './column-match.ts';
+import { metadataObject, readingNs } from './metadata-object.ts';
+
+/** Of so many values it is counted beforehand how many slots hold them. */
+const COUNTED_VALUES_MAX = 16;
+/** Estimates of what a part of a filter takes, and each of 32 slots of it. */
+const NODE_NS = 500;
+const WORD_NS = 4;
+/** Reading a record takes as long as looking at so many slots of a column. */
+const SLOTS_PER_RECORD = 2_000;
+/** Estimate of what one condition takes on a record that was read. */
+const CONDITION_NS = 40;
+
+export class Evaluation {
+  readonly #slots: Slots;
+  readonly #columns: ReadonlyMap<string, Column>;
+  readonly #meter: StepMeter;
+
+  constructor(slots: Slots, columns: ReadonlyMap<string, Column>, meter: StepMeter) {
+    this.#slots = slots;
+    this.#columns = columns;
+    this.#meter = meter;
+  }
+
+  /** Those of the slots `among` that match. */
+  *match(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
+    this.#meter.spentNs += NODE_NS + among.length * WORD_NS;
+    if (this.#meter.due()) yield 'reading';
+    if (node.op === 'and') return yield* this.#all(node.nodes, among);
+    if (!this.#hasColumns(node)) return yield* this.#read(node, among);
+    switch (node.op) {
+      case 'or':
+        return yield* this.#any(node.nodes, among);
+      case 'not':
+        return yield* this.#none(node.node, among);
+      default:
+        return yield* new ColumnMatch(this.#columns.get(node.field)!, among, this.#meter).meeting(node);
+    }
+  }
+
+  *#all(nodes: readonly FilterNode[], among: Uint32Array): Steps<Uint32Array> {
+    const parts = nodes.map((node) => ({ node, held: this.#held(node) })).sort((a, b) => a.held - b.held);
+    let left = among;
+    for (const [i, { node, held }] of parts.entries()) {
+      const count = countBits(left);
+      if (count === 0) break;
+      if (held === Infinity || count * SLOTS_PER_RECORD < this.#slots.end) {
+        return yield* this.#read({ op: 'and', nodes: parts.slice(i).map(({ node }) => node) }, left);
+      }
+      left = yield* this.match(node, left);
+    }
+    return left;
+  }
+
+  *#any(nodes: readonly FilterNode[], among: Uint32Array): Steps<Uint32Array> {
+    const found = new Uint32Array(among.length);
+    const left = among.slice();
+    for (const node of nodes) {
+      join(found, yield* this.match(node, left));
+      leaveOut(left, found);
+    }
+    return found;
+  }
+
+  *#none(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
+    const left = among.slice();
+    leaveOut(left, yield* this.match(node, among));
+    return left;
+  }
+
+  /** By the records themselves. */
+  *#read(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
+    const matches = predicateOf(node);
+    const conditionsNs = [...conditionsOf(node)].length * CONDITION_NS;
+    const found = new Uint32Array(among.length);
+    for (let word = 0; word < among.length; word++) {
+      for (let rest = among[word]; rest !== 0; rest &= rest - 1) {
+        const bit = rest & -rest;
+        const bytes = this.#slots.metadata(word * 32 + 31 - Math.clz32(bit));
+        if (matches(metadataObject(bytes))) found[word] |= bit;
+        this.#meter.spentNs += readingNs(bytes) + conditionsNs;
+        if (this.#meter.due()) yield 'reading';
+      }
+    }
+    return found;
+  }
+
+  /** About how many slots have to be looked at for a part; Infinity where there is no column. */
+  #held(node: FilterNode): number {
+    if (!this.#hasColumns(node)) return Infinity;
+    return node.op === 'in' ? this.#heldBy(node) : this.#slots.end;
+  }
+
+  #heldBy({ field, values }: Extract<Condition, { op: 'in' }>): number {
+    const { postings } = this.#columns.get(field)!;
+    if (values.length > COUNTED_VALUES_MAX || values.some((value) => typeof value === 'number')) return this.#slots.end;
+    return values.reduce<number>((held, value) => held + postings.count(postings.codeOf(value) ?? 0), 0);
+  }
+
+  #hasColumns(node: FilterNode): boolean {
+    for (const { field } of conditionsOf(node)) if (!this.#columns.has(field)) return false;
+    return true;
+  }
+}
