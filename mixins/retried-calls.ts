@@ -25,7 +25,8 @@ export const retriedCalls: Middleware = {
   name: 'RetriedCalls',
   call: (next: Call): Call => {
     return async (action, params, options = {}) => {
-      // Moleculer's web gateway hands over the endpoint that it chose in place of the action's name.
+      // Moleculer's web gateway hands over the endpoint that it chose in place of the action's
+      // name.
       const name = typeof action === 'string' ? action : (action as { action: { name: string } }).action.name;
       if (options.nodeID !== undefined || name.startsWith('shards.') || name.startsWith('$'))
         return next(action, params, options);

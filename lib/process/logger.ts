@@ -8,8 +8,8 @@ const REDACTED = ['authorization', 'secret', 'adminToken', 'bootstrapKey', 'head
 
 /**
  * An error as it is printed, `code` a ProvecError's or the system's. Only what is known to be
- * harmless: other libraries hang parameters on their errors, and the sentence that a ProvecError has
- * for its client may name fields of metadata and filters.
+ * harmless: other libraries hang parameters on their errors, and the sentence that a ProvecError
+ * has for its client may name fields of metadata and filters.
  */
 function printedError(error: unknown): object {
   // An error may come from another realm, such as a worker thread's.

@@ -23,7 +23,9 @@ export const SYSTEM_TIMERS: Timers = {
   },
 };
 
-/** What `work` gives where that comes within `ms` milliseconds, else what `late` gives or throws. */
+/**
+ * What `work` gives where that comes within `ms` milliseconds, else what `late` gives or throws.
+ */
 export async function within<T>(work: Promise<T>, ms: number, late: () => T | Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<void>((resolve) => {

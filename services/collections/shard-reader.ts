@@ -187,7 +187,9 @@ export class ShardReader {
     };
   }
 
-  /** A place is given on in the next turn of the event loop: one turn takes in no more than that. */
+  /**
+   * A place is given on in the next turn of the event loop: one turn takes in no more than that.
+   */
   async #inTurn<T>(read: () => Promise<T>): Promise<T> {
     const [, leave] = await this.#pages.acquire();
     try {

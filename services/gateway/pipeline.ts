@@ -1,8 +1,9 @@
 /**
- * The life of a request once its route is found: the steps in their order, the longer ones each in a
- * file of its own. The first that throws decides the answer, so the order is part of the contract: nobody
- * learns what they may not know (whether a collection exists), nobody sends a body for nothing, and
- * a request that is refused because there are too many costs no more than to find out whose it is.
+ * The life of a request once its route is found: the steps in their order, the longer ones each in
+ * a file of its own. The first that throws decides the answer, so the order is part of the
+ * contract: nobody learns what they may not know (whether a collection exists), nobody sends a body
+ * for nothing, and a request that is refused because there are too many costs no more than to find
+ * out whose it is.
  */
 import type { Exchange } from './exchange.ts';
 import { parseQueryString } from './query-string.ts';

@@ -13,7 +13,9 @@ const SHARE_FACTOR = 2;
  */
 export type QueueName = 'query' | 'write' | 'verify' | 'unshared' | 'other' | 'parse';
 
-/** `queryPermits`: searches of shards under way at once; `parsePermits`: threads for large bodies. */
+/**
+ * `queryPermits`: searches of shards under way at once; `parsePermits`: threads for large bodies.
+ */
 export function queueBounds(queryPermits: number, parsePermits: number): Record<QueueName, QueueBounds> {
   const shared = (permits: number, shareFactor = SHARE_FACTOR): QueueBounds => ({
     permits,
