@@ -42,7 +42,7 @@ export interface GatewayOptions {
   bounds?: OverloadBounds;
 }
 
-/** HTTP: `HttpServer` -> `Edge` -> the router -> `Pipeline` -> an action -> `Responder`. */
+/** HTTP: `HttpServer` -> `Edge` -> the router -> the pipeline -> an action -> `Responder`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const { metrics = new Metrics(), bounds = {} } = options;

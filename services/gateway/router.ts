@@ -1,7 +1,7 @@
 /**
  * moleculer-web, as far as Provec uses it: it finds the route of a request and makes the context
  * that the request's calls belong to. Nothing else knows it; what comes before and after is `Edge`
- * and `Pipeline`.
+ * and the pipeline.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';

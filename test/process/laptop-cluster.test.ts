@@ -109,7 +109,7 @@ test(
     });
     expect(await repl('provec', 'fly')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^There is no [^\n]+\n$/),
+      stderr: expect.stringMatching(/^Unknown command [^\n]+\n$/),
     });
 
     process.kill(running.get('shards-2')!, 'SIGKILL');
