@@ -10,8 +10,8 @@ import { ValueMap } from '../../../../lib/filter/value-map.ts';
 
 /** No code, no occurrence. */
 const NONE = 0;
-/** Estimate of what a value costs beside its characters. */
-const VALUE_BYTES = 96;
+/** Estimate of what a value costs beside its characters and what is held by code. */
+const VALUE_BYTES = 80;
 /** So many free occurrences are no waste. */
 const SPARE = 16 * 1024;
 
@@ -36,8 +36,9 @@ export class Postings {
   #live = 0;
 
   get bytes(): number {
-    const ofOccurrence = 5 * this.#slot.byteLength;
-    return ofOccurrence + this.#firstIn.byteLength + this.#valueBytes + this.#freeCodes.length * 8;
+    const byOccurrence = 5 * this.#slot.byteLength;
+    const byCode = 2 * this.#first.byteLength + (this.#values.length + this.#freeCodes.length) * 8;
+    return byOccurrence + byCode + this.#firstIn.byteLength + this.#valueBytes;
   }
 
   /** True when free occurrences hold more memory than others: better built anew. */
