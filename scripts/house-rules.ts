@@ -15,8 +15,6 @@ const LEFT_UNDONE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|$)|biome-ignore/;
 const HEADER = /^(?:#!.*\n)?\/\*\*\n(.*?)\n \*\//s;
 const HEADER_MAX = 10;
-/** Their headers are longer still. */
-const LONG_HEADERS = new Set(['lib/store/mongo/tally-folding.ts', 'services/gateway/overload/fair-queue.ts']);
 /** As a comment names it, and as a page of `docs/` links to it. */
 const NAMED_INTERNAL = /\binternals\/[\w-]+\.md\b/g;
 const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
@@ -57,7 +55,7 @@ function checkSource(file: string): void {
   if (lines.length > LINES_MAX + 1)
     breaches.push(`${file}: ${lines.length} lines; at most ${LINES_MAX}, split by noun`);
   const header = HEADER.exec(text)?.[1]?.split('\n').length ?? 0;
-  if (header > HEADER_MAX && !file.startsWith('test/') && !LONG_HEADERS.has(file))
+  if (header > HEADER_MAX && !file.startsWith('test/'))
     breaches.push(`${file}: a header of ${header} lines; at most ${HEADER_MAX}, the argument goes to docs/internals/`);
   checkInternals(file, text);
   if (DUMPING_NAMES.test(basename(file))) breaches.push(`${file}: a name for everything is a name for nothing`);

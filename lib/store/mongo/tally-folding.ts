@@ -1,19 +1,11 @@
 /**
- * Counts every committed entry exactly once, without transactions.
+ * Folds the tallies of committed entries into the account's usage, without transactions.
  *
- * An entry carries its tally and, until that is counted elsewhere, the mark `uncounted`. One usage
- * document per account holds the sums, and for each shard the seq through which its entries are in
- * them. Folding a shard's entries is one conditional update of that document (only if that seq is
- * still what it was), then the marks are taken off. So a reader adds to the document those marked
- * entries whose seq is past the folded one; a folder that was cut short in between, or that another
- * overtook, changes nothing twice.
- *
- * Dropping a collection takes its vectors and its seqs off in one conditional update. A folder that
- * read before that must not take the missing seq for "nothing folded yet": `drops` counts the
- * drops, and every fold demands that it is as it was before the entries were read.
- *
- * A deleted account keeps a document that says so: whatever is folded for it later comes to
+ * Promises: every entry counts exactly once, whoever folds, is overtaken or dies between two steps.
+ * Dropping a collection takes its vectors off once. What is folded for a deleted account comes to
  * nothing.
+ * How it fails: StoreError; the entry stays marked `uncounted` and the next folding takes it.
+ * See docs/internals/store.md.
  */
 import type { Collection, Filter, UpdateFilter } from 'mongodb';
 import type { WriteHolds } from '../usage.ts';

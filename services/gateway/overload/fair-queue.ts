@@ -1,23 +1,12 @@
 /**
  * Where requests wait for one of a bounded number of permits, each account in a flow of its own.
  *
- * Promises
- * - What is begun takes at most `permits`, and one account at most `shareFactor` times what it
- *   leaves free.
- * - Accounts that wait take turns by the permit time they used: width times milliseconds, guessed
- *   when a request begins and set right when it ends. So one that comes to an empty flow is begun
- *   before the next of every flow that used more. Source: start-time fair queueing for servers that
- *   work on several requests at once, SFQ(D), of Jin, Chase and Kaur, "Interposed Proportional
- *   Sharing for a Storage Service Utility" (2004); charging the measured time afterwards is what
- *   Kubernetes' API Priority and Fairness does.
- * - At most `waitingMax` wait, and `waitingPerAccountMax` of one account. Where all flows together
- *   are full, the last of the longest gives way to one that comes to a shorter flow.
- * - Nobody waits longer than `waitMaxMs`, or when the client is gone.
- *
- * How it fails: with UNAVAILABLE and the time after which to try again, before anything was done
- * for the request.
+ * Promises: requests under way take at most `permits`; accounts that wait take turns by the time
+ * they used, so one that used little comes soon; nobody waits longer than `waitMaxMs`.
+ * How it fails: UNAVAILABLE with the time after which to try again, before anything was done for
+ * the request. Source: start-time fair queueing, SFQ(D), of Jin, Chase and Kaur, "Interposed
+ * Proportional Sharing for a Storage Service Utility" (2004). See docs/internals/overload.md.
  */
-
 import { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
