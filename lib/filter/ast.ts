@@ -11,8 +11,8 @@ export type Condition =
 
 /**
  * A validated filter in normal form. `$eq` is `in` with one value; `$ne`, `$nin` and `$exists:
- * false` are `not` of their opposites, so that a record without the field matches exactly these
- * three. An `and` of nothing matches everything.
+ * false` are `not` of their opposites, so that a record without the field meets these three
+ * conditions and no other. An `and` of nothing matches everything.
  */
 export type FilterNode =
   | { op: 'and'; nodes: FilterNode[] }

@@ -41,7 +41,7 @@ export function filterSchemas(limits: Limits): Readonly<Record<string, JsonSchem
       description: [
         'Conditions on metadata: `{field: value}` or `{field: {operator: operand}}`; several fields must all match; `{}` filters nothing.',
         'A field names a top-level key if there is one, else a dotted path. A list matches `$eq` and `$in` if any element does, `$ne` and `$nin` if none does.',
-        'A record without the field matches only `$exists: false`, `$ne` and `$nin`.',
+        'A record without the field meets only the conditions `$exists: false`, `$ne` and `$nin`.',
         `At most ${limits.filterMaxLevels} levels, ${limits.filterMaxConditions} conditions, ${limits.filterMaxInValues} values in a list`,
         `and ${INTERNAL_LIMITS.filterMaxListedValues} in all lists.`,
       ].join(' '),

@@ -3,7 +3,7 @@ import type { Config } from '../../lib/config.ts';
 import { ERROR_TABLE, type ErrorDetail, isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-/** The body of every error, as api.md has it. */
+/** The body of every error, as docs/errors.md has it. */
 export interface ErrorBody {
   error: string;
   code: string;

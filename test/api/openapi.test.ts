@@ -5,7 +5,7 @@ import { rawRequest } from '../support/raw-request.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
 
-/** Of spec.md, api.md and what was added since. */
+/** Of the contract with clients and what was added since. */
 const ROUTES = [
   'GET /api/v1/collections',
   'POST /api/v1/collections',

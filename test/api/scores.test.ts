@@ -19,7 +19,7 @@ const RECORDS = Array.from({ length: COUNT }, (_, at) => ({ id: `r${at}`, values
 const dot = (a: number[], b: number[]) => a.reduce((sum, value, at) => sum + value * b[at], 0);
 const distance = (a: number[], b: number[]) => Math.sqrt(a.reduce((sum, value, at) => sum + (value - b[at]) ** 2, 0));
 
-/** As api.md defines them, in float64 over the float32 vectors. */
+/** As the contract with clients defines them, in float64 over the float32 vectors. */
 const SCORES: Record<string, (a: number[], b: number[]) => { score: number; distance?: number }> = {
   cosine: (a, b) => ({ score: dot(a, b) / (Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b))) }),
   dot: (a, b) => ({ score: dot(a, b) }),

@@ -47,6 +47,7 @@ function meets(found: unknown[], operator: string, operand: unknown): boolean {
     case '$not':
       return !meetsAll(found, operand);
     default: {
+      if (!Object.hasOwn(COMPARED, operator)) throw new Error(`The naive filter does not know ${operator}.`);
       const order = found.length === 0 ? null : orderOf(found[0], operand);
       return order !== null && COMPARED[operator](order);
     }
@@ -59,8 +60,8 @@ const meetsAll = (found: unknown[], condition: unknown): boolean =>
     : meets(found, '$eq', condition);
 
 /**
- * Whether a record matches a filter as a client sends it: api.md read word by word, with nothing of
- * the product's own.
+ * Whether a record matches a filter as a client sends it: docs/filters.md read word by word, with
+ * nothing of the product's own.
  */
 export function naiveMatches(filter: Json, metadata: Json): boolean {
   return Object.entries(filter).every(([name, operand]) => {

@@ -56,7 +56,10 @@ export class ColumnMatch {
         const { operand, relation } = condition;
         if (typeof operand === 'number') yield* this.#findSides(operand, sidesOf(relation));
         else yield* this.#findStrings(relation, operand);
+        return;
       }
+      default:
+        condition satisfies never;
     }
   }
 
