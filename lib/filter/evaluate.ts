@@ -13,28 +13,46 @@ export type Predicate = (metadata: Record<string, unknown>) => boolean;
 
 /** So few values are compared faster than looked up. */
 const COMPARED_MAX = 32;
+/** So few comparisons of a list's elements with values are faster than a map of the elements. */
+const PAIRS_MAX = 256;
+/** Comparing so many characters takes as long as looking a value up. */
+const CHARS_PER_COMPARISON = 16;
+
+/** Told of comparisons beyond one for each condition: of a list's elements, of long strings. */
+type OnCompared = (count: number) => void;
 
 export function matches(node: FilterNode, metadata: Record<string, unknown>): boolean {
   return predicateOf(node)(metadata);
 }
 
 /** A filter made ready for many records. */
-export function predicateOf(node: FilterNode): Predicate {
+export function predicateOf(node: FilterNode, onCompared: OnCompared = () => undefined): Predicate {
+  return partOf(node, { onCompared, lists: new WeakMap() });
+}
+
+/** What the conditions of one filter share. */
+interface Shared {
+  onCompared: OnCompared;
+  /** The elements of long lists, which several conditions may ask. */
+  lists: WeakMap<unknown[], ValueMap>;
+}
+
+function partOf(node: FilterNode, shared: Shared): Predicate {
   switch (node.op) {
     case 'and': {
-      const parts = node.nodes.map(predicateOf);
+      const parts = node.nodes.map((part) => partOf(part, shared));
       return (metadata) => parts.every((matches) => matches(metadata));
     }
     case 'or': {
-      const parts = node.nodes.map(predicateOf);
+      const parts = node.nodes.map((part) => partOf(part, shared));
       return (metadata) => parts.some((matches) => matches(metadata));
     }
     case 'not': {
-      const matches = predicateOf(node.node);
+      const matches = partOf(node.node, shared);
       return (metadata) => !matches(metadata);
     }
     default: {
-      const [read, meets] = [fieldReader(node.field), meetingOf(node)];
+      const [read, meets] = [fieldReader(node.field), meetingOf(node, shared)];
       return (metadata) => meets(read(metadata));
     }
   }
@@ -58,17 +76,36 @@ export function compares(value: unknown, relation: Relation, operand: string | n
 }
 
 /** Says of a field's value, `undefined` where it is absent, whether it meets the condition. */
-function meetingOf(condition: Condition): (value: unknown) => boolean {
+function meetingOf(condition: Condition, shared: Shared): (value: unknown) => boolean {
   switch (condition.op) {
     case 'exists':
       return (value) => value !== undefined;
     case 'in': {
-      const isNamed = membership(condition.values);
-      return (value) => (Array.isArray(value) ? value.some(isNamed) : isNamed(value));
+      const { values } = condition;
+      const isNamed = membership(values);
+      return (value) => (Array.isArray(value) ? holdsOne(value, values, shared) : isNamed(value));
     }
     case 'compare':
-      return (value) => compares(value, condition.relation, condition.operand);
+      return (value) => {
+        if (typeof value === 'string')
+          shared.onCompared(Math.min(value.length, String(condition.operand).length) / CHARS_PER_COMPARISON);
+        return compares(value, condition.relation, condition.operand);
+      };
   }
+}
+
+/** Whether an element of `list` is one of `values`. */
+function holdsOne(list: unknown[], values: readonly Scalar[], { onCompared, lists }: Shared): boolean {
+  if (list.length * values.length <= PAIRS_MAX) return list.some((element) => values.includes(element as Scalar));
+  let elements = lists.get(list);
+  if (elements === undefined) {
+    elements = new ValueMap();
+    for (const element of list) if (element === null || typeof element !== 'object') elements.set(element as Scalar, 1);
+    lists.set(list, elements);
+    onCompared(list.length);
+  }
+  onCompared(values.length);
+  return values.some((value) => elements.get(value) !== undefined);
 }
 
 function membership(values: readonly Scalar[]): (value: unknown) => boolean {

@@ -11,24 +11,37 @@ import type { Scalar } from './ast.ts';
 const HASHED_MAX_CHARS = 16_000;
 
 export class ValueMap {
-  readonly #plain = new Map<unknown, number>();
+  /** Several, because a map copies itself whenever it doubles. */
+  readonly #plain: (Map<unknown, number> | undefined)[] = [];
   /** Numbers and long strings by the text that stands for them. */
   readonly #others = new Map<string, number>();
 
   /** `undefined` for what is no scalar, too. */
   get(value: unknown): number | undefined {
-    return isPlain(value) ? this.#plain.get(value) : this.#others.get(textFor(value));
+    return isPlain(value) ? this.#plain[partOf(value)]?.get(value) : this.#others.get(textFor(value));
   }
 
   set(value: Scalar, number: number): void {
-    if (isPlain(value)) this.#plain.set(value, number);
-    else this.#others.set(textFor(value), number);
+    if (!isPlain(value)) {
+      this.#others.set(textFor(value), number);
+      return;
+    }
+    const part = partOf(value);
+    this.#plain[part] ??= new Map();
+    this.#plain[part].set(value, number);
   }
 
   delete(value: Scalar): void {
-    if (isPlain(value)) this.#plain.delete(value);
+    if (isPlain(value)) this.#plain[partOf(value)]?.delete(value);
     else this.#others.delete(textFor(value));
   }
+}
+
+/** Which map has a value; chosen values that all go into one only bring the pauses back. */
+function partOf(value: unknown): number {
+  if (typeof value !== 'string') return 0;
+  const { length } = value;
+  return (value.charCodeAt(length - 1) * 31 + value.charCodeAt(length - 2) * 7 + value.charCodeAt(0) + length) & 63;
 }
 
 function isPlain<T>(value: T): value is Exclude<T, number> {

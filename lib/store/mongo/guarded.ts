@@ -44,15 +44,20 @@ const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
   usage: ['read', 'readQueries', 'readHolds'],
 };
 /** Those that run themselves what they read, page by page, or ask nothing of the database. */
-const UNGUARDED = ['all', 'open', 'allCollections', 'release'];
+const UNGUARDED: { readonly [P in keyof Parts]?: readonly (keyof Parts[P])[] } = {
+  anchors: ['all', 'open'],
+  catalog: ['allCollections'],
+  checkpoints: ['release'],
+};
 
 /** A part of the port, each method of which runs as `Connection.run` says. */
 export function guarded<P extends keyof Parts>(connection: Connection, name: P, part: Parts[P]): Parts[P] {
   const get = (target: Parts[P], method: string): unknown => {
     const work: unknown = Reflect.get(target, method);
     if (typeof work !== 'function') return work;
-    if (UNGUARDED.includes(method)) return work.bind(target);
-    const isRead = (READS[name] as readonly string[]).includes(method);
+    const isOf = (methods: readonly PropertyKey[] | undefined): boolean => methods?.includes(method) === true;
+    if (isOf(UNGUARDED[name])) return work.bind(target);
+    const isRead = isOf(READS[name]);
     const [effect, doing] = isRead ? (['read', 'reading'] as const) : (['write', 'writing'] as const);
     return (...args: unknown[]) => connection.run(effect, `${doing} ${name}`, () => work.apply(target, args));
   };

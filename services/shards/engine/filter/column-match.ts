@@ -12,9 +12,13 @@ import { join, keep, leaveOut } from '../bitmap.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
 
-/** Estimates of what it takes to look a value up, to mark a slot, and to look at a number. */
+/**
+ * Estimates of what it takes to look a value up, to compare a character, to mark a slot, and to
+ * look at a number.
+ */
 const VALUE_NS = 100;
 const CHARS_PER_NS = 2;
+const COMPARED_CHAR_NS = 4;
 const MARK_NS = 3;
 const NUMBER_NS = 3;
 /** What is done between two looks at the meter. */
@@ -97,22 +101,18 @@ export class ColumnMatch {
   /** What is a string in the relation to `operand`: each that differs is compared once. */
   *#findStrings(relation: Relation, operand: string): Steps<void> {
     const { lists, postings } = this.#column;
-    for (let code = 1; code < postings.codes; code += VALUES_PER_LOOK) {
-      const until = Math.min(postings.codes, code + VALUES_PER_LOOK);
-      this.#meter.spentNs += (until - code) * VALUE_NS;
-      yield* this.#mark(this.#related(relation, operand, code, until));
+    let related: number[] = [];
+    for (let code = 1; code < postings.codes; code++) {
+      const value = postings.valueOf(code);
+      if (compares(value, relation, operand)) related.push(code);
+      const chars = typeof value === 'string' ? Math.min(value.length, operand.length) : 0;
+      this.#meter.spentNs += VALUE_NS + chars * COMPARED_CHAR_NS;
+      if (this.#meter.spentNs < this.#meter.stepNs && related.length < VALUES_PER_LOOK) continue;
+      yield* this.#mark(related);
+      related = [];
     }
+    yield* this.#mark(related);
     leaveOut(this.#found, lists.words);
-  }
-
-  /** The codes of the strings in the relation to `operand`. */
-  #related(relation: Relation, operand: string, from: number, until: number): number[] {
-    const { postings } = this.#column;
-    const codes: number[] = [];
-    for (let code = from; code < until; code++) {
-      if (compares(postings.valueOf(code), relation, operand)) codes.push(code);
-    }
-    return codes;
   }
 
   *#mark(codes: readonly number[]): Steps<void> {

@@ -5,7 +5,7 @@
  */
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
-import { Bitmap } from '../bitmap.ts';
+import { Bitmap, countBits } from '../bitmap.ts';
 import { Postings } from './postings.ts';
 
 /** Estimate of what a column costs beside what it holds. */
@@ -43,6 +43,12 @@ export class Column {
     let bytes = COLUMN_BYTES + this.#field.length * 2 + this.#numbers.byteLength + this.postings.bytes;
     for (const bitmap of this.#bitmaps) bytes += bitmap.bytes;
     return bytes;
+  }
+
+  /** About how many slots hold a value that is no number. */
+  count(value: Scalar): number {
+    const literal = this.literals.get(value);
+    return this.postings.count(this.postings.codeOf(value)) + (literal ? countBits(literal.words) : 0);
   }
 
   /**

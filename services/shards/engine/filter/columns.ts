@@ -21,6 +21,8 @@ export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
  */
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
+/** Of metadata that is written; then it is looked whether the columns have outgrown what they may. */
+const WRITTEN_PER_LOOK = 64 * 1024;
 
 /** Metadata has no room for a field of a longer name. */
 const NAME_MAX_CHARS = LIMITS.metadataMaxBytes;
@@ -33,6 +35,8 @@ export class Columns {
   readonly #columns = new Map<string, Column>();
   /** Fields too large for a column, and the number of records when that was found. */
   readonly #oversized = new Map<string, number>();
+  /** Bytes of metadata since it was last looked. */
+  #written = 0;
 
   constructor(slots: Slots, minBytes: number) {
     this.#slots = slots;
@@ -77,9 +81,18 @@ export class Columns {
         if (column.postings.bloated) this.#columns.delete(field);
       }
       if (newSlot < 0 || newSlot >= column.filledTo) continue;
-      metadata ??= metadataObject(this.#slots.metadata(newSlot));
+      metadata ??= this.#taken(newSlot);
       column.fill(newSlot, metadata);
     }
+    if (this.#written < WRITTEN_PER_LOOK) return;
+    this.#written = 0;
+    this.#makeRoom(new Set());
+  }
+
+  #taken(slot: number): Record<string, unknown> {
+    const bytes = this.#slots.metadata(slot);
+    this.#written += bytes.length;
+    return metadataObject(bytes);
   }
 
   /** Makes columns for `fields` where they have none, and the most recently used of them. */

@@ -23,6 +23,8 @@ const WORD_NS = 4;
 const SLOTS_PER_RECORD = 2_000;
 /** Estimate of what one condition takes on a record that was read. */
 const CONDITION_NS = 40;
+/** ... and each comparison beyond that. */
+const COMPARED_NS = 60;
 
 export class Evaluation {
   readonly #slots: Slots;
@@ -83,7 +85,9 @@ export class Evaluation {
 
   /** By the records themselves. */
   *#read(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
-    const matches = predicateOf(node);
+    const matches = predicateOf(node, (count) => {
+      this.#meter.spentNs += count * COMPARED_NS;
+    });
     const conditionsNs = [...conditionsOf(node)].length * CONDITION_NS;
     const found = new Uint32Array(among.length);
     for (let word = 0; word < among.length; word++) {
@@ -105,9 +109,9 @@ export class Evaluation {
   }
 
   #heldBy({ field, values }: Extract<Condition, { op: 'in' }>): number {
-    const { postings } = this.#columns.get(field)!;
+    const column = this.#columns.get(field)!;
     if (values.length > COUNTED_VALUES_MAX || values.some((value) => typeof value === 'number')) return this.#slots.end;
-    return values.reduce<number>((held, value) => held + postings.count(postings.codeOf(value) ?? 0), 0);
+    return values.reduce<number>((held, value) => held + column.count(value), 0);
   }
 
   #hasColumns(node: FilterNode): boolean {

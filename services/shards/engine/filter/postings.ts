@@ -59,9 +59,9 @@ export class Postings {
     return this.#values[code];
   }
 
-  /** How many occurrences a code has. */
-  count(code: number): number {
-    return this.#counts[code];
+  /** How many occurrences a code has; none where it is `undefined`. */
+  count(code: number | undefined): number {
+    return code === undefined ? 0 : this.#counts[code];
   }
 
   add(slot: number, value: Scalar): void {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { matches } from '../../../../lib/filter/evaluate.ts';
+import { matches, predicateOf } from '../../../../lib/filter/evaluate.ts';
 import { parseFilter } from '../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
 import { naiveMatches } from '../../../support/naive-filter.ts';
@@ -62,4 +62,19 @@ test.each([
   const node = parseFilter(filter, LIMITS);
   expect(node === null || matches(node, RECORD)).toBe(expected);
   expect(naiveMatches(filter, RECORD)).toBe(expected);
+});
+
+test('a long list is taken apart once, however many conditions ask for its elements', () => {
+  const list = Array.from({ length: 9_000 }, (_, i) => i);
+  const $or = Array.from({ length: 30 }, (_, at) => ({
+    list: { $in: Array.from({ length: 32 }, (_, i) => -1 - 32 * at - i) },
+  }));
+  let compared = 0;
+  const meets = predicateOf(parseFilter({ $or }, LIMITS)!, (count) => {
+    compared += count;
+  });
+  expect(meets({ list })).toBe(false);
+  expect(compared).toBe(9_000 + 30 * 32);
+  expect(meets({ list: [...list, -960] })).toBe(true);
+  expect(meets({ list: [{ a: 1 }, [-960], ...list] })).toBe(false);
 });
