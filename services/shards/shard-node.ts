@@ -317,11 +317,13 @@ export class ShardNode {
   }
 
   async #admit(incomingBytes: number): Promise<void> {
+    // First, because it may ask the store: nothing is to come between the look at memory and the
+    // queue.
+    await this.#disk.admit(incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
     while (!this.#memory.fitsWrite(incomingBytes)) {
       if (!(await this.shardCache.makeRoom(incomingBytes + this.#memory.writes.bytes))) throw outOfCapacity('memory');
     }
-    await this.#disk.admit(incomingBytes);
   }
 
   async #reopen(key: ShardKey): Promise<void> {

@@ -152,7 +152,7 @@ export class HandOver {
     const { shardCache, log } = this.#options;
     await shardCache
       .save(key)
-      .catch((error: unknown) => log.warn({ err: error }, 'handing a shard over without a checkpoint'));
+      .catch((error: unknown) => log.warn({ err: error, shard: key }, 'handing a shard over without a checkpoint'));
   }
 
   /**

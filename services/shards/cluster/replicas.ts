@@ -188,7 +188,7 @@ export class Replicas {
       if (error instanceof WorkerLost) this.#forget(key, replica);
       else await this.#settle(key, replica);
       replica.notBeforeMs = clock.monotonicMs() + backoffMs(replica.failures++, PAUSE);
-      log.warn({ err: error }, 'a copy of a shard could not follow; trying again');
+      log.warn({ err: error, shard: key }, 'a copy of a shard could not follow; trying again');
     }
   }
 

@@ -2,13 +2,13 @@
  * Finds the records of a shard that are most similar to a vector.
  *
  * Promises: scores are exact however a record was found; a query returns min(topK, matching
- * records) matches, less only those below `scoreThreshold`; best first, ties by id in UTF-16 code
- * unit order. Records that the graph does not hold yet are always scanned. Without a graph, with
+ * records) matches, less only those below `scoreThreshold`; best first, ties by id in UTF-8 byte
+ * order. Records that the graph does not hold yet are always scanned. Without a graph, with
  * `exact`, or where a scan is cheaper, the matching records are scanned; else the graph is asked
  * for more and more candidates until enough of them match, and a scan ends it if that grows dearer.
  *
- * All of it is done in steps of about `stepNs`. Only a search of the graph is in one piece: one
- * that would take longer than others should wait gives way to a scan, unless that is dearer by far.
+ * All of it is done in steps of about `stepNs`; only a search of the graph, and of one record, is
+ * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
  */
 
 import type { ShardMatch } from '../../../lib/shard/match.ts';

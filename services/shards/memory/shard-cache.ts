@@ -3,10 +3,10 @@
  *
  * Promises: a shard is opened once however many ask for it, under a claim made before and from a
  * log read after it; it is not closed while it is used, and answers nothing that was read after the
- * claim had gone. Shards, copies and queries together stay within the memory limit, but for the
- * gate's overdraft and for a shard that could never fit and is alone. How it fails: an opening that
- * fails leaves nothing behind, and the next call tries again; a worker that ends takes its shards
- * with it, and they open again from their log.
+ * claim had gone. Shards, copies and what is held beside them stay within the memory limit, but for
+ * the gate's overdraft and for a shard that could never fit and is alone. How it fails: an opening
+ * that fails leaves nothing behind, and the next call tries again; a worker that ends takes its
+ * shards with it, and they open again from their log.
  */
 
 import { EventEmitter } from 'node:events';
@@ -309,7 +309,9 @@ export class ShardCache {
     if (this.#parts.checkpointer.isDue(actor)) {
       this.#parts.checkpointer
         .run(actor)
-        .catch((error) => this.#runtime.log.warn({ err: error }, 'a checkpoint failed; the log stays longer'));
+        .catch((error) =>
+          this.#runtime.log.warn({ err: error, shard: actor.key }, 'a checkpoint failed; the log stays longer'),
+        );
     }
     const dueBytes = this.#parts.memory.due;
     // Closing the one in use now would have it open again at its next request, and so at every one.
@@ -329,7 +331,9 @@ export class ShardCache {
     if (save) {
       await checkpointer
         .run(actor)
-        .catch((error) => this.#runtime.log.warn({ err: error }, 'closed a shard without a checkpoint'));
+        .catch((error) =>
+          this.#runtime.log.warn({ err: error, shard: actor.key }, 'closed a shard without a checkpoint'),
+        );
     }
     // It may have broken meanwhile, and be open again by now.
     if (this.#residents.get(actor.key) !== resident) return;
@@ -342,7 +346,7 @@ export class ShardCache {
 
   #broken(actor: ShardActor, reason: string): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
-    this.#runtime.log.error({ reason }, 'closed a shard; it will open again from its log');
+    this.#runtime.log.error({ reason, shard: actor.key }, 'closed a shard; it will open again from its log');
     this.#forget(actor);
     this.events.emit('changed');
   }

@@ -4,7 +4,8 @@
  * together; where one gives up, the next goes on.
  *
  * Promises: at most COLUMNS_MAX of them and about as many bytes as the records themselves take; the
- * one used longest ago gives way. A field that alone takes more gets no column.
+ * one used longest ago gives way, as soon as writes of 64 kB have made them too large. A field that
+ * alone takes more gets no column.
  */
 import { LIMITS } from '../../../../lib/limits.ts';
 import type { Slots } from '../slots.ts';
@@ -21,7 +22,9 @@ export const COLUMNS_MIN_BYTES = 32 * 1024 * 1024;
  */
 const TRY_AGAIN_GROWTH = 2;
 const OVERSIZED_MAX = 256;
-/** Of metadata that is written; then it is looked whether the columns have outgrown what they may. */
+/**
+ * Of metadata that is written; then it is looked whether the columns have outgrown what they may.
+ */
 const WRITTEN_PER_LOOK = 64 * 1024;
 
 /** Metadata has no room for a field of a longer name. */

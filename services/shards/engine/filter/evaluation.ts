@@ -1,9 +1,9 @@
 /**
  * Works a filter out over all live slots.
  *
- * A part of an `and` is worked out only for the slots that those before it left: first those that
- * hold the fewest. Where few slots are left, and where a field has no column, the records
- * themselves are read, each once.
+ * A part of an `and` is worked out only for the slots that those before it left: first equality
+ * with a few strings or literals, the rarest first, then all that looks at every slot. Where few
+ * slots are left, and where a field has no column, the records themselves are read.
  */
 import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
