@@ -14,15 +14,15 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { Anchoring } from './anchoring.ts';
+import type { AnchoringOptions } from './context.ts';
 import { openAuthority } from './ledger/authority.ts';
 import { explorerUrl } from './ledger/explorer.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './ledger/funds.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
-import { closeRow } from './outbox/anchor-row.ts';
+import { closeRow } from './outbox/decisions.ts';
 import { type SealedAnchors, sealed, sealKeyOf } from './outbox/row-seal.ts';
-import type { RetireOptions } from './recovery/retire.ts';
-import { Retirement } from './recovery/retirement.ts';
+import { retireAll } from './recovery/retirement.ts';
 import { unsoundness } from './recovery/unsoundness.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
@@ -52,7 +52,8 @@ export default function anchoringService(
     explorerUrl(kind, value, config.solanaCluster, endpoints.urls()[0] ?? null);
   let nodeId = '';
   let running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
-  let retirement: Retirement | null = null;
+  let retirement: Promise<void> | null = null;
+  const stopping = new AbortController();
   let anchors = store.anchors;
   const keypairFile = config.solanaKeypair ?? join(config.dataDir, KEYPAIR_FILE);
 
@@ -73,7 +74,7 @@ export default function anchoringService(
   }
 
   let broker: ServiceBroker;
-  const headsAt: RetireOptions['headsAt'] = (collection, cut) =>
+  const headsAt: AnchoringOptions['headsAt'] = (collection, cut) =>
     Promise.all(
       cut.map(({ seq }, index) =>
         seq === 0 ? EMPTY_HEAD : call(broker, 'shards.headAt', { shard: shardSpec(collection, index), seq }),
@@ -177,8 +178,7 @@ export default function anchoringService(
         // stay as long as they get.
         if (!existsSync(keypairFile)) return;
         seals();
-        retirement = new Retirement({ store: { ...store, anchors }, headsAt, log });
-        retirement.start();
+        retirement = retireAll({ store: { ...store, anchors }, headsAt, log }, stopping.signal);
         return;
       }
       nodeId = this.broker.nodeID;
@@ -215,7 +215,8 @@ export default function anchoringService(
 
     async stopped() {
       running?.pool.close();
-      await retirement?.stop();
+      stopping.abort();
+      await retirement;
       await running?.anchoring.stop();
     },
   };
@@ -236,7 +237,7 @@ async function shownNow(anchoring: Anchoring, collectionId: string): Promise<str
 async function isDoubted(
   { contradictions, log }: Store,
   collection: CollectionRow,
-  headsAt: RetireOptions['headsAt'],
+  headsAt: AnchoringOptions['headsAt'],
 ): Promise<boolean> {
   if ((await contradictions.list(collection.id)).length > 0) return true;
   const cut = await committedCut(log, collection);

@@ -146,8 +146,8 @@ export function anchorsContract(subject: StoreUnderTest): void {
       const told: unknown[] = [];
       const look = async (unsound: string[] = []) => {
         const log = { error: (what: unknown) => told.push(what) };
-        const options = { anchors, log, isInCharge: () => true, unsound: new Set(unsound) };
-        const filing = await Filing.begin(options);
+        const context = { store: { anchors }, log, isInCharge: () => true, unsound: new Set(unsound) };
+        const filing = await Filing.begin(context);
         for await (const page of anchors.all()) for (const each of page) filing.at(each);
         await filing.end();
       };

@@ -10,24 +10,14 @@
  */
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clock } from '../../../lib/runtime.ts';
 import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
-import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
+import type { AnchorRow } from '../../../lib/store/anchors.ts';
+import type { AnchoringContext } from '../context.ts';
 import { newRow } from './anchor-row.ts';
 
 /** The one in charge must get its changes in between those of many that want. */
 const PAUSE_MAX_MS = 16;
-
-export interface AnchorRequestsOptions {
-  anchors: Pick<AnchorStore, 'get' | 'add' | 'put'>;
-  clock: Clock;
-  address(collectionId: string): Promise<string>;
-  /** Whether the collection was not deleted. */
-  isThere(collectionId: string): Promise<boolean>;
-  /** More is wanted than before. */
-  onWanted(collectionId: string): void;
-}
 
 interface Writing {
   cut: Cut;
@@ -35,13 +25,16 @@ interface Writing {
 }
 
 export class AnchorRequests {
-  readonly #options: AnchorRequestsOptions;
+  readonly #context: AnchoringContext;
+  readonly #onWanted: (collectionId: string) => void;
   readonly #running = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Writing>();
   readonly #unwritten = new Map<string, Cut>();
 
-  constructor(options: AnchorRequestsOptions) {
-    this.#options = options;
+  /** `onWanted`: more is wanted than before. */
+  constructor(context: AnchoringContext, onWanted: (collectionId: string) => void) {
+    this.#context = context;
+    this.#onWanted = onWanted;
   }
 
   /** The row after `cut` is in it; null when the collection was deleted. Throws StoreError. */
@@ -81,15 +74,16 @@ export class AnchorRequests {
   }
 
   async #write(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
-    const { anchors, clock, address, isThere, onWanted } = this.#options;
+    const { store, clock, ledger } = this.#context;
+    const { anchors, catalog } = store;
     for (;;) {
       const row = await anchors.get(collectionId);
       const wantedAt = row?.wantedAt ?? new Date(clock.wallMs()).toISOString();
       if (row === null) {
-        if (!(await isThere(collectionId))) return null;
-        const first = { ...newRow(collectionId, await address(collectionId)), wanted: cut, wantedAt };
+        if ((await catalog.getCollection(collectionId)) === null) return null;
+        const first = { ...newRow(collectionId, await ledger.address(collectionId)), wanted: cut, wantedAt };
         if (await anchors.add(first)) {
-          onWanted(collectionId);
+          this.#onWanted(collectionId);
           return first;
         }
       } else {
@@ -103,7 +97,7 @@ export class AnchorRequests {
           wantedAt,
         };
         if (await anchors.put(next)) {
-          onWanted(collectionId);
+          this.#onWanted(collectionId);
           return next;
         }
       }

@@ -43,11 +43,3 @@ export async function changeRow(
   }
   return null;
 }
-
-/**
- * The collection is deleted: its account is to be closed and its row forgotten. Throws StoreError.
- */
-export async function closeRow(anchors: Pick<AnchorStore, 'get' | 'put'>, collectionId: string): Promise<void> {
-  for (let row = await anchors.get(collectionId); row !== null; row = await anchors.get(collectionId))
-    if (row.closing || (await changeRow(anchors, row, () => ({ closing: true }))) !== null) return;
-}

@@ -9,39 +9,37 @@
  */
 import type { Logger } from 'pino';
 import { type AnchorRow, type AnchorStore, standingOf } from '../../../lib/store/anchors.ts';
+import type { AnchoringContext } from '../context.ts';
 
 const OPEN = ['due', 'halted'] as const;
 
 /** Since when some of each row waits, by its collection. */
 type Filed = Record<(typeof OPEN)[number], Map<string, string | null>>;
 
-export interface FilingOptions {
-  anchors: Pick<AnchorStore, 'open' | 'put'>;
+type FilingContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
+  store: { anchors: AnchorStore };
   log: Pick<Logger, 'error'>;
-  isInCharge(collectionId: string): boolean;
-  /** Collections whose row is not what the store has (row-seal.ts). */
-  unsound: ReadonlySet<string>;
-}
+};
 
 /** One look at all rows. */
 export class Filing {
-  readonly #options: FilingOptions;
+  readonly #context: FilingContext;
   readonly #filed: Filed;
   readonly #suspects: AnchorRow[] = [];
 
-  private constructor(options: FilingOptions, filed: Filed) {
-    this.#options = options;
+  private constructor(context: FilingContext, filed: Filed) {
+    this.#context = context;
     this.#filed = filed;
   }
 
   /** Throws StoreError. */
-  static async begin(options: FilingOptions): Promise<Filing> {
-    return new Filing(options, await readFiled(options.anchors));
+  static async begin(context: FilingContext): Promise<Filing> {
+    return new Filing(context, await readFiled(context.store.anchors));
   }
 
   /** Looks at a row as it was read since. */
   at(row: AnchorRow): void {
-    const { isInCharge, unsound } = this.#options;
+    const { isInCharge, unsound } = this.#context;
     const { collectionId } = row;
     if (isFiled(row, this.#filed) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
     this.#suspects.push(row);
@@ -49,7 +47,8 @@ export class Filing {
 
   /** Files anew what stands elsewhere. Throws StoreError. */
   async end(): Promise<void> {
-    const { anchors, log } = this.#options;
+    const { log } = this.#context;
+    const { anchors } = this.#context.store;
     if (this.#suspects.length === 0) return;
     // Most changed between the two readings.
     const filed = await readFiled(anchors);

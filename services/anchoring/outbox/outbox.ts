@@ -10,56 +10,26 @@
  * the ledger or the store is out of reach, and may be called again at any time.
  * See docs/internals/anchoring.md.
  */
-import type { Logger } from 'pino';
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
+import { committedCut } from '../../../lib/shard/committed-cut.ts';
 import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
-import { type Cut, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
+import { type Cut, isSameState } from '../../../lib/shard/head.ts';
 import {
   type AnchorHistoryItem,
   type AnchorRow,
-  type AnchorStore,
   type Confirmed,
   type InFlight,
   isWanting,
 } from '../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import type { ContradictionStore } from '../../../lib/store/contradictions.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-import type { LedgerClient, SignedTransaction } from '../ledger/ledger-client.ts';
-import { NOT_DELETED } from '../recovery/deletion.ts';
+import type { AnchoringContext, OutboxStep } from '../context.ts';
+import type { SignedTransaction } from '../ledger/ledger-client.ts';
+import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';
 import { type Finding, reconcile, shownBy } from '../recovery/reconciliation.ts';
 import { unsoundness } from '../recovery/unsoundness.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
-
-/** Instants between which a process can die; tests do so. */
-export type OutboxStep = 'signed' | 'persisted' | 'sent' | 'confirmed';
-
-/** What the outboxes of all collections share. */
-export interface OutboxContext {
-  ledger: LedgerClient;
-  anchors: AnchorStore;
-  clock: Clock;
-  log: Logger;
-  isInCharge(collectionId: string): boolean;
-  /** Null when it is not in the catalog. */
-  collection(id: string): Promise<CollectionRow | null>;
-  /** Whether a collection that is not in the catalog was deleted. */
-  wasDeleted(row: AnchorRow): Promise<boolean>;
-  /** What the log holds. */
-  loggedCut(collection: CollectionRow): Promise<Cut>;
-  /** The shards' own heads at a cut; null where a shard cannot say. */
-  headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
-  contradictions: ContradictionStore;
-  onConfirmed(): void;
-  onFailure(): void;
-  /** The row may answer those who wait; `isNews`: since just now. */
-  onAnswer(row: AnchorRow, isNews: boolean): void;
-  /** The row is gone. */
-  onClosed(collectionId: string): void;
-  onStep?(step: OutboxStep, collectionId: string): Promise<void>;
-}
 
 /** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
@@ -90,7 +60,7 @@ const VIEW_MAX_SLOTS = 300n;
 
 export class Outbox {
   readonly collectionId: string;
-  readonly #context: OutboxContext;
+  readonly #context: AnchoringContext;
   /** The epoch at which row and account belonged together; only our changes came since. */
   #soundEpoch: number | null = null;
   /** The ledger's slot of that; null: a transaction of ours has landed since. */
@@ -103,7 +73,7 @@ export class Outbox {
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
 
-  constructor(context: OutboxContext, collectionId: string) {
+  constructor(context: AnchoringContext, collectionId: string) {
     this.#context = context;
     this.collectionId = collectionId;
   }
@@ -113,22 +83,22 @@ export class Outbox {
   }
 
   async #turn(mayGoOn: boolean): Promise<Turn> {
-    const { anchors, isInCharge, onAnswer } = this.#context;
+    const { store, isInCharge, waiters } = this.#context;
     if (!isInCharge(this.collectionId)) return DONE;
-    const row = await anchors.get(this.collectionId);
+    const row = await store.anchors.get(this.collectionId);
     if (row === null) return DONE;
-    onAnswer(row, false);
+    waiters.settle(row);
     if (row.halted && !row.closing) return IDLE;
     if (row.inFlight) return this.#follow(row, row.inFlight);
     if (row.closing) return this.#close(row);
     if (!isWanting(row)) return IDLE;
-    const collection = await this.#context.collection(this.collectionId);
+    const collection = await store.catalog.getCollection(this.collectionId);
     if (collection === null) {
-      if (!(await this.#context.wasDeleted(row))) return this.#halt(row, NOT_DELETED);
+      if (!(await wasDeleted(row, store))) return this.#halt(row, NOT_DELETED);
       await this.#change(row, { closing: true });
       return AT_ONCE;
     }
-    const [contradiction] = await this.#context.contradictions.list(this.collectionId);
+    const [contradiction] = await store.contradictions.list(this.collectionId);
     if (contradiction) return this.#halt(row, contradiction.reason);
     if (this.#soundEpoch === row.epoch) return this.#anchor(row, collection);
     this.#soundEpoch = null;
@@ -139,18 +109,18 @@ export class Outbox {
 
   /** Stops anchoring until an operator decides. */
   async #halt(row: AnchorRow, reason: string): Promise<Turn> {
-    const { clock, log, onAnswer } = this.#context;
+    const { clock, log } = this.#context;
     const halted = await this.#change(row, { halted: { reason, at: new Date(clock.wallMs()).toISOString() } });
     if (halted === null) return AT_ONCE;
     logHalt(log, this.collectionId, reason);
-    onAnswer(halted, true);
+    this.#tell(halted);
     return IDLE;
   }
 
   async #reconcile(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
-    const { ledger, loggedCut, headsAt } = this.#context;
+    const { ledger, store, headsAt } = this.#context;
     const { account, slot } = await ledger.survey(this.collectionId, row);
-    const logged = await loggedCut(collection);
+    const logged = await committedCut(store.log, collection);
     const finding: Finding =
       row.trusted === shownBy(account)
         ? { outcome: 'sound' }
@@ -184,9 +154,9 @@ export class Outbox {
   }
 
   async #anchor(row: AnchorRow, collection: CollectionRow): Promise<Turn> {
-    const { ledger, clock, loggedCut } = this.#context;
+    const { ledger, clock, store } = this.#context;
     // Records followed the log as they liked so far: the first root contains all they may have.
-    const cut = mergeCuts(row.wanted!, row.confirmed ? row.confirmed.cut : await loggedCut(collection));
+    const cut = mergeCuts(row.wanted!, row.confirmed?.cut ?? (await committedCut(store.log, collection)));
     const reason = unsoundness(cut) ?? (await this.#heldAgainstShards(cut, collection));
     if (reason !== null) return this.#halt(row, reason);
     this.#signedAt = new Date(clock.wallMs()).toISOString();
@@ -229,9 +199,10 @@ export class Outbox {
   }
 
   async #forget({ revision }: AnchorRow): Promise<Turn> {
-    const { anchors, onClosed } = this.#context;
-    if (!(await anchors.remove(this.collectionId, revision))) return AT_ONCE;
-    onClosed(this.collectionId);
+    const { store, waiters, tell } = this.#context;
+    if (!(await store.anchors.remove(this.collectionId, revision))) return AT_ONCE;
+    waiters.release([this.collectionId]);
+    tell(this.collectionId);
     return DONE;
   }
 
@@ -322,7 +293,7 @@ export class Outbox {
   }
 
   async #confirm(row: AnchorRow, cut: Cut, decisions: number, signature: string): Promise<Turn> {
-    const { clock, onConfirmed, onAnswer } = this.#context;
+    const { clock, counts } = this.#context;
     const root = collectionRoot(cut);
     const history = { ...root, signature, confirmedAt: new Date(clock.wallMs()).toISOString() };
     const confirmed: Confirmed = { cut, decisions, ...history };
@@ -342,18 +313,18 @@ export class Outbox {
       history,
     );
     if (stored === null) return AT_ONCE;
-    onConfirmed();
-    onAnswer(stored, true);
+    counts.confirmed += 1;
+    this.#tell(stored);
     return stored.closing || isWanting(stored) ? AT_ONCE : IDLE;
   }
 
   /** The transaction is dead: the next one is signed after another look at the account. */
   async #bury(row: AnchorRow, reason: string): Promise<Turn> {
-    const { log, onFailure } = this.#context;
+    const { log, counts } = this.#context;
     const { collectionId } = this;
     if ((await this.#change(row, { inFlight: null })) === null) return AT_ONCE;
     this.#soundEpoch = null;
-    onFailure();
+    counts.failures += 1;
     log.warn({ collectionId, step: row.inFlight?.step, reason }, 'an anchoring transaction failed; signing a new one');
     return { next: 'turn', afterMs: POLL.maxMs };
   }
@@ -372,9 +343,15 @@ export class Outbox {
     history?: AnchorHistoryItem,
   ): Promise<AnchorRow | null> {
     const fields = typeof change === 'function' ? change : () => change;
-    const stored = await changeRow(this.#context.anchors, row, fields, history);
+    const stored = await changeRow(this.#context.store.anchors, row, fields, history);
     this.#soundEpoch = stored !== null && this.#soundEpoch === row.epoch ? stored.epoch : null;
     return stored;
+  }
+
+  /** A row that was just changed may answer those who wait, here and elsewhere. */
+  #tell(row: AnchorRow): void {
+    this.#context.waiters.settle(row);
+    this.#context.tell(this.collectionId);
   }
 
   async #reach(step: OutboxStep): Promise<void> {

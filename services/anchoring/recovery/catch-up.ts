@@ -1,34 +1,24 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Plans } from '../../../lib/plans.ts';
+import { committedCut } from '../../../lib/shard/committed-cut.ts';
 import { contains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import { type Store, StoreError } from '../../../lib/store/port.ts';
+import { StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { AnchoringContext } from '../context.ts';
 import { Filing } from '../outbox/filing.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
-import { mayRetire, type RetireOptions, retire } from './retire.ts';
+import { mayRetire, retire } from './retire.ts';
 
 const PAUSE = { minMs: 250, maxMs: 30_000 };
 const AGAIN_MS = 600_000;
 
-export interface CatchUpOptions {
-  store: Store;
-  plans: Plans;
-  log: Logger;
-  isInCharge(collectionId: string): boolean;
-  /** Collections that are halted though the store does not know (row-seal.ts). */
-  unsound: ReadonlySet<string>;
-  /** What the log holds. */
-  loggedCut(collection: CollectionRow): Promise<Cut>;
+/** What is done about what it finds. */
+interface Remedies {
   want(collectionId: string, cut: Cut): Promise<unknown>;
-  headsAt: RetireOptions['headsAt'];
   close(collectionId: string): Promise<void>;
   halt(collectionId: string, reason: string): Promise<void>;
-  /** Ends it. */
-  signal: AbortSignal;
 }
 
 /**
@@ -39,14 +29,19 @@ export interface CatchUpOptions {
  * go, and from time to time.
  */
 export class CatchUp {
-  readonly #options: CatchUpOptions;
+  readonly #context: AnchoringContext;
+  readonly #remedies: Remedies;
+  readonly #signal: AbortSignal;
   #running: Promise<void> = Promise.resolve();
   #isWaiting = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: CatchUpOptions) {
-    this.#options = options;
-    options.signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
+  /** `signal` ends it. */
+  constructor(context: AnchoringContext, remedies: Remedies, signal: AbortSignal) {
+    this.#context = context;
+    this.#remedies = remedies;
+    this.#signal = signal;
+    signal.addEventListener('abort', () => clearTimeout(this.#timer), { once: true });
   }
 
   /** Resolves when all was looked at once. */
@@ -57,7 +52,7 @@ export class CatchUp {
 
   /** Looks at everything once more, after the look that goes on now. */
   again(): void {
-    const { signal } = this.#options;
+    const signal = this.#signal;
     if (this.#isWaiting || signal.aborted) return;
     this.#isWaiting = true;
     clearTimeout(this.#timer);
@@ -76,30 +71,31 @@ export class CatchUp {
 
   /** Looks at one account's collections. Throws StoreError. */
   async account(accountId: string): Promise<void> {
-    const { store, signal } = this.#options;
+    const { catalog } = this.#context.store;
     const isAnchored = await this.#isAnchored(accountId);
-    for (const collection of await store.catalog.listCollections(accountId)) {
-      if (signal.aborted) return;
+    for (const collection of await catalog.listCollections(accountId)) {
+      if (this.#signal.aborted) return;
       await this.#bring(collection, isAnchored);
     }
   }
 
   async #untilDone(): Promise<void> {
-    const { log, signal } = this.#options;
+    const signal = this.#signal;
     for (let failures = 0; !signal.aborted; failures++) {
       try {
         await this.#all();
         return;
       } catch (error) {
-        log.warn({ err: error }, 'could not catch up on all collections to anchor; trying again');
+        this.#context.log.warn({ err: error }, 'could not catch up on all collections to anchor; trying again');
         await delay(backoffMs(failures, PAUSE), undefined, { signal }).catch(() => undefined);
       }
     }
   }
 
   async #all(): Promise<void> {
-    const { store, signal, log, isInCharge, unsound } = this.#options;
-    const filing = await Filing.begin({ anchors: store.anchors, log, isInCharge, unsound });
+    const { store } = this.#context;
+    const signal = this.#signal;
+    const filing = await Filing.begin(this.#context);
     for await (const rows of store.anchors.all()) {
       for (const row of rows) {
         if (signal.aborted) return;
@@ -127,18 +123,18 @@ export class CatchUp {
   }
 
   async #closeIfDeleted(row: AnchorRow): Promise<void> {
-    const { store, isInCharge, close, halt } = this.#options;
+    const { store, isInCharge } = this.#context;
     const { collectionId } = row;
     if (row.closing || row.halted || !isInCharge(collectionId)) return;
     if (await this.#isThere(collectionId)) return;
-    if (await wasDeleted(row, store)) await close(collectionId);
-    else await halt(collectionId, NOT_DELETED);
+    if (await wasDeleted(row, store)) await this.#remedies.close(collectionId);
+    else await this.#remedies.halt(collectionId, NOT_DELETED);
   }
 
   /** A row of the catalog that the service did not write is no absence. */
   async #isThere(collectionId: string): Promise<boolean> {
     try {
-      return (await this.#options.store.catalog.getCollection(collectionId)) !== null;
+      return (await this.#context.store.catalog.getCollection(collectionId)) !== null;
     } catch (error) {
       if (isDamaged(error)) return true;
       throw error;
@@ -146,27 +142,27 @@ export class CatchUp {
   }
 
   async #wantIfNewer(collection: CollectionRow): Promise<void> {
-    const { store, isInCharge, loggedCut, want } = this.#options;
+    const { store, isInCharge } = this.#context;
     if (!isInCharge(collection.id)) return;
     const row = await store.anchors.get(collection.id);
     if (row?.halted) return;
-    const cut = await loggedCut(collection);
+    const cut = await committedCut(store.log, collection);
     const isAnchored = row?.confirmed ? contains(row.confirmed.cut, cut) : cut.every(({ version }) => version === 0);
-    if (!isAnchored) await want(collection.id, cut);
+    if (!isAnchored) await this.#remedies.want(collection.id, cut);
   }
 
   async #retire({ id, accountId }: CollectionRow): Promise<void> {
-    const { store, isInCharge, headsAt } = this.#options;
+    const { store, isInCharge } = this.#context;
     if (!isInCharge(id)) return;
     const row = await store.anchors.get(id);
     // The plan as it is by now: a look at all collections takes its time.
     if (!row || !mayRetire(row) || (await this.#isAnchored(accountId)) !== false) return;
-    await retire(row, { store, anchors: store.anchors, headsAt });
+    await retire(row, this.#context);
   }
 
   /** Null where nothing is to be known of the account: then all stays as it is. */
   async #isAnchored(accountId: string): Promise<boolean | null> {
-    const { store, plans } = this.#options;
+    const { store, plans } = this.#context;
     try {
       const account = await store.catalog.getAccount(accountId);
       return account && plans[account.plan].anchoring;

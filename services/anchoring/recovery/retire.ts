@@ -10,18 +10,12 @@
  * What comes after it while nothing is anchored is held against nothing.
  */
 import { type AnchoredRoot, collectionRoot } from '../../../lib/shard/collection-root.ts';
-import type { Cut, ShardHead } from '../../../lib/shard/head.ts';
-import { type AnchorRow, type AnchorStore, standingOf } from '../../../lib/store/anchors.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import type { Store } from '../../../lib/store/port.ts';
+import type { Cut } from '../../../lib/shard/head.ts';
+import { type AnchorRow, standingOf } from '../../../lib/store/anchors.ts';
+import type { AnchoringOptions } from '../context.ts';
 import { changeRow } from '../outbox/anchor-row.ts';
 
-export interface RetireOptions {
-  store: Pick<Store, 'catalog' | 'contradictions'>;
-  anchors: Pick<AnchorStore, 'get' | 'put'>;
-  /** The shards' own heads at a cut; null where a shard cannot say. */
-  headsAt(collection: CollectionRow, cut: Cut): Promise<(ShardHead | null)[]>;
-}
+type RetireOptions = Pick<AnchoringOptions, 'store' | 'headsAt'>;
 
 /**
  * Whether nothing is left to be done for the collection, and there is something to be forgotten.
@@ -39,7 +33,7 @@ export const mayRetireUndone = ({ wanted, halted, closing, trusted, inFlight }: 
  * True when the row has lapsed; false where it must not, or not yet. Throws StoreError, and what
  * the shards throw.
  */
-export async function retire(row: AnchorRow, { store, anchors, headsAt }: RetireOptions): Promise<boolean> {
+export async function retire(row: AnchorRow, { store, headsAt }: RetireOptions): Promise<boolean> {
   const { collectionId, confirmed } = row;
   const collection = await store.catalog.getCollection(collectionId);
   if (collection === null) return false;
@@ -53,7 +47,9 @@ export async function retire(row: AnchorRow, { store, anchors, headsAt }: Retire
   // What is in flight may still arrive.
   const next = row.inFlight?.cut ? [anchoredRoot({ cut: row.inFlight.cut, decisions: row.inFlight.decisions })] : [];
   const lapsed: AnchoredRoot[] | null = row.trusted === null ? [...last, ...next] : null;
-  return (await changeRow(anchors, row, () => ({ wanted: null, wantedAt: null, confirmed: null, lapsed }))) !== null;
+  return (
+    (await changeRow(store.anchors, row, () => ({ wanted: null, wantedAt: null, confirmed: null, lapsed }))) !== null
+  );
 }
 
 const anchoredRoot = ({ cut, decisions }: { cut: Cut; decisions: number }): AnchoredRoot => ({

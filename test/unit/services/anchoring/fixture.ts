@@ -12,7 +12,8 @@ import { shardKey } from '../../../../lib/shard/key.ts';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
-import { Anchoring, type AnchoringOptions } from '../../../../services/anchoring/anchoring.ts';
+import { Anchoring } from '../../../../services/anchoring/anchoring.ts';
+import type { AnchoringOptions } from '../../../../services/anchoring/context.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
 
 import { fundFromEmbeddedLedger } from '../../../../services/anchoring/ledger/funds.ts';

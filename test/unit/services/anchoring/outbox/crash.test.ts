@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { collectionRoot } from '../../../../../lib/shard/collection-root.ts';
-import type { OutboxStep } from '../../../../../services/anchoring/outbox/outbox.ts';
+import type { OutboxStep } from '../../../../../services/anchoring/context.ts';
 import { until } from '../../../../support/until.ts';
 import { AnchoringFixture, rpc } from '../fixture.ts';
 

@@ -149,7 +149,7 @@ describe('a shard of a collection that is anchored', () => {
       expect(await anchors.put(row)).toBe(true);
     };
     const { store } = fixture;
-    const end = () => retire(row, { store, anchors, headsAt: async (_, cut) => cut });
+    const end = () => retire(row, { store: { ...store, anchors }, headsAt: async (_, cut) => cut });
     return { shard, confirm, tell: () => materialiser.anchored(collectionId), end };
   }
 
