@@ -18,56 +18,15 @@ import { LIMITS, type LimitName, type Limits } from './limits.ts';
 import { DEFAULT_PLANS, PLAN_NAMES, type PlanName, type Plans } from './plans.ts';
 import { memoryLimitMiB } from './process/memory-limit.ts';
 import { isJsonObject } from './records/fields.ts';
-import type { Secrets } from './secret/keyring.ts';
 import { SECRETS_MEANT, secretsIn } from './secret/secrets-text.ts';
-
-/** The whole configuration, read once, checked, frozen. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  /** Null: no such port. */
-  readonly healthPort: number | null;
-  readonly dataDir: string;
-  readonly mongoUrl: string | null;
-  readonly redisUrl: string | null;
-  /** Null: Redis where `redisUrl` is set, else none. */
-  readonly transporter: 'none' | 'TCP' | null;
-  /** Null: host name and process id. */
-  readonly nodeId: string | null;
-  /** The current one first; null: those of `secretFile`. */
-  readonly secret: Secrets | null;
-  /** Null: in the data folder. */
-  readonly secretFile: string | null;
-  readonly bootstrapKey: string | null;
-  readonly bootstrapPlan: PlanName;
-  readonly adminToken: string | null;
-  readonly ledger: 'on' | 'off';
-  readonly solanaRpcUrls: readonly string[] | null;
-  readonly solanaKeypair: string | null;
-  readonly solanaCluster: 'custom' | 'devnet' | 'testnet' | 'mainnet-beta';
-  readonly anchorWaitMs: number;
-  readonly pricingUrl: string;
-  readonly statusUrl: string;
-  readonly memoryLimitMiB: number;
-  readonly diskReserveMiB: number;
-  readonly workers: number;
-  readonly limits: Limits;
-  readonly plans: Plans;
-  readonly rateLimitPerSecond: number;
-  readonly queryConcurrency: number;
-  readonly corsOrigins: readonly string[];
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  readonly logFormat: 'auto' | 'pretty' | 'json';
-  /** Of the variables whose value came from a file: where that is. */
-  readonly files: Readonly<Record<string, string>>;
-}
 
 /** Thrown by `readConfig`; the message is one line that names the variable and what it must be. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
-interface Variable<T> {
+interface Variable {
+  env: string;
   /** As printed in docs/configuration.md. */
   default: string;
   meaning: string;
@@ -77,7 +36,7 @@ interface Variable<T> {
    * `undefined` when the variable is unset or empty; throws a phrase that completes "<NAME> must be
    * ...".
    */
-  read(raw: string | undefined): T;
+  read(raw: string | undefined): unknown;
 }
 
 /** What is taken where a request says nothing, and the most that it may say. */
@@ -125,10 +84,8 @@ function readPlans(raw: string | undefined): Plans {
   return Object.freeze(plans) as unknown as Plans;
 }
 
-type VariableOf = { [name in Exclude<keyof Config, 'files'>]: Variable<Config[name]> & { env: string } };
-
 /** Every variable that the service reads; `docs/configuration.md` is generated from this table. */
-export const VARIABLES: VariableOf = {
+export const VARIABLES = {
   host: {
     env: 'PROVEC_HOST',
     default: '127.0.0.1',
@@ -332,14 +289,21 @@ export const VARIABLES: VariableOf = {
     meaning: '`pretty` for people, `json` for machines; `auto` is pretty on a terminal.',
     read: oneOf(['auto', 'pretty', 'json'], 'auto'),
   },
-};
+} satisfies Record<string, Variable>;
+
+type Values = { readonly [name in keyof typeof VARIABLES]: ReturnType<(typeof VARIABLES)[name]['read']> };
+
+/** The whole configuration, read once, checked, frozen. Null: what the default says in words. */
+export interface Config extends Values {
+  /** Of the variables whose value came from a file: where that is. */
+  readonly files: Readonly<Record<string, string>>;
+}
 
 /** Variables of clients and tests, which the service leaves alone. */
 const NOT_OURS = /^PROVEC_(TEST_.*|URL|KEY)$/;
 
 /** The names that a variable can be given under. */
-export const namesOf = ({ env, mayBeFile }: VariableOf[keyof VariableOf]): string[] =>
-  mayBeFile ? [env, `${env}_FILE`] : [env];
+export const namesOf = ({ env, mayBeFile }: Variable): string[] => (mayBeFile ? [env, `${env}_FILE`] : [env]);
 
 /**
  * Reads `PROVEC_*` from an environment, and the files that it names. Throws ConfigError for an

@@ -22,8 +22,8 @@ import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { closeRow } from './outbox/decisions.ts';
 import { type SealedAnchors, sealed, sealKeyOf } from './outbox/row-seal.ts';
+import { unsoundness } from './recovery/reconciliation.ts';
 import { retireAll } from './recovery/retirement.ts';
-import { unsoundness } from './recovery/unsoundness.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;

@@ -20,8 +20,7 @@ import { closeRow, haltRow, resumeRow } from './outbox/decisions.ts';
 import { Outbox } from './outbox/outbox.ts';
 import { Schedule } from './outbox/schedule.ts';
 import { CatchUp } from './recovery/catch-up.ts';
-import { shownBy } from './recovery/reconciliation.ts';
-import { unsoundness } from './recovery/unsoundness.ts';
+import { shownBy, unsoundness } from './recovery/reconciliation.ts';
 import { Waiters } from './waiters.ts';
 
 const LOOK_EVERY_MS = 1_000;
@@ -37,13 +36,12 @@ export class Anchoring {
   #looking: Promise<void> = Promise.resolve();
 
   constructor(options: AnchoringOptions) {
-    const { store, clock, log } = options;
-    const counts = { confirmed: 0, failures: 0 };
+    const { store, clock } = options;
     this.#membership = new Membership(store.anchors, clock);
     this.#context = {
       ...options,
       waiters: new Waiters(store.anchors, clock),
-      counts,
+      counts: { confirmed: 0, failures: 0 },
       isInCharge: (id) => this.#membership.isInCharge(id),
     };
     this.#requests = new AnchorRequests(this.#context, (id) => this.#nudge(id));
@@ -53,12 +51,7 @@ export class Anchoring {
       halt: (id: string, reason: string) => this.halt(id, reason),
     };
     this.#catchUp = new CatchUp(this.#context, remedies, this.#stopped.signal);
-    this.#schedule = new Schedule(log, {
-      onFailure: () => {
-        counts.failures += 1;
-      },
-      onDone: ({ collectionId }) => this.#outboxes.delete(collectionId),
-    });
+    this.#schedule = new Schedule(this.#context, (id) => this.#outboxes.delete(id));
   }
 
   /**
@@ -184,8 +177,7 @@ export class Anchoring {
   }
 
   #decided(collectionId: string): void {
-    this.#context.waiters.tell(collectionId);
-    this.#wake(collectionId);
+    this.told(collectionId);
     this.#context.tell(collectionId);
   }
 

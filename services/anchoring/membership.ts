@@ -26,13 +26,12 @@ export class Membership {
   readonly #store: InstanceStore;
   readonly #clock: Clock;
   readonly #sightings = new Map<string, { row: AnchoringInstance; sinceMs: number }>();
-  #placement: Placement;
+  #placement = new Placement([{ node: this.#instance, weight: 1 }]);
   #beat = 0;
 
   constructor(store: InstanceStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
-    this.#placement = placementOf([this.#instance]);
   }
 
   isInCharge(collectionId: string): boolean {
@@ -61,7 +60,7 @@ export class Membership {
     const there = new Set(rows.map(({ instance }) => instance));
     for (const instance of this.#sightings.keys()) if (!there.has(instance)) this.#sightings.delete(instance);
     const before = this.#placement;
-    this.#placement = before.with(live.map(weighted));
+    this.#placement = before.with(live.map((node) => ({ node, weight: 1 })));
     return this.#placement !== before;
   }
 
@@ -78,12 +77,4 @@ export class Membership {
   async leave(): Promise<void> {
     await this.#store.endInstance(this.#instance).catch(() => undefined);
   }
-}
-
-function weighted(instance: string): { node: string; weight: number } {
-  return { node: instance, weight: 1 };
-}
-
-function placementOf(instances: string[]): Placement {
-  return new Placement(instances.map(weighted));
 }

@@ -1,15 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { createKeyPairSignerFromBytes, type KeyPairSigner } from '@solana/web3.js';
 import type { Logger } from 'pino';
@@ -55,9 +45,6 @@ function create(file: string): void {
     part(publicKey.export({ format: 'jwk' }).x),
   ]);
   mkdirSync(dirname(file), { recursive: true });
-  const descriptor = openSync(file, 'wx', 0o600);
-  writeSync(descriptor, `${JSON.stringify([...bytes])}\n`);
-  fsyncSync(descriptor);
-  closeSync(descriptor);
+  writeFileSync(file, `${JSON.stringify([...bytes])}\n`, { flag: 'wx', mode: 0o600, flush: true });
   chmodSync(file, 0o600);
 }

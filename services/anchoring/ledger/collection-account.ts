@@ -27,8 +27,7 @@ import type { AnchoredRoot } from '../../../lib/shard/collection-root.ts';
 /** `fields` is null between the creation of the account and its first root. */
 export type AccountReading = { status: 'found'; fields: AnchoredRoot | null } | { status: 'foreign'; reason: string };
 
-const NAME = 'Provec collection';
-const SYMBOL = 'PROVEC';
+const TITLE = { name: 'Provec collection', symbol: 'PROVEC', uri: '' };
 const NUMBER_DIGITS = 20;
 const SEED_BYTES = 24;
 const UUID_BYTES = 16;
@@ -58,6 +57,16 @@ export function collectionAddress(authority: Address, collectionId: string): Pro
   });
 }
 
+/** The fields of the metadata, as the account holds them and in their order there. */
+function fieldsOf({ merkleRoot, version, vectorCount, decisions }: AnchoredRoot): [name: string, value: string][] {
+  return [
+    ['merkleRoot', merkleRoot],
+    ['version', digits(version)],
+    ['vectorCount', digits(vectorCount)],
+    ['decisions', digits(decisions)],
+  ];
+}
+
 function pointerAndCloser(authority: Address, mint: Address) {
   return [
     extension('MetadataPointer', { authority: some(authority), metadataAddress: some(mint) }),
@@ -70,15 +79,8 @@ export function accountBytes(authority: Address, mint: Address): number {
   const metadata = extension('TokenMetadata', {
     updateAuthority: some(authority),
     mint,
-    name: NAME,
-    symbol: SYMBOL,
-    uri: '',
-    additionalMetadata: new Map([
-      ['merkleRoot', '0'.repeat(64)],
-      ['version', digits(0)],
-      ['vectorCount', digits(0)],
-      ['decisions', digits(0)],
-    ]),
+    ...TITLE,
+    additionalMetadata: new Map(fieldsOf({ merkleRoot: '0'.repeat(64), version: 0, vectorCount: 0, decisions: 0 })),
   });
   return getMintSize([...pointerAndCloser(authority, mint), metadata]);
 }
@@ -119,9 +121,7 @@ export function createInstructions(
       updateAuthority: address,
       mint,
       mintAuthority: authority,
-      name: NAME,
-      symbol: SYMBOL,
-      uri: '',
+      ...TITLE,
     }),
   ];
 }
@@ -129,23 +129,18 @@ export function createInstructions(
 export function updateInstructions(
   authority: KeyPairSigner,
   mint: Address,
-  { merkleRoot, version, vectorCount, decisions }: AnchoredRoot,
+  root: AnchoredRoot,
   microLamports: bigint,
 ): IInstruction[] {
-  const field = (name: string, value: string): IInstruction =>
+  const updates = fieldsOf(root).map(([name, value]) =>
     getUpdateTokenMetadataFieldInstruction({
       metadata: mint,
       updateAuthority: authority,
       field: tokenMetadataField('Key', [name]),
       value,
-    });
-  return [
-    ...budget(UPDATE_UNITS, microLamports),
-    field('merkleRoot', merkleRoot),
-    field('version', digits(version)),
-    field('vectorCount', digits(vectorCount)),
-    field('decisions', digits(decisions)),
-  ];
+    }),
+  );
+  return [...budget(UPDATE_UNITS, microLamports), ...updates];
 }
 
 /** Closes the account; its rent goes back to the authority. */
@@ -175,22 +170,19 @@ export function readAccount(data: Uint8Array, owner: string, authority: string, 
   if (updateAuthority !== authority) return foreign('Another authority can write the account.');
   if (mint !== address) return foreign("The account's metadata names another mint.");
   if (fields.size === 0) return { status: 'found', fields: null };
-  const merkleRoot = fields.get('merkleRoot') ?? '';
-  const version = fields.get('version') ?? '';
-  const vectorCount = fields.get('vectorCount') ?? '';
-  const decisions = fields.get('decisions') ?? '';
-  const number = new RegExp(`^\\d{${NUMBER_DIGITS}}$`);
-  const sound =
-    /^[0-9a-f]{64}$/.test(merkleRoot) &&
-    [version, vectorCount, decisions].every((text) => number.test(text) && Number.isSafeInteger(Number(text)));
-  if (!sound) return foreign("The account's fields are not a root of this format.");
-  return {
-    status: 'found',
-    fields: {
-      merkleRoot,
-      version: Number(version),
-      vectorCount: Number(vectorCount),
-      decisions: Number(decisions),
-    },
+  const root = {
+    merkleRoot: fields.get('merkleRoot') ?? '',
+    version: numberIn(fields.get('version')),
+    vectorCount: numberIn(fields.get('vectorCount')),
+    decisions: numberIn(fields.get('decisions')),
   };
+  const isSound =
+    /^[0-9a-f]{64}$/.test(root.merkleRoot) &&
+    [root.version, root.vectorCount, root.decisions].every((number) => Number.isSafeInteger(number));
+  if (!isSound) return foreign("The account's fields are not a root of this format.");
+  return { status: 'found', fields: root };
 }
+
+/** What digits of the fixed width say; NaN where the text is something else. */
+const numberIn = (text = ''): number =>
+  text.length === NUMBER_DIGITS && /^\d+$/.test(text) ? Number(text) : Number.NaN;

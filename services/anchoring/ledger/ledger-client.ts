@@ -22,7 +22,7 @@ import {
   updateInstructions,
 } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
-import { LedgerUnreachableError, type Rpc, type RpcPool } from './rpc-pool.ts';
+import { LedgerUnreachableError, type Rpc, type RpcPool, type Send } from './rpc-pool.ts';
 import {
   type AccountState,
   type AccountView,
@@ -33,9 +33,9 @@ import {
   handTo,
   type TransactionStatus,
 } from './rpc-responses.ts';
-import { SignatureStatuses } from './signature-statuses.ts';
+import { gatheredStatuses } from './signature-statuses.ts';
 import { blockhash, priorityFee, rentOf } from './signing-terms.ts';
-import { TtlCache } from './ttl-cache.ts';
+import { cached } from './ttl-cache.ts';
 
 /** A transaction with what is needed to follow it; `wire` is base64. */
 export interface SignedTransaction {
@@ -49,7 +49,7 @@ export interface SignedTransaction {
 }
 
 /** What a store believes of a collection's account: an anchor's row. */
-export interface Believed {
+interface Believed {
   created: boolean;
   confirmed: { version: number } | null;
 }
@@ -75,42 +75,43 @@ export class LedgerClient {
   readonly authority: string;
   readonly #pool: RpcPool;
   readonly #signer: KeyPairSigner;
-  readonly #statuses: SignatureStatuses;
+  /** As a node knows it that has come to the slot. */
+  readonly status: (signature: string, atSlot?: bigint) => Promise<TransactionStatus>;
   readonly #monotonicMs: () => number;
+  /**
+   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork
+   * can take it any more, and whoever has come to its slot knows whether one did. An endpoint that
+   * is behind, or follows the ledger no more, does not count as long as another one answers.
+   */
+  readonly finalizedBlock: () => Promise<FinalizedBlock & { missing: number }>;
   /** Since when an endpoint shows the slot that it shows. */
   readonly #progress = new WeakMap<Rpc, { slot: bigint; sinceMs: number }>();
-  readonly #finalized: TtlCache<FinalizedBlock & { missing: number }>;
   /** In lamports. */
-  readonly #rent: TtlCache<bigint>;
+  readonly #rent: () => Promise<bigint>;
   /** In micro-lamports per compute unit. */
-  readonly #fee: TtlCache<bigint>;
+  readonly #fee: () => Promise<bigint>;
 
   constructor(pool: RpcPool, signer: KeyPairSigner, monotonicMs: () => number) {
     this.#pool = pool;
     this.#monotonicMs = monotonicMs;
-    this.#statuses = new SignatureStatuses(pool);
+    this.status = gatheredStatuses(pool);
     this.#signer = signer;
     this.authority = signer.address;
-    this.#finalized = new TtlCache(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, monotonicMs);
+    this.finalizedBlock = cached(() => this.#askFinalizedBlock(), FINALIZED_MAX_AGE_MS, monotonicMs);
     // Every collection's account has the same size; any address does to tell it.
     const bytes = accountBytes(signer.address, signer.address);
-    this.#rent = new TtlCache(
-      () => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)),
-      RENT_MAX_AGE_MS,
-      monotonicMs,
-    );
-    this.#fee = new TtlCache(() => pool.call(priorityFee), FEE_MAX_AGE_MS, monotonicMs);
+    this.#rent = cached(() => pool.call((rpc, signal) => rentOf(rpc, signal, bytes)), RENT_MAX_AGE_MS, monotonicMs);
+    this.#fee = cached(() => pool.call(priorityFee), FEE_MAX_AGE_MS, monotonicMs);
   }
 
   /** Base58. Needs no connection. */
-  address(collectionId: string): Promise<string> {
+  address(collectionId: string): Promise<Address> {
     return collectionAddress(this.#signer.address, collectionId);
   }
 
   /** As a node shows it that has come to the slot. */
   async read(collectionId: string, atSlot = 0n): Promise<AccountState> {
-    const asked = await this.#asked(collectionId, atSlot);
-    return (await this.#pool.call((rpc, abortSignal) => accountAt(rpc, abortSignal, asked))).account;
+    return (await this.#pool.call(await this.#accountOf(collectionId, atSlot))).account;
   }
 
   /**
@@ -119,10 +120,7 @@ export class LedgerClient {
    * may have come further. Null: nothing is believed.
    */
   async survey(collectionId: string, believed: Believed | null): Promise<AccountView> {
-    const asked = await this.#asked(collectionId, 0n);
-    const { answers, missing, cause } = await this.#pool.callEach((rpc, abortSignal) =>
-      accountAt(rpc, abortSignal, asked),
-    );
+    const { answers, missing, cause } = await this.#pool.callEach(await this.#accountOf(collectionId));
     const view = furthest(answers);
     if (missing > 0 && !bearsOut(view.account, believed ?? NOTHING))
       throw new LedgerUnreachableError('The ledger endpoints that can be reached may be behind.', { cause });
@@ -130,19 +128,19 @@ export class LedgerClient {
   }
 
   async signCreate(collectionId: string): Promise<SignedTransaction> {
-    const mint = await this.#mint(collectionId);
-    const rent = await this.#rent.get();
-    return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, await this.#fee.get()));
+    const mint = await this.address(collectionId);
+    const rent = await this.#rent();
+    return this.#sign(createInstructions(this.#signer, mint, collectionId, rent, await this.#fee()));
   }
 
   async signUpdate(collectionId: string, fields: AnchoredRoot): Promise<SignedTransaction> {
-    const mint = await this.#mint(collectionId);
-    return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#fee.get()));
+    const mint = await this.address(collectionId);
+    return this.#sign(updateInstructions(this.#signer, mint, fields, await this.#fee()));
   }
 
   async signClose(collectionId: string): Promise<SignedTransaction> {
-    const mint = await this.#mint(collectionId);
-    return this.#sign(closeInstructions(this.#signer, mint, await this.#fee.get()));
+    const mint = await this.address(collectionId);
+    return this.#sign(closeInstructions(this.#signer, mint, await this.#fee()));
   }
 
   /**
@@ -153,20 +151,6 @@ export class LedgerClient {
   async send(wire: string): Promise<string | null> {
     const { answers } = await this.#pool.callEach((rpc, abortSignal) => handTo(rpc, abortSignal, wire));
     return answers.includes(null) ? null : answers[0];
-  }
-
-  /** As a node knows it that has come to the slot. */
-  status(signature: string, atSlot = 0n): Promise<TransactionStatus> {
-    return this.#statuses.of(signature, atSlot);
-  }
-
-  /**
-   * The newest one that any endpoint knows: past a transaction's last valid height there, no fork
-   * can take it any more, and whoever has come to its slot knows whether one did. An endpoint that
-   * is behind, or follows the ledger no more, does not count as long as another one answers.
-   */
-  finalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
-    return this.#finalized.get();
   }
 
   async #askFinalizedBlock(): Promise<FinalizedBlock & { missing: number }> {
@@ -203,12 +187,9 @@ export class LedgerClient {
     );
   }
 
-  async #asked(collectionId: string, atSlot: bigint) {
-    return { address: await this.#mint(collectionId), authority: this.authority, atSlot };
-  }
-
-  #mint(collectionId: string): Promise<Address> {
-    return collectionAddress(this.#signer.address, collectionId);
+  async #accountOf(collectionId: string, atSlot = 0n): Promise<Send<AccountView>> {
+    const asked = { address: await this.address(collectionId), authority: this.authority, atSlot };
+    return (rpc, abortSignal) => accountAt(rpc, abortSignal, asked);
   }
 
   async #sign(instructions: IInstruction[]): Promise<SignedTransaction> {

@@ -8,32 +8,26 @@ export interface Rate {
 }
 
 /**
+ * Resolves when it is one's turn: true; false at once, and the turn is not taken, when it would
+ * come after `maxMs`. Rejects when the signal ends the wait.
+ */
+export type Turns = (maxMs: number, signal: AbortSignal) => Promise<boolean>;
+
+/**
  * Spaces calls out to a rate, in the order in which they come (generic cell rate algorithm, ITU-T
  * I.371).
  */
-export class RateLimiter {
-  readonly #intervalMs: number;
-  readonly #burstMs: number;
-  readonly #monotonicMs: () => number;
-  #nextMs = Number.NEGATIVE_INFINITY;
-
-  constructor({ perSecond, burst }: Rate, monotonicMs: () => number) {
-    this.#intervalMs = 1_000 / perSecond;
-    this.#burstMs = (burst - 1) * this.#intervalMs;
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /**
-   * Resolves when it is one's turn: true; false at once, and the turn is not taken, when it would
-   * come after `maxMs`. Rejects when the signal ends the wait.
-   */
-  async turn(maxMs: number, signal: AbortSignal): Promise<boolean> {
-    const nowMs = this.#monotonicMs();
-    const atMs = Math.max(this.#nextMs, nowMs);
-    const waitMs = atMs - this.#burstMs - nowMs;
+export function turnsAt({ perSecond, burst }: Rate, monotonicMs: () => number): Turns {
+  const intervalMs = 1_000 / perSecond;
+  const burstMs = (burst - 1) * intervalMs;
+  let nextMs = Number.NEGATIVE_INFINITY;
+  return async (maxMs, signal) => {
+    const nowMs = monotonicMs();
+    const atMs = Math.max(nextMs, nowMs);
+    const waitMs = atMs - burstMs - nowMs;
     if (waitMs > maxMs) return false;
-    this.#nextMs = atMs + this.#intervalMs;
+    nextMs = atMs + intervalMs;
     if (waitMs > 0) await delay(waitMs, undefined, { signal });
     return true;
-  }
+  };
 }

@@ -16,7 +16,7 @@ import {
 } from '@solana/web3.js';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import { httpTransport } from './http-transport.ts';
-import { type Rate, RateLimiter } from './rate-limiter.ts';
+import { type Rate, type Turns, turnsAt } from './rate-limiter.ts';
 
 export type Rpc = RpcOf<SolanaRpcApi>;
 
@@ -58,7 +58,7 @@ const PAUSE = { minMs: 250, maxMs: 30_000 };
 const ANSWERS = new Set([-32002, -32003, -32600, -32601, -32602]);
 
 /** What is asked of one endpoint. */
-type Send<T> = (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>;
+export type Send<T> = (rpc: Rpc, abortSignal: AbortSignal) => Promise<T>;
 
 interface Endpoint {
   rpc: Rpc;
@@ -74,7 +74,7 @@ export class RpcPool {
   readonly #known = new Map<string, Endpoint>();
   readonly #monotonicMs: () => number;
   readonly #closed = new AbortController();
-  readonly #limiter: RateLimiter;
+  readonly #turn: Turns;
   readonly #lateMs: number;
 
   /**
@@ -88,7 +88,7 @@ export class RpcPool {
     lateMs = LATE_MS,
   ) {
     this.#lateMs = lateMs;
-    this.#limiter = new RateLimiter(rate, monotonicMs);
+    this.#turn = turnsAt(rate, monotonicMs);
     this.#endpoints = endpoints;
     this.#monotonicMs = monotonicMs;
   }
@@ -102,7 +102,7 @@ export class RpcPool {
     let cause: unknown;
     const tried = new Set<Endpoint>();
     while (tried.size < this.#all().length && !this.#closed.signal.aborted) {
-      if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
+      if (!(await this.#turn(TURN_MAX_MS, this.#closed.signal).catch(() => false))) {
         throw refusal ?? new LedgerUnreachableError('The ledger is asked too often.', { cause });
       }
       const endpoint = this.#next(tried);
@@ -135,7 +135,7 @@ export class RpcPool {
     let timer: NodeJS.Timeout | undefined;
     const ask = async (endpoint: Endpoint): Promise<void> => {
       try {
-        if (!(await this.#limiter.turn(TURN_MAX_MS, this.#closed.signal))) return;
+        if (!(await this.#turn(TURN_MAX_MS, this.#closed.signal))) return;
         answers.push(await this.#try(endpoint, send, late.signal));
         timer ??= setTimeout(() => late.abort(), this.#lateMs);
       } catch (error) {

@@ -6,6 +6,7 @@
 import type { Address, Base64EncodedWireTransaction, Signature, SolanaError } from '@solana/web3.js';
 import { SYSTEM_PROGRAM_ADDRESS } from '@solana-program/system';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
+import { isJsonObject } from '../../../lib/records/fields.ts';
 import { type AccountReading, readAccount } from './collection-account.ts';
 import { EndpointError } from './http-transport.ts';
 import { isAnswer, type Rpc } from './rpc-pool.ts';
@@ -52,7 +53,7 @@ export async function accountAt(
   const slot = slotOf(answer, atSlot);
   const { value } = answer;
   if (value === null) return { slot, account: { status: 'absent' } };
-  demand(isObject(value) && typeof value.owner === 'string', 'whose the account is');
+  demand(isJsonObject(value) && typeof value.owner === 'string', 'whose the account is');
   demand(Array.isArray(value.data) && typeof value.data[0] === 'string', 'what the account holds');
   const bytes = Buffer.from(value.data[0], 'base64');
   // Anybody can pay to an address; nobody but the authority can give it a program.
@@ -114,7 +115,7 @@ export async function balanceOf(rpc: Rpc, abortSignal: AbortSignal, address: Add
 
 /** The slot of an answer, `atSlot` or later. */
 export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigint {
-  const slot: unknown = isObject(answer) && isObject(answer.context) ? answer.context.slot : null;
+  const slot: unknown = isJsonObject(answer) && isJsonObject(answer.context) ? answer.context.slot : null;
   demand(typeof slot === 'bigint', 'what slot it has come to');
   if (slot < atSlot) throw new EndpointError(`The endpoint has not come to slot ${atSlot} yet.`);
   return slot;
@@ -123,7 +124,7 @@ export function slotOf(answer: { context: { slot: bigint } }, atSlot = 0n): bigi
 function statusOf(found: unknown): TransactionStatus {
   if (found === null) return { status: 'unknown' };
   const what = 'what became of a transaction';
-  demand(isObject(found) && 'err' in found && found.err !== undefined, what);
+  demand(isJsonObject(found) && 'err' in found && found.err !== undefined, what);
   const { confirmations, err } = found;
   let { confirmationStatus } = found;
   // Older nodes have no words for it, but count; where nothing is left to count no fork can take it
@@ -138,9 +139,6 @@ function statusOf(found: unknown): TransactionStatus {
   const reason = JSON.stringify(err, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part));
   return { status: 'failed', reason };
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Throws EndpointError where the endpoint does not say what was asked. */
 export function demand(isSaid: boolean, what: string): asserts isSaid {

@@ -3,9 +3,10 @@
  * cannot be is not believed, and another one is asked then.
  */
 import { isAddress } from '@solana/web3.js';
+import { isJsonObject } from '../../../lib/records/fields.ts';
 import { EndpointError } from './http-transport.ts';
 import type { Rpc } from './rpc-pool.ts';
-import { COMMITMENT, demand, type FinalizedBlock, isObject, slotOf } from './rpc-responses.ts';
+import { COMMITMENT, demand, type FinalizedBlock, slotOf } from './rpc-responses.ts';
 
 /**
  * So many blocks a blockhash can be used after its own (MAX_PROCESSING_AGE of Solana's validators).
@@ -36,7 +37,7 @@ export async function blockhash(rpc: Rpc, abortSignal: AbortSignal, finalized: F
   const answer = await rpc.getLatestBlockhash({ commitment: COMMITMENT }).send({ abortSignal });
   const slot = slotOf(answer, finalized.slot);
   const { value } = answer;
-  demand(isObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
+  demand(isJsonObject(value) && typeof value.blockhash === 'string' && isAddress(value.blockhash), 'a blockhash');
   demand(typeof value.lastValidBlockHeight === 'bigint', 'how long its blockhash is valid');
   const blocks = value.lastValidBlockHeight - finalized.height;
   if (blocks < BLOCKHASH_BLOCKS || blocks > BLOCKHASH_BLOCKS + FINALITY_LAG_BLOCKS)
@@ -62,7 +63,7 @@ export async function priorityFee(rpc: Rpc, abortSignal: AbortSignal): Promise<b
   const what = 'what others paid';
   demand(Array.isArray(recent), what);
   const fees = recent.map((each: unknown) => {
-    demand(isObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);
+    demand(isJsonObject(each) && typeof each.prioritizationFee === 'bigint' && each.prioritizationFee >= 0n, what);
     return each.prioritizationFee;
   });
   fees.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));

@@ -27,8 +27,7 @@ import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext, OutboxStep } from '../context.ts';
 import type { SignedTransaction } from '../ledger/ledger-client.ts';
 import { NOT_DELETED, wasDeleted } from '../recovery/deletion.ts';
-import { type Finding, reconcile, shownBy } from '../recovery/reconciliation.ts';
-import { unsoundness } from '../recovery/unsoundness.ts';
+import { type Finding, reconcile, shownBy, unsoundness } from '../recovery/reconciliation.ts';
 import { changeRow, logHalt } from './anchor-row.ts';
 
 /** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */

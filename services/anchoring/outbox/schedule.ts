@@ -1,17 +1,11 @@
 import pLimit from 'p-limit';
-import type { Logger } from 'pino';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { AnchoringContext } from '../context.ts';
 import type { Outbox } from './outbox.ts';
 
 /** Collections whose ledger calls are made at the same time. */
 const TURNS_AT_ONCE = 32;
 const PAUSE = { minMs: 250, maxMs: 10_000 };
-
-export interface ScheduleEvents {
-  onFailure(): void;
-  /** Nothing is left to do for its collection, ever. */
-  onDone(outbox: Outbox): void;
-}
 
 interface Entry {
   outbox: Outbox;
@@ -33,14 +27,15 @@ export class Schedule {
   readonly #entries = new Map<string, Entry>();
   readonly #limit = pLimit(TURNS_AT_ONCE);
   readonly #turns = new Set<Promise<void>>();
-  readonly #log: Logger;
-  readonly #events: ScheduleEvents;
+  readonly #context: Pick<AnchoringContext, 'log' | 'counts'>;
+  readonly #onDone: (collectionId: string) => void;
   #failing = false;
   #stopped = false;
 
-  constructor(log: Logger, events: ScheduleEvents) {
-    this.#log = log;
-    this.#events = events;
+  /** `onDone`: nothing is left to do for the collection, ever. */
+  constructor(context: Pick<AnchoringContext, 'log' | 'counts'>, onDone: (collectionId: string) => void) {
+    this.#context = context;
+    this.#onDone = onDone;
   }
 
   /** The outbox has something to do. */
@@ -83,13 +78,16 @@ export class Schedule {
     } catch (error) {
       if (this.#stopped) return;
       this.#failing = true;
-      this.#events.onFailure();
+      this.#context.counts.failures += 1;
       const pauseMs = backoffMs(entry.failures, PAUSE);
       // The first, second, fourth ... failure: a ledger that is down for a day must not fill the
       // log.
       if ((entry.failures & (entry.failures + 1)) === 0) {
         const { collectionId } = entry.outbox;
-        this.#log.warn({ err: error, collectionId, failures: entry.failures + 1 }, 'anchoring failed; trying again');
+        this.#context.log.warn(
+          { err: error, collectionId, failures: entry.failures + 1 },
+          'anchoring failed; trying again',
+        );
       }
       entry.failures += 1;
       this.#sleep(entry, pauseMs);
@@ -111,7 +109,7 @@ export class Schedule {
 
   #forget({ outbox }: Entry): void {
     this.#entries.delete(outbox.collectionId);
-    this.#events.onDone(outbox);
+    this.#onDone(outbox.collectionId);
   }
 
   /**

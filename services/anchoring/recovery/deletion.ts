@@ -1,5 +1,5 @@
-import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
-import type { Catalog } from '../../../lib/store/catalog.ts';
+import type { AnchorRow } from '../../../lib/store/anchors.ts';
+import type { Store } from '../../../lib/store/port.ts';
 
 export const NOT_DELETED = 'The collection is missing from the catalog, but nobody asked to delete it.';
 
@@ -11,7 +11,7 @@ export const NOT_DELETED = 'The collection is missing from the catalog, but nobo
  */
 export async function wasDeleted(
   { collectionId }: AnchorRow,
-  { catalog, anchors }: { catalog: Pick<Catalog, 'listDropped'>; anchors: Pick<AnchorStore, 'get'> },
+  { catalog, anchors }: Pick<Store, 'catalog' | 'anchors'>,
 ): Promise<boolean> {
   if ((await catalog.listDropped()).some(({ id }) => id === collectionId)) return true;
   // It may have been forgotten since; its row was told of it before.

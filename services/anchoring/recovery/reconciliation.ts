@@ -13,7 +13,7 @@ import {
   isSameAnchor,
   isSameRoot,
 } from '../../../lib/shard/collection-root.ts';
-import type { Cut, ShardHead } from '../../../lib/shard/head.ts';
+import { type Cut, isUnsound, type ShardHead } from '../../../lib/shard/head.ts';
 import type { Confirmed } from '../../../lib/store/anchors.ts';
 import type { AccountState } from '../ledger/rpc-responses.ts';
 
@@ -53,6 +53,17 @@ export function shownBy(account: AccountState): string {
   if (account.status !== 'found') return account.status;
   const { fields } = account;
   return fields === null ? 'no root' : anchorInWords(fields);
+}
+
+/**
+ * Why a cut that the log gave cannot be anchored, as a sentence for the operator; null where the
+ * service wrote all of its heads.
+ */
+export function unsoundness(cut: Cut): string | null {
+  const shard = cut.findIndex(isUnsound);
+  return shard < 0
+    ? null
+    : `The end of the log of shard ${shard} was not written by this service, or under another secret.`;
 }
 
 export async function reconcile(account: AccountState, belief: Belief): Promise<Finding> {

@@ -8,7 +8,7 @@ import { SILENT } from '../fixture.ts';
 const outbox = (collectionId: string, turn: () => Promise<Turn>) => ({ collectionId, turn }) as Outbox;
 
 test('one that fails for a reason of its own is not hurried by every success of others', async () => {
-  const schedule = new Schedule(SILENT, { onFailure: () => undefined, onDone: () => undefined });
+  const schedule = new Schedule({ log: SILENT, counts: { confirmed: 0, failures: 0 } }, () => undefined);
   let failed = 0;
   let succeeded = 0;
   const startMs = performance.now();
