@@ -17,17 +17,8 @@ import type { Clock } from '../../lib/runtime.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { UnresponsiveNodes } from '../../mixins/shard-router/unresponsive-nodes.ts';
 
-/** How the actions are carried out. */
-export type ChargedWork = {
-  [N in keyof ChargedActions]: (
-    caller: Caller,
-    params: ChargedActions[N]['params'],
-  ) => Promise<ChargedActions[N]['result']>;
-};
-
-export interface AccountChargeOptions {
+interface AccountChargeOptions {
   readonly node: string;
-  work: ChargedWork;
   clock: Pick<Clock, 'monotonicMs'>;
   /** The nodes of the other instances that count as connected. */
   peers(): string[];
@@ -53,18 +44,19 @@ export class AccountCharge {
   }
 
   /**
-   * Has the instance in charge carry out an action. `undo` gets the answer of one that was not
-   * waited for.
+   * Has the instance in charge carry out an action: `work` does it here. `undo` gets the answer of
+   * another one that was not waited for.
    */
   async run<N extends keyof ChargedActions>(
     caller: Caller,
     action: N,
     params: ChargedActions[N]['params'],
+    work: () => Promise<ChargedActions[N]['result']>,
     undo: (late: ChargedActions[N]['result']) => void = () => undefined,
   ): Promise<ChargedActions[N]['result']> {
-    const { node, work, clock } = this.#options;
+    const { node, clock } = this.#options;
     const nodeID = this.#nodeOf(params.accountId);
-    if (nodeID === node) return work[action](caller, params);
+    if (nodeID === node) return work();
     // A stop waits for what is done here, not for what a node that does not answer was asked for.
     const forwarded = call(caller, 'metering.forwarded', { action, params }, { nodeID, tracking: false });
     const answer = forwarded as Promise<ChargedActions[N]['result']>;
@@ -74,7 +66,7 @@ export class AccountCharge {
       if (isProvecError(error)) throw error;
       answer.then(undo, () => undefined);
       this.#failedMs.set(nodeID, clock.monotonicMs());
-      return work[action](caller, params);
+      return work();
     }
   }
 

@@ -4,7 +4,7 @@ import type { Allowance } from './allowance.ts';
 import { Sightings } from './sightings.ts';
 
 /** Queries taken beforehand. */
-export interface Block {
+interface Block {
   id: string;
   /** A block belongs to its month: what is left of it is worth nothing in the next one. */
   month: string;
@@ -16,7 +16,7 @@ export interface Block {
 }
 
 /** Failed queries of a month whose block is closed. */
-export interface Credit {
+interface Credit {
   /** Of the block that brings it to the store. */
   id: string;
   count: number;
@@ -30,40 +30,31 @@ export interface QueryWaiter {
 }
 
 /** What one instance knows of an account's queries. */
-export interface AccountQueries {
-  block: Block | null;
+export class AccountQueries {
+  readonly id: string;
+  block: Block | null = null;
   /** Blocks that the store is still to close, by id. */
-  closing: Map<string, Pick<Block, 'month' | 'used'>>;
+  readonly closing = new Map<string, Pick<Block, 'month' | 'used'>>();
   /** By month. */
-  credits: Map<string, Credit>;
-  waiting: QueryWaiter[];
-  refilling: boolean;
+  readonly credits = new Map<string, Credit>();
+  waiting: QueryWaiter[] = [];
+  refilling = false;
   /** Open blocks of others that were found where nothing was left. */
-  foreign: Sightings;
+  readonly foreign: Sightings;
   /** Settles when the last store operation asked for has ended. */
-  tail: Promise<unknown>;
-  operations: number;
+  tail: Promise<unknown> = Promise.resolve();
+  operations = 0;
   lastTakenMs: number;
   /** Taken since the last tick, and in the second before it. */
-  taken: number;
-  takenBefore: number;
-}
+  taken = 0;
+  takenBefore = 0;
 
-/** `nowMs`: monotonic. */
-export function newAccountQueries(nowMs: () => number): AccountQueries {
-  return {
-    block: null,
-    closing: new Map(),
-    credits: new Map(),
-    waiting: [],
-    refilling: false,
-    foreign: new Sightings(nowMs),
-    tail: Promise.resolve(),
-    operations: 0,
-    lastTakenMs: nowMs(),
-    taken: 0,
-    takenBefore: 0,
-  };
+  /** `nowMs`: monotonic. */
+  constructor(id: string, nowMs: () => number) {
+    this.id = id;
+    this.foreign = new Sightings(nowMs);
+    this.lastTakenMs = nowMs();
+  }
 }
 
 /**

@@ -13,35 +13,27 @@ export interface Waiter extends WriteRequest {
 }
 
 /** What one instance knows of an account's writes. */
-export interface AccountWrites {
-  waiting: Waiter[];
+export class AccountWrites {
+  readonly id: string;
+  waiting: Waiter[] = [];
   /** Ids of holds to be ended, with those who wait for that. */
-  ending: Map<string, PromiseWithResolvers<void>>;
-  renewing: Set<string>;
+  readonly ending = new Map<string, PromiseWithResolvers<void>>();
+  readonly renewing = new Set<string>();
   /** When the first orphaned hold runs out: somebody may have been told to come back then. */
-  runsOutAtMs: number;
+  runsOutAtMs = Number.POSITIVE_INFINITY;
   /** No turn has ended yet. */
-  isNew: boolean;
-  sightings: HoldSightings;
-  deciding: boolean;
+  isNew = true;
+  readonly sightings: HoldSightings;
+  deciding = false;
   /** Something came while a decision was being made. */
-  again: boolean;
-  lastUsedMs: number;
-}
+  again = false;
+  lastUsedMs = 0;
 
-/** `nowMs`: monotonic. */
-export function newAccountWrites(nowMs: () => number): AccountWrites {
-  return {
-    waiting: [],
-    ending: new Map(),
-    renewing: new Set(),
-    runsOutAtMs: Number.POSITIVE_INFINITY,
-    isNew: true,
-    sightings: new HoldSightings(nowMs),
-    deciding: false,
-    again: false,
-    lastUsedMs: 0,
-  };
+  /** `nowMs`: monotonic. */
+  constructor(id: string, nowMs: () => number) {
+    this.id = id;
+    this.sightings = new HoldSightings(nowMs);
+  }
 }
 
 /** Whether somebody waits for the account's next turn. */

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
-import type { MeteringActions } from '../../lib/actions/metering.ts';
+import type { ChargedActions, MeteringActions } from '../../lib/actions/metering.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { answersCalls } from '../../mixins/transport/lost-calls.ts';
-import { AccountCharge, type ChargedWork } from './account-charge.ts';
+import { AccountCharge } from './account-charge.ts';
 import type { Allowance } from './allowance.ts';
 import { QueryQuota } from './query-quota.ts';
 import { planLimitReached } from './refusal.ts';
@@ -16,6 +16,14 @@ import { usageReport } from './usage-report.ts';
 import { WriteQuota } from './write-quota.ts';
 
 type Call<N extends keyof MeteringActions> = Context<Actions[N]['params']>;
+
+/** How what an instance in charge is asked for is carried out. */
+type ChargedWork = {
+  [N in keyof ChargedActions]: (
+    caller: Caller,
+    params: ChargedActions[N]['params'],
+  ) => Promise<ChargedActions[N]['result']>;
+};
 
 const count = { type: 'number', integer: true, min: 0 };
 
@@ -54,6 +62,11 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     const plan = await planOf(ctx, accountId);
     return { plan, limits: config.plans[plan] };
   };
+  const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
+    const { accountId, id, writes: records, vectors, ticket } = params;
+    const need = { writes: records, vectors };
+    return writes.reserve(accountId, { id: id!, need, allowance, isCounted: ticket !== undefined });
+  };
   const work: ChargedWork = {
     async 'metering.usage'(caller, { accountId }) {
       const allowance = await allowanceOf(caller, accountId);
@@ -64,13 +77,8 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       ]);
       return usageReport({ ...used, collections, keys }, allowance, pricingUrl);
     },
-    async 'metering.reserveWrite'(
-      caller,
-      { accountId, writes: records, vectors, ticket, id = ticket ?? randomUUID() },
-    ) {
-      const allowance = await allowanceOf(caller, accountId);
-      const need = { writes: records, vectors };
-      return writes.reserve(accountId, { id, need, allowance, isCounted: ticket !== undefined });
+    async 'metering.reserveWrite'(caller, params) {
+      return reserve(params, await allowanceOf(caller, params.accountId));
     },
     async 'metering.renew'(_, { accountId, id }) {
       writes.renew(accountId, id);
@@ -84,6 +92,10 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       return queries.take(accountId, await allowanceOf(caller, accountId));
     },
   };
+  const charged =
+    <N extends keyof ChargedActions>(action: N) =>
+    (ctx: Context<ChargedActions[N]['params']>) =>
+      charge.run(ctx, action, ctx.params, () => work[action](ctx, ctx.params));
   const look = (): void => {
     queries
       .tick()
@@ -95,28 +107,29 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     actions: {
       usage: {
         params: { accountId: 'string' },
-        handler: (ctx: Call<'metering.usage'>) => charge.run(ctx, 'metering.usage', ctx.params),
+        handler: charged('metering.usage'),
       },
       reserveWrite: {
         params: { accountId: 'string', writes: count, vectors: count, ticket: { type: 'string', optional: true } },
         async handler(ctx: Call<'metering.reserveWrite'>) {
           const { accountId, ticket } = ctx.params;
-          const { limits } = await allowanceOf(ctx, accountId);
-          if (limits.writes === null && limits.vectors === null) {
+          const allowance = await allowanceOf(ctx, accountId);
+          if (allowance.limits.writes === null && allowance.limits.vectors === null) {
             if (ticket !== undefined) await call(ctx, 'metering.settle', { accountId, id: ticket });
             return { outcome: 'reserved', id: null };
           }
           // The same one wherever it is decided in the end: room is held for it once.
-          return charge.run(ctx, 'metering.reserveWrite', { ...ctx.params, id: ticket ?? randomUUID() });
+          const params = { ...ctx.params, id: ticket ?? randomUUID() };
+          return charge.run(ctx, 'metering.reserveWrite', params, () => reserve(params, allowance));
         },
       },
       renew: {
         params: { accountId: 'string', id: 'string' },
-        handler: (ctx: Call<'metering.renew'>) => charge.run(ctx, 'metering.renew', ctx.params),
+        handler: charged('metering.renew'),
       },
       settle: {
         params: { accountId: 'string', id: 'string' },
-        handler: (ctx: Call<'metering.settle'>) => charge.run(ctx, 'metering.settle', ctx.params),
+        handler: charged('metering.settle'),
       },
       takeQuery: {
         params: { accountId: 'string' },
@@ -124,8 +137,9 @@ export default function meteringService({ config, store, clock, log }: Runtime):
           const { accountId } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);
           // Without a limit nobody can be refused for what another instance holds.
-          if (allowance.limits.queries === null) return queries.take(accountId, allowance);
-          return charge.run(ctx, 'metering.takeQuery', ctx.params, ({ month }) => {
+          const take = () => queries.take(accountId, allowance);
+          if (allowance.limits.queries === null) return take();
+          return charge.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {
             // Where that fails it is tried again.
             queries.giveBack(accountId, month).catch(() => undefined);
           });
@@ -176,7 +190,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       broker = this.broker;
       const answers = (node: string, maxMs: number) => answersCalls(broker, node, maxMs);
       const others = { peers: () => peers('metering.forwarded'), answers };
-      charge = new AccountCharge({ node: broker.nodeID, clock, work, ...others });
+      charge = new AccountCharge({ node: broker.nodeID, clock, ...others });
     },
     started() {
       timer = setInterval(() => {

@@ -10,23 +10,15 @@
  * find nothing else are told to try again, then the store closes the block as used.
  */
 import { randomUUID } from 'node:crypto';
-import { ProvecError } from '../../lib/errors.ts';
+import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts';
 import { monthOf } from '../../lib/time/month.ts';
-import {
-  type AccountQueries,
-  dissolve,
-  isWritten,
-  newAccountQueries,
-  type QueryWaiter,
-  spare,
-  usedOf,
-} from './account-queries.ts';
+import { AccountQueries, dissolve, isWritten, type QueryWaiter, spare, usedOf } from './account-queries.ts';
 import type { Allowance } from './allowance.ts';
-import { planLimitReached } from './refusal.ts';
+import { planLimitReached, unavailable } from './refusal.ts';
 
 export interface QueryQuotaOptions {
   usage: UsageStore;
@@ -71,7 +63,7 @@ export class QueryQuota {
       throw unavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
       account.waiting.push({ allowance, resolve, reject });
-      void this.#refill(accountId, account);
+      void this.#refill(account);
     });
   }
 
@@ -86,7 +78,7 @@ export class QueryQuota {
     credit.count++;
     account.credits.set(month, credit);
     // Others may need it, who cannot know of it before it is in the store.
-    await this.#writeOut(accountId, account);
+    await this.#writeOut(account);
   }
 
   /**
@@ -113,7 +105,7 @@ export class QueryQuota {
   /** Gives back what was taken beforehand. */
   async yield(accountId: string): Promise<void> {
     const account = this.#accounts.get(accountId);
-    if (account !== undefined) await this.#writeOut(accountId, account, true);
+    if (account !== undefined) await this.#writeOut(account, true);
   }
 
   /**
@@ -123,18 +115,18 @@ export class QueryQuota {
   async tick(): Promise<void> {
     const month = this.#month();
     const nowMs = this.#nowMs();
-    await all(this.#accounts, async ([accountId, account]) => {
+    await all(this.#accounts.values(), async (account) => {
       account.takenBefore = account.taken;
       account.taken = 0;
       const isIdle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
-      const isElsewhere = account.block?.limit !== null && !this.#options.isOurs(accountId);
+      const isElsewhere = account.block?.limit !== null && !this.#options.isOurs(account.id);
       if (isIdle || account.block?.month !== month || isElsewhere) dissolve(account);
-      if (!isWritten(account)) await this.#writeOut(accountId, account);
+      if (!isWritten(account)) await this.#writeOut(account);
       const isUnused = account.block === null && isWritten(account);
       if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;
       // What was seen of others' blocks is kept for as long as it may be of use.
       const isOld = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.meteringMemoryMaxMs;
-      if (account.foreign.size === 0 || isOld) this.#accounts.delete(accountId);
+      if (account.foreign.size === 0 || isOld) this.#accounts.delete(account.id);
     });
   }
 
@@ -150,13 +142,13 @@ export class QueryQuota {
   /** Returns all blocks, and takes none for queries to come any more. */
   async close(): Promise<void> {
     this.#closed = true;
-    await all(this.#accounts, ([accountId, account]) => this.#writeOut(accountId, account, true));
+    await all(this.#accounts.values(), (account) => this.#writeOut(account, true));
   }
 
   #account(accountId: string): AccountQueries {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      account = newAccountQueries(() => this.#nowMs());
+      account = new AccountQueries(accountId, () => this.#nowMs());
       this.#accounts.set(accountId, account);
     }
     return account;
@@ -193,16 +185,16 @@ export class QueryQuota {
     return true;
   }
 
-  #writeOut(accountId: string, account: AccountQueries, withBlock = this.#closed): Promise<void> {
+  #writeOut(account: AccountQueries, withBlock = this.#closed): Promise<void> {
     return this.#inTurn(account, () => {
       if (withBlock || this.#closed) dissolve(account);
-      return this.#write(accountId, account);
+      return this.#write(account);
     });
   }
 
-  async #closeBlocks(accountId: string, account: AccountQueries): Promise<void> {
+  async #closeBlocks(account: AccountQueries): Promise<void> {
     for (const [id, { month, used }] of [...account.closing]) {
-      await this.#options.usage.closeBlock(accountId, month, id, used);
+      await this.#options.usage.closeBlock(account.id, month, id, used);
       account.closing.delete(id);
     }
   }
@@ -211,41 +203,41 @@ export class QueryQuota {
    * A credit goes to the store as a block of one, which is closed with fewer than none used: both
    * steps can be repeated after an unknown outcome, so that it counts once.
    */
-  async #write(accountId: string, account: AccountQueries): Promise<void> {
+  async #write(account: AccountQueries): Promise<void> {
     const { usage, node } = this.#options;
-    await this.#closeBlocks(accountId, account);
+    await this.#closeBlocks(account);
     for (const [month, credit] of [...account.credits]) {
       // Of an account that was deleted nothing is to come back.
-      const { queries } = await usage.readQueries(accountId, month);
+      const { queries } = await usage.readQueries(account.id, month);
       if (queries > 0) {
-        await usage.openBlock(accountId, month, { id: credit.id, node }, 1, null);
+        await usage.openBlock(account.id, month, { id: credit.id, node }, 1, null);
         account.closing.set(credit.id, { month, used: -credit.count });
       }
       account.credits.delete(month);
     }
-    await this.#closeBlocks(accountId, account);
+    await this.#closeBlocks(account);
   }
 
-  async #refill(accountId: string, account: AccountQueries): Promise<void> {
+  async #refill(account: AccountQueries): Promise<void> {
     if (account.refilling) return;
     account.refilling = true;
     const asked = new Set<string>();
     try {
       for (let fruitless = 0; account.waiting.length > 0; ) {
         const [first] = account.waiting;
-        const open = await this.#inTurn(account, () => this.#takeBlock(accountId, account, asked));
+        const open = await this.#inTurn(account, () => this.#takeBlock(account, asked));
         if (account.waiting[0] !== first) fruitless = 0;
         else if (fruitless++ === FRUITLESS_MAX) throw notKnown();
         if (open.length === 0) continue;
         for (const { id } of open) asked.add(id);
-        await this.#options.recall(accountId, nodesOf(open));
+        await this.#options.recall(account.id, nodesOf(open));
       }
     } catch (error) {
       for (const waiter of account.waiting.splice(0)) waiter.reject(error);
     } finally {
       account.refilling = false;
       // What comes after the end has a block of its own; should it stay open, all of it is used.
-      if (this.#closed) this.#writeOut(accountId, account).catch(() => undefined);
+      if (this.#closed) this.#writeOut(account).catch(() => undefined);
     }
   }
 
@@ -254,18 +246,18 @@ export class QueryQuota {
    * for whom nothing is left. Where others may hold some, gives their blocks that were not `asked`
    * for yet, and decides nothing.
    */
-  async #takeBlock(accountId: string, account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
+  async #takeBlock(account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
     const { usage } = this.#options;
     const first = account.waiting[0];
     if (first === undefined) return [];
     const limit = first.allowance.limits.queries;
     const month = this.#month();
     dissolve(account);
-    await this.#write(accountId, account);
+    await this.#write(account);
     const askedAtMs = this.#nowMs();
-    const stored = limit === null ? null : await usage.readQueries(accountId, month);
+    const stored = limit === null ? null : await usage.readQueries(account.id, month);
     if (limit === null || stored === null || stored.queries < limit) {
-      await this.#serve(accountId, account, { month, limit, taken: stored?.queries ?? 0 });
+      await this.#serve(account, { month, limit, taken: stored?.queries ?? 0 });
       return [];
     }
     const asking = account.waiting.length;
@@ -274,28 +266,21 @@ export class QueryQuota {
     // One that came meanwhile asks the store itself, and so do all when something of ours is still
     // to go back.
     if (open.length > 0 || account.credits.size > 0) return open;
-    await this.#endLost(accountId, account, month, stored.blocks, askedAtMs);
+    await this.#endLost(account, month, stored.blocks, askedAtMs);
     this.#refuse(account.waiting.splice(0, asking), stored.queries, account);
     return [];
   }
 
   /** Blocks that nobody gives back count as used, from some time on. Throws UNAVAILABLE before. */
-  async #endLost(
-    accountId: string,
-    { foreign }: AccountQueries,
-    month: string,
-    blocks: QueryBlock[],
-    askedAtMs: number,
-  ): Promise<void> {
+  async #endLost(account: AccountQueries, month: string, blocks: QueryBlock[], askedAtMs: number): Promise<void> {
     const isHeld = ({ id }: QueryBlock): boolean =>
-      foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
+      account.foreign.unchangedMs(id, askedAtMs) < INTERNAL_LIMITS.queryBlockLostAfterMs;
     if (blocks.some(isHeld)) throw notKnown();
-    for (const { id, granted } of blocks) await this.#options.usage.closeBlock(accountId, month, id, granted);
+    for (const { id, granted } of blocks) await this.#options.usage.closeBlock(account.id, month, id, granted);
   }
 
   /** Opens a block of which `taken` queries were taken when it was read, and serves who waits. */
   async #serve(
-    accountId: string,
     account: AccountQueries,
     { month, limit, taken }: { month: string; limit: number | null; taken: number },
   ): Promise<void> {
@@ -305,7 +290,7 @@ export class QueryQuota {
     const more = this.#closed ? 0 : spare(account, limit === null ? null : limit - taken - asking);
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
-    const granted = await this.#open(accountId, month, { id: block.id, node }, asking + more, limit);
+    const granted = await this.#open(account.id, month, { id: block.id, node }, asking + more, limit);
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];
@@ -361,8 +346,4 @@ async function all<T>(items: Iterable<T>, act: (item: T) => Promise<void>): Prom
 
 function notKnown(): ProvecError {
   return unavailable('It is not known yet whether the plan has queries left: try again.');
-}
-
-function unavailable(message: string): ProvecError {
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
 }

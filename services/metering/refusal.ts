@@ -3,8 +3,6 @@ import type { Clock } from '../../lib/runtime.ts';
 import { monthEnd, monthOf } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 
-export type LimitedThing = 'writes' | 'queries' | 'vectors' | 'collections' | 'keys';
-
 /** How the sentence names each: per month, or as stock that can be made room for. */
 const WORDS = {
   writes: { monthly: true, noun: 'writes per month' },
@@ -12,10 +10,10 @@ const WORDS = {
   vectors: { monthly: false, noun: 'stored vectors' },
   collections: { monthly: false, noun: 'collections' },
   keys: { monthly: false, noun: 'API keys' },
-} as const satisfies Record<LimitedThing, { monthly: boolean; noun: string }>;
+};
 
-export interface Refused {
-  limit: LimitedThing;
+interface Refused {
+  limit: keyof typeof WORDS;
   used: number;
   /** How much the request would have added. */
   requested: number;
@@ -43,12 +41,16 @@ export function planLimitReached(
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
+/** What may be tried again, as a rule in a second. */
+export function unavailable(message: string, retryAfterSeconds = 1): ProvecError {
+  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds });
+}
+
 /**
  * The UNAVAILABLE of a write that waited too long for others, or finds too many of them waiting.
  */
 export function tooBusy(): ProvecError {
-  const message = 'Other writes of this account are still under way and the plan leaves little room: try again.';
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+  return unavailable('Other writes of this account are still under way and the plan leaves little room: try again.');
 }
 
 /**
@@ -59,11 +61,10 @@ export function roomUncertain(forMs: number): ProvecError {
   const message =
     'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +
     'try again when the room held for them has run out.';
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: Math.ceil(forMs / 1_000) });
+  return unavailable(message, Math.ceil(forMs / 1_000));
 }
 
 /** The UNAVAILABLE of a write whose ticket has run out, or is not known. */
 export function ticketGone(): ProvecError {
-  const message = 'The room held for this write has run out: try again.';
-  return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1 });
+  return unavailable('The room held for this write has run out: try again.');
 }

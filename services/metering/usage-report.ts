@@ -1,17 +1,10 @@
 import type { UsageReport } from '../../lib/actions/metering.ts';
-import type { UsageRow } from '../../lib/store/usage.ts';
 import { monthEnd } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
+import type { QueryQuota } from './query-quota.ts';
 
 /** What an account uses, as counted. */
-export interface Counted {
-  month: string;
-  row: UsageRow;
-  /** Of the queries, how many may not have been made. */
-  uncertain: number;
-  collections: number;
-  keys: number;
-}
+type Counted = Awaited<ReturnType<QueryQuota['read']>> & { collections: number; keys: number };
 
 /** Lays an account's usage out beside the limits of its plan. */
 export function usageReport(

@@ -15,7 +15,7 @@ import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { UsageRow, UsageStore, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { monthOf } from '../../lib/time/month.ts';
-import { type AccountWrites, isBusy, newAccountWrites, type Waiter, type WriteAnswer } from './account-writes.ts';
+import { AccountWrites, isBusy, type Waiter, type WriteAnswer } from './account-writes.ts';
 import { planLimitReached, roomUncertain, ticketGone, tooBusy } from './refusal.ts';
 import { type Decision, decideCounted, decideWrites, type Held, type WriteRequest } from './write-decisions.ts';
 
@@ -62,7 +62,7 @@ export class WriteQuota {
     return new Promise((resolve, reject) => {
       const giveUpAtMs = this.#nowMs() + INTERNAL_LIMITS.writeQuotaWaitMaxMs;
       account.waiting.push({ ...request, giveUpAtMs, unsure: null, resolve, reject });
-      this.#wake(accountId, account);
+      this.#wake(account);
     });
   }
 
@@ -73,7 +73,7 @@ export class WriteQuota {
   renew(accountId: string, id: string): void {
     const account = this.#account(accountId);
     account.renewing.add(id);
-    this.#wake(accountId, account);
+    this.#wake(account);
   }
 
   /** Ends a reservation or gives up a ticket. Idempotent; tried until the store does it. */
@@ -81,7 +81,7 @@ export class WriteQuota {
     const account = this.#account(accountId);
     const ended = account.ending.get(id) ?? Promise.withResolvers<void>();
     account.ending.set(id, ended);
-    this.#wake(accountId, account);
+    this.#wake(account);
     return ended.promise;
   }
 
@@ -91,38 +91,38 @@ export class WriteQuota {
    */
   sweep(): void {
     const nowMs = this.#nowMs();
-    for (const [accountId, account] of this.#accounts) {
+    for (const account of this.#accounts.values()) {
       const late = account.waiting.filter((waiter) => waiter.giveUpAtMs <= nowMs);
       account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > nowMs);
       for (const waiter of late) waiter.reject(tooBusy());
-      if (isBusy(account) || account.runsOutAtMs <= nowMs) this.#wake(accountId, account);
+      if (isBusy(account) || account.runsOutAtMs <= nowMs) this.#wake(account);
       // What was seen of others' holds is kept for as long as it may be of use.
-      else if (nowMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs) this.#accounts.delete(accountId);
+      else if (nowMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs) this.#accounts.delete(account.id);
     }
   }
 
   #account(accountId: string): AccountWrites {
     let account = this.#accounts.get(accountId);
     if (account === undefined) {
-      account = newAccountWrites(() => this.#nowMs());
+      account = new AccountWrites(accountId, () => this.#nowMs());
       this.#accounts.set(accountId, account);
     }
     account.lastUsedMs = this.#nowMs();
     return account;
   }
 
-  #wake(accountId: string, account: AccountWrites): void {
+  #wake(account: AccountWrites): void {
     account.again = true;
-    if (!account.deciding) void this.#decide(accountId, account);
+    if (!account.deciding) void this.#decide(account);
   }
 
   /** Takes turns for as long as something came in, or another instance was faster. */
-  async #decide(accountId: string, account: AccountWrites): Promise<void> {
+  async #decide(account: AccountWrites): Promise<void> {
     account.deciding = true;
     try {
       for (let attempt = 0; account.again && attempt < ATTEMPTS_MAX; ) {
         account.again = false;
-        if (await this.#turn(accountId, account)) {
+        if (await this.#turn(account)) {
           attempt = 0;
           continue;
         }
@@ -142,22 +142,22 @@ export class WriteQuota {
   }
 
   /** One reading, what it decides, one writing; false where that failed. */
-  async #turn(accountId: string, account: AccountWrites): Promise<boolean> {
+  async #turn(account: AccountWrites): Promise<boolean> {
     const waiting = [...account.waiting];
-    const turn = await this.#read(accountId, account);
+    const turn = await this.#read(account);
     // After the row: what was committed and settled before this reading is not among its holds.
-    if (waiting.length > 0) serve(turn, waiting, await this.#options.usage.read(accountId, this.#month()));
+    if (waiting.length > 0) serve(turn, waiting, await this.#options.usage.read(account.id, this.#month()));
     const { row, next, decided } = turn;
     if (!isDeepStrictEqual(next.holds, row.holds) || next.alone !== row.alone) {
-      const replaced = await this.#replace(accountId, account, next);
+      const replaced = await this.#replace(account, next);
       if (replaced === 'unknown') for (const [waiter, decision] of decided) waiter.unsure = decision;
       if (replaced !== 'yes') return false;
     }
-    this.#settleTurn(accountId, account, turn);
+    this.#settleTurn(account, turn);
     return true;
   }
 
-  #settleTurn(accountId: string, account: AccountWrites, { ending, renewing, decided }: Turn): void {
+  #settleTurn(account: AccountWrites, { ending, renewing, decided }: Turn): void {
     account.isNew = false;
     for (const [id, ended] of ending) {
       if (account.ending.get(id) === ended) account.ending.delete(id);
@@ -170,7 +170,7 @@ export class WriteQuota {
       this.#answer(waiter, decision);
       // Nobody is there any more to take what was given them.
       if (!waiting.has(waiter) && (decision.outcome === 'reserved' || decision.outcome === 'count'))
-        this.settle(accountId, waiter.id).catch(() => undefined);
+        this.settle(account.id, waiter.id).catch(() => undefined);
     }
   }
 
@@ -185,11 +185,11 @@ export class WriteQuota {
   }
 
   /** The row, and what it is without the holds that have ended or run out. */
-  async #read(accountId: string, account: AccountWrites): Promise<Turn> {
+  async #read(account: AccountWrites): Promise<Turn> {
     const { sightings } = account;
     const [ending, renewing] = [new Map(account.ending), [...account.renewing]];
     const askedAtMs = this.#nowMs();
-    const row = await this.#options.usage.readHolds(accountId).finally(() => sightings.read(askedAtMs));
+    const row = await this.#options.usage.readHolds(account.id).finally(() => sightings.read(askedAtMs));
     const waiting = new Set(account.waiting.map(({ id }) => id));
     sightings.observe(row);
     const isOver = (hold: WriteHold): boolean => {
@@ -211,10 +211,10 @@ export class WriteQuota {
     return { row, next, ending, renewing, decided: new Map() };
   }
 
-  async #replace(accountId: string, account: AccountWrites, next: WriteHolds): Promise<'yes' | 'no' | 'unknown'> {
+  async #replace(account: AccountWrites, next: WriteHolds): Promise<'yes' | 'no' | 'unknown'> {
     const { revision, holds, alone, line } = next;
     try {
-      if (!(await this.#options.usage.replaceHolds(accountId, { revision, holds, alone, line }))) return 'no';
+      if (!(await this.#options.usage.replaceHolds(account.id, { revision, holds, alone, line }))) return 'no';
       account.sightings.observe(next);
       return 'yes';
     } catch (error) {
