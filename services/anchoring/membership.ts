@@ -11,6 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
 import type { Clock } from '../../lib/runtime.ts';
 import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
+import { Sightings } from '../../lib/time/sightings.ts';
 
 /**
  * With a beat and a look every second the collections of a dead instance are taken up within the 6
@@ -25,13 +26,14 @@ export class Membership {
   readonly #instance: string = randomUUID();
   readonly #store: InstanceStore;
   readonly #clock: Clock;
-  readonly #sightings = new Map<string, { row: AnchoringInstance; sinceMs: number }>();
+  readonly #sightings: Sightings;
   #placement = new Placement([{ node: this.#instance, weight: 1 }]);
   #beat = 0;
 
   constructor(store: InstanceStore, clock: Clock) {
     this.#store = store;
     this.#clock = clock;
+    this.#sightings = new Sightings(() => clock.monotonicMs());
   }
 
   isInCharge(collectionId: string): boolean {
@@ -47,18 +49,13 @@ export class Membership {
     await this.#store.beat({ instance: this.#instance, beat: this.#beat, ...counts });
     const askedAtMs = this.#clock.monotonicMs();
     const rows = (await this.#store.instances()).filter(({ instance }) => instance !== this.#instance);
-    const nowMs = this.#clock.monotonicMs();
+    this.#sightings.observe(rows.map(({ instance, beat }) => [instance, beat] as const));
     const live = [this.#instance];
-    for (const row of rows) {
-      const before = this.#sightings.get(row.instance);
-      const sinceMs = before?.row.beat === row.beat ? before.sinceMs : nowMs;
-      this.#sightings.set(row.instance, { row, sinceMs });
+    for (const { instance } of rows) {
       // Not until the present: it may have written a beat since they were read.
-      if (askedAtMs - sinceMs < DEAD_AFTER_MS) live.push(row.instance);
-      else await this.#store.endInstance(row.instance);
+      if (this.#sightings.unchangedMs(instance, askedAtMs) < DEAD_AFTER_MS) live.push(instance);
+      else await this.#store.endInstance(instance);
     }
-    const there = new Set(rows.map(({ instance }) => instance));
-    for (const instance of this.#sightings.keys()) if (!there.has(instance)) this.#sightings.delete(instance);
     const before = this.#placement;
     this.#placement = before.with(live.map((node) => ({ node, weight: 1 })));
     return this.#placement !== before;

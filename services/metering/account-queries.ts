@@ -1,7 +1,7 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { QueriesTaken, QueryBlock } from '../../lib/store/usage.ts';
+import { Sightings } from '../../lib/time/sightings.ts';
 import type { Allowance } from './allowance.ts';
-import { Sightings } from './sightings.ts';
 
 /** Queries taken beforehand. */
 interface Block {

@@ -1,6 +1,6 @@
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { WriteHold, WriteHolds } from '../../lib/store/usage.ts';
-import { Sightings } from './sightings.ts';
+import { Sightings } from '../../lib/time/sightings.ts';
 
 /** A ticket's time runs from the beginning of its count, whether its holder lives or not. */
 const countOf = (id: string): string => `${id} count`;

@@ -52,19 +52,3 @@ export function unavailable(message: string, retryAfterSeconds = 1): ProvecError
 export function tooBusy(): ProvecError {
   return unavailable('Other writes of this account are still under way and the plan leaves little room: try again.');
 }
-
-/**
- * The UNAVAILABLE of a write that does not fit beside those whose outcome nobody knows, whose room
- * comes back in `forMs`.
- */
-export function roomUncertain(forMs: number): ProvecError {
-  const message =
-    'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +
-    'try again when the room held for them has run out.';
-  return unavailable(message, Math.ceil(forMs / 1_000));
-}
-
-/** The UNAVAILABLE of a write whose ticket has run out, or is not known. */
-export function ticketGone(): ProvecError {
-  return unavailable('The room held for this write has run out: try again.');
-}

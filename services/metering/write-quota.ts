@@ -16,7 +16,7 @@ import { StoreError } from '../../lib/store/port.ts';
 import type { UsageRow, UsageStore, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
 import { monthOf } from '../../lib/time/month.ts';
 import { AccountWrites, isBusy, type Waiter, type WriteAnswer } from './account-writes.ts';
-import { planLimitReached, roomUncertain, ticketGone, tooBusy } from './refusal.ts';
+import { planLimitReached, tooBusy, unavailable } from './refusal.ts';
 import { type Decision, decideCounted, decideWrites, type Held, type WriteRequest } from './write-decisions.ts';
 
 /** What a turn finds, and makes of it. */
@@ -42,6 +42,9 @@ export interface WriteQuotaOptions {
 
 const ATTEMPTS_MAX = 100;
 const CONFLICT_PAUSE_MAX_MS = 20;
+const ROOM_UNCERTAIN =
+  'A failure left it unknown whether other writes of this account were stored, and the plan has no room beside them: ' +
+  'try again when the room held for them has run out.';
 
 export class WriteQuota {
   readonly #options: WriteQuotaOptions;
@@ -179,8 +182,9 @@ export class WriteQuota {
     if (decision.outcome === 'refused') {
       const { limit, used } = decision;
       reject(planLimitReached({ limit, used, requested: need[limit] }, allowance, clock, pricingUrl));
-    } else if (decision.outcome === 'uncertain') reject(roomUncertain(decision.forMs));
-    else if (decision.outcome === 'gone') reject(ticketGone());
+    } else if (decision.outcome === 'uncertain') {
+      reject(unavailable(ROOM_UNCERTAIN, Math.ceil(decision.forMs / 1_000)));
+    } else if (decision.outcome === 'gone') reject(unavailable('The room held for this write has run out: try again.'));
     else resolve(decision.outcome === 'reserved' ? { outcome: 'reserved', id } : { outcome: 'count', ticket: id });
   }
 
