@@ -82,7 +82,6 @@ export const INTERNAL_LIMITS = Object.freeze({
   /** Kept for deletes in a queue that is full of upserts. */
   shardQueueDeletesReserveRequests: 512,
   shardQueueDeletesReserveBytes: 32 * 1024 * 1024,
-  logEntryMaxBytes: 80 * 1024 * 1024,
   groupCommitMaxRequests: 256,
   groupCommitMaxBytes: 4 * 1024 * 1024,
   /** Ids of a group of several writes: its root and its entry are worked out in one piece each. */

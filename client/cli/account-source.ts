@@ -20,8 +20,10 @@ export async function accountInFile(path: string): Promise<Account | null> {
  * paths and queries.
  */
 export async function accountAt(url: string, address: string): Promise<Account | null> {
-  const { origin, isUsable } = described(url);
-  if (!isUsable) throw new Misuse('--rpc must be an http or https URL without a user name.');
+  const where = URL.canParse(url) ? new URL(url) : null;
+  if (where === null || !/^https?:$/.test(where.protocol) || where.username !== '' || where.password !== '')
+    throw new Misuse('--rpc must be an http or https URL without a user name.');
+  const { origin } = where;
   const params = [address, { encoding: 'base64', commitment: 'confirmed' }];
   let status: number;
   let text: string;
@@ -46,15 +48,6 @@ export async function accountAt(url: string, address: string): Promise<Account |
     throw new Misuse(`${origin} answered with HTTP status ${status} and no JSON.`);
   }
   return accountIn(answer, origin);
-}
-
-function described(url: string): { origin: string; isUsable: boolean } {
-  try {
-    const { origin, protocol, username, password } = new URL(url);
-    return { origin, isUsable: /^https?:$/.test(protocol) && username === '' && password === '' };
-  } catch {
-    return { origin: '', isUsable: false };
-  }
 }
 
 /** Leaving the loop ends the connection. */

@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 /** What the reader expects; what is left out is not compared. */
-export interface Expected extends ExpectedRecord {
+interface Expected extends ExpectedRecord {
   collectionId?: string;
   outcome?: 'present' | 'absent';
 }

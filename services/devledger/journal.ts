@@ -7,7 +7,7 @@
  * - A line that was cut off by a crash (nobody was told of it) is dropped at the next start.
  * - `replace` is atomic: a crash leaves the old file or the new one, never a mixture.
  *
- * Fails by throwing `JournalDamagedError` when a line before the last does not match its checksum;
+ * Fails by throwing when a line before the last does not match its checksum;
  * the file is then left alone.
  */
 import {
@@ -38,10 +38,6 @@ export type JournalLine =
    * lines of their own.
    */
   | { kind: 'transaction'; transaction: TransactionRecord; accounts: AccountState[] };
-
-export class JournalDamagedError extends Error {
-  override name = 'JournalDamagedError';
-}
 
 const FILE = 'journal.ndjson';
 const APPENDED = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | NO_FOLLOW;
@@ -95,7 +91,7 @@ export class Journal {
         if (line === null) {
           const last = end < 0 || end === bytes.length - 1;
           if (!last)
-            throw new JournalDamagedError(
+            throw new Error(
               `The embedded ledger's journal ${path} is damaged at byte ${sound}: put back a backup of the whole data directory, or start with an empty one.`,
             );
           break;

@@ -14,9 +14,8 @@ import { getBase58Decoder } from '@solana/web3.js';
 import type { LiteSVM } from 'litesvm';
 import { BlockClock } from './block-clock.ts';
 import type { Journal, JournalLine } from './journal.ts';
-import type { AccountState, TransactionError, TransactionRecord } from './ledger-state.ts';
+import { type AccountState, type TransactionError, type TransactionRecord, transactionError } from './ledger-state.ts';
 import { invalidParams, RPC_ERROR, RpcError } from './rpc-error.ts';
-import { transactionError } from './transaction-error.ts';
 import { readTransaction, type WireTransaction } from './wire-transaction.ts';
 
 type SvmModule = typeof import('litesvm');

@@ -14,7 +14,7 @@ type Result<A extends keyof VerificationActions> = Promise<Actions[A]['result']>
  * between two looks at a ledger that moves on.
  */
 export default function verificationService(
-  { config, clock, store }: Runtime,
+  runtime: Runtime,
   pause: (ms: number) => Promise<unknown> = delay,
 ): ServiceSchema {
   let verifier: Verifier;
@@ -30,7 +30,7 @@ export default function verificationService(
     },
 
     created() {
-      verifier = new Verifier(this.broker, config, clock, store.contradictions, pause);
+      verifier = new Verifier(this.broker, runtime, pause);
     },
   };
 }

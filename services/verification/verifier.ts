@@ -11,13 +11,12 @@ import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import { anchors, type Config } from '../../lib/config.ts';
+import { anchors } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Runtime } from '../../lib/runtime.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ContradictionStore } from '../../lib/store/contradictions.ts';
 import { CollectionScan } from './collection-scan.ts';
 import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } from './verdict.ts';
 
@@ -35,24 +34,14 @@ interface LedgerView {
 }
 
 export class Verifier {
-  #caller: Caller;
-  #config: Config;
-  #clock: Clock;
-  #contradictions: ContradictionStore;
-  #delay: (ms: number) => Promise<unknown>;
-  #joinable = new Map<string, Promise<VerifyResult>>();
+  readonly #caller: Caller;
+  readonly #runtime: Runtime;
+  readonly #delay: (ms: number) => Promise<unknown>;
+  readonly #joinable = new Map<string, Promise<VerifyResult>>();
 
-  constructor(
-    caller: Caller,
-    config: Config,
-    clock: Clock,
-    contradictions: ContradictionStore,
-    delay: (ms: number) => Promise<unknown>,
-  ) {
+  constructor(caller: Caller, runtime: Runtime, delay: (ms: number) => Promise<unknown>) {
     this.#caller = caller;
-    this.#config = config;
-    this.#clock = clock;
-    this.#contradictions = contradictions;
+    this.#runtime = runtime;
     this.#delay = delay;
   }
 
@@ -75,7 +64,7 @@ export class Verifier {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));
       // Asked after the scan, which may have taken minutes.
-      const anchored = anchors(this.#config, await planOf(this.#caller, row.accountId));
+      const anchored = anchors(this.#runtime.config, await planOf(this.#caller, row.accountId));
       return await (anchored ? this.#againstLedger(row, scan) : this.#unanchored(row.id, scan));
     } finally {
       await scan.release();
@@ -87,7 +76,7 @@ export class Verifier {
   }
 
   async #unanchored(collectionId: string, scan: CollectionScan): Promise<VerifyResult> {
-    const who = this.#config.ledger === 'on' ? 'The plan' : 'This service';
+    const who = this.#runtime.config.ledger === 'on' ? 'The plan' : 'This service';
     const reason = `${who} does not anchor roots on the ledger, so there is nothing to compare with.`;
     const verdict = contradiction(scan, await this.#anchorRecord(collectionId)) ?? { state: 'not_anchored', reason };
     return this.#result(scan, verdict, null);
@@ -104,7 +93,7 @@ export class Verifier {
 
   /** A ledger that is slow or down shows in what is read from it afterwards. */
   async #anchor(collectionId: string, scan: CollectionScan): Promise<void> {
-    const waitMs = this.#config.anchorWaitMs;
+    const waitMs = this.#runtime.config.anchorWaitMs;
     const params = { collectionId, cut: scan.recorded, waitMs };
     await call(this.#caller, 'anchoring.submit', params, { timeout: waitMs + SUBMIT_GRACE_MS }).catch(() => undefined);
   }
@@ -124,7 +113,7 @@ export class Verifier {
 
   async #anchorRecord(collectionId: string): Promise<AnchorRecord> {
     const row = await call(this.#caller, 'anchoring.state', { collectionId });
-    return { row, contradictions: await this.#contradictions.list(collectionId) };
+    return { row, contradictions: await this.#runtime.store.contradictions.list(collectionId) };
   }
 
   #result(scan: CollectionScan, { state, reason }: Verdict, onChain: OnChain | null): VerifyResult {
@@ -142,7 +131,7 @@ export class Verifier {
       version,
       anchoredVersion: found?.version ?? null,
       ledgerAddress: onChain?.address ?? null,
-      checkedAt: new Date(this.#clock.wallMs()).toISOString(),
+      checkedAt: new Date(this.#runtime.clock.wallMs()).toISOString(),
       ...(reason === null ? {} : { reason }),
       ...(differences.length === 0 ? {} : { differences }),
     };
