@@ -4,7 +4,6 @@ import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import type { AnchorReceipt, OnChain } from '../../lib/actions/anchoring.ts';
 import { type Actions, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
-import { ProvecError } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/committed-cut.ts';
@@ -21,7 +20,7 @@ import { fundFromEmbeddedLedger, warnOfLowFunds } from './ledger/funds.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
 import { closeRow } from './outbox/decisions.ts';
-import { type SealedAnchors, sealed, sealKeyOf } from './outbox/row-seal.ts';
+import { sealed, sealKeyOf } from './outbox/row-seal.ts';
 import { unsoundness } from './recovery/reconciliation.ts';
 import { retireAll } from './recovery/retirement.ts';
 
@@ -126,7 +125,7 @@ export default function anchoringService(
 
       async resume({ params }: Params<'anchoring.resume'>): Result<'anchoring.resume'> {
         const { collectionId } = params;
-        const shown = running && (await shownNow(running.anchoring, collectionId));
+        const shown = await running?.anchoring.shown(collectionId);
         const collection = await store.catalog.getCollection(collectionId);
         // Before anything else: a shard that opens again must not find the same contradiction.
         if (collection && (await isDoubted(store, collection, headsAt)))
@@ -168,16 +167,12 @@ export default function anchoringService(
     },
 
     async started() {
-      const seals = (): SealedAnchors => {
-        const withSeals = sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs(), log);
-        anchors = withSeals;
-        return withSeals;
-      };
+      const seal = () => sealed(store.anchors, sealKeyOf(keypairFile), () => clock.wallMs(), log);
       if (!enabled) {
         // Without the keypair nothing can be written into a row that would be believed later: logs
         // stay as long as they get.
         if (!existsSync(keypairFile)) return;
-        seals();
+        anchors = seal();
         retirement = retireAll({ store: { ...store, anchors }, headsAt, log }, stopping.signal);
         return;
       }
@@ -187,7 +182,8 @@ export default function anchoringService(
       const mayCreate =
         config.solanaKeypair === null && endpoints.embedded && !existsSync(keypairFile) && !(await hasAnchors(store));
       const authority = await openAuthority(keypairFile, mayCreate, log);
-      const { unsound } = seals();
+      const withSeals = seal();
+      anchors = withSeals;
       const pool = new RpcPool(endpoints, monotonicMs);
       const ledger = new LedgerClient(pool, authority, monotonicMs);
       if (endpoints.embedded) await fundFromEmbeddedLedger(ledger);
@@ -205,7 +201,7 @@ export default function anchoringService(
             log.debug({ err: error }, 'a change of an anchor could not be told');
           });
         },
-        unsound,
+        unsound: withSeals.unsound,
         headsAt,
       });
       running = { anchoring, ledger, pool };
@@ -220,17 +216,6 @@ export default function anchoringService(
       await running?.anchoring.stop();
     },
   };
-}
-
-/** Throws UNAVAILABLE where the ledger does not say: an operator decides over what it shows. */
-async function shownNow(anchoring: Anchoring, collectionId: string): Promise<string> {
-  try {
-    return await anchoring.shown(collectionId);
-  } catch (error) {
-    throw new ProvecError('UNAVAILABLE', 'The ledger cannot be asked what it shows; decide once it can.', {
-      cause: error,
-    });
-  }
 }
 
 /** Whether what the shards hold is other than what was recorded of them. */

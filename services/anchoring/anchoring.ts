@@ -10,6 +10,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchoringStats } from '../../lib/actions/anchoring.ts';
+import { ProvecError } from '../../lib/errors.ts';
 import { contains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorRow, Confirmed } from '../../lib/store/anchors.ts';
@@ -45,12 +46,7 @@ export class Anchoring {
       isInCharge: (id) => this.#membership.isInCharge(id),
     };
     this.#requests = new AnchorRequests(this.#context, (id) => this.#nudge(id));
-    const remedies = {
-      want: (id: string, cut: Cut) => this.#want(id, cut),
-      close: (id: string) => this.close(id),
-      halt: (id: string, reason: string) => this.halt(id, reason),
-    };
-    this.#catchUp = new CatchUp(this.#context, remedies, this.#stopped.signal);
+    this.#catchUp = new CatchUp(this.#context, this, this.#stopped.signal);
     this.#schedule = new Schedule(this.#context, (id) => this.#outboxes.delete(id));
   }
 
@@ -89,13 +85,24 @@ export class Anchoring {
    */
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#context.clock.monotonicMs();
-    const row = await this.#want(collectionId, cut);
+    const row = await this.want(collectionId, cut);
     // The operator's decision wants what the log holds then.
     if (row === null || row.halted || row.closing) return null;
     if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
     if (this.#stopped.signal.aborted) return null;
     const leftMs = waitMs - (this.#context.clock.monotonicMs() - startMs);
     return leftMs > 0 ? this.#context.waiters.wait(collectionId, cut, leftMs) : null;
+  }
+
+  /**
+   * As `AnchorRequests.want`; a head that the service did not write, or that comes after a
+   * contradiction, halts the collection instead.
+   */
+  async want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
+    const reason = unsoundness(cut) ?? (await this.#contradiction(collectionId, cut));
+    if (reason === null) return this.#requests.want(collectionId, cut);
+    await this.halt(collectionId, reason);
+    return this.#context.store.anchors.get(collectionId);
   }
 
   /** Stops anchoring of a collection until an operator decides. Throws StoreError. */
@@ -105,13 +112,17 @@ export class Anchoring {
   }
 
   /**
-   * What the ledger shows of a collection now, for `resume`. Throws LedgerUnreachableError, the
-   * ledger's own errors, or StoreError.
+   * What the ledger shows of a collection now, for `resume`. Throws UNAVAILABLE where it does not
+   * say: an operator decides over what it shows.
    */
   async shown(collectionId: string): Promise<string> {
     const { ledger, store } = this.#context;
-    const believed = await store.anchors.get(collectionId);
-    return shownBy((await ledger.survey(collectionId, believed)).account);
+    try {
+      const believed = await store.anchors.get(collectionId);
+      return shownBy((await ledger.survey(collectionId, believed)).account);
+    } catch (cause) {
+      throw new ProvecError('UNAVAILABLE', 'The ledger cannot be asked what it shows; decide once it can.', { cause });
+    }
   }
 
   /**
@@ -119,7 +130,7 @@ export class Anchoring {
    * Throws StoreError.
    */
   async resume(collectionId: string, shown: string): Promise<void> {
-    await resumeRow(this.#context, collectionId, shown, (cut) => this.#want(collectionId, cut));
+    await resumeRow(this.#context, collectionId, shown, (cut) => this.want(collectionId, cut));
     this.#decided(collectionId);
   }
 
@@ -158,17 +169,6 @@ export class Anchoring {
     return { pending, oldestPendingSeconds: oldestMs / 1000, halted, ...counts };
   }
 
-  /**
-   * As `AnchorRequests.want`; a head that the service did not write, or that comes after a
-   * contradiction, halts the collection instead.
-   */
-  async #want(collectionId: string, cut: Cut): Promise<AnchorRow | null> {
-    const reason = unsoundness(cut) ?? (await this.#contradiction(collectionId, cut));
-    if (reason === null) return this.#requests.want(collectionId, cut);
-    await this.halt(collectionId, reason);
-    return this.#context.store.anchors.get(collectionId);
-  }
-
   /** The contradiction that `cut` comes after; null: none, or an operator has decided since. */
   async #contradiction(collectionId: string, cut: Cut): Promise<string | null> {
     if (!cut.some(({ contradicted }) => contradicted)) return null;
@@ -188,11 +188,8 @@ export class Anchoring {
 
   #wake(collectionId: string): void {
     if (this.#stopped.signal.aborted || !this.#membership.isInCharge(collectionId)) return;
-    let outbox = this.#outboxes.get(collectionId);
-    if (!outbox) {
-      outbox = new Outbox(this.#context, collectionId);
-      this.#outboxes.set(collectionId, outbox);
-    }
+    const outbox = this.#outboxes.get(collectionId) ?? new Outbox(this.#context, collectionId);
+    this.#outboxes.set(collectionId, outbox);
     this.#schedule.wake(outbox);
   }
 

@@ -155,17 +155,12 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       giveBackQuery: {
         params: { accountId: 'string', month: 'string' },
         // Not forwarded: it must not be done twice, and can be done anywhere.
-        async handler(ctx: Call<'metering.giveBackQuery'>) {
-          await queries.giveBack(ctx.params.accountId, ctx.params.month);
-          return null;
-        },
+        handler: ({ params: { accountId, month } }: Call<'metering.giveBackQuery'>) =>
+          queries.giveBack(accountId, month).then(() => null),
       },
       yieldQueries: {
         params: { accountId: 'string' },
-        async handler(ctx: Call<'metering.yieldQueries'>) {
-          await queries.yield(ctx.params.accountId);
-          return null;
-        },
+        handler: ({ params }: Call<'metering.yieldQueries'>) => queries.yield(params.accountId).then(() => null),
       },
       refuse: {
         params: { accountId: 'string', limit: { type: 'enum', values: ['collections', 'keys'] } },

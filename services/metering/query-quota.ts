@@ -146,11 +146,8 @@ export class QueryQuota {
   }
 
   #account(accountId: string): AccountQueries {
-    let account = this.#accounts.get(accountId);
-    if (account === undefined) {
-      account = new AccountQueries(accountId, () => this.#nowMs());
-      this.#accounts.set(accountId, account);
-    }
+    const account = this.#accounts.get(accountId) ?? new AccountQueries(accountId, () => this.#nowMs());
+    this.#accounts.set(accountId, account);
     return account;
   }
 

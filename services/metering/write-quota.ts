@@ -105,11 +105,8 @@ export class WriteQuota {
   }
 
   #account(accountId: string): AccountWrites {
-    let account = this.#accounts.get(accountId);
-    if (account === undefined) {
-      account = new AccountWrites(accountId, () => this.#nowMs());
-      this.#accounts.set(accountId, account);
-    }
+    const account = this.#accounts.get(accountId) ?? new AccountWrites(accountId, () => this.#nowMs());
+    this.#accounts.set(accountId, account);
     account.lastUsedMs = this.#nowMs();
     return account;
   }

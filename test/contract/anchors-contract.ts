@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { type AnchorHistoryItem, type AnchorRow, type AnchorStore, emptyRow } from '../../lib/store/anchors.ts';
-import { Filing } from '../../services/anchoring/outbox/filing.ts';
+import { beginFiling } from '../../services/anchoring/outbox/filing.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, head, newCollection } from './store-rows.ts';
 
@@ -147,7 +147,7 @@ export function anchorsContract(subject: StoreUnderTest): void {
       const look = async (unsound: string[] = []) => {
         const log = { error: (what: unknown) => told.push(what) };
         const context = { store: { anchors }, log, isInCharge: () => true, unsound: new Set(unsound) };
-        const filing = await Filing.begin(context);
+        const filing = await beginFiling(context);
         for await (const page of anchors.all()) for (const each of page) filing.at(each);
         await filing.end();
       };

@@ -38,12 +38,8 @@ export async function openAuthority(file: string, mayCreate: boolean, log: Logge
 }
 
 function create(file: string): void {
-  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const part = (text: string | undefined): Buffer => Buffer.from(text ?? '', 'base64url');
-  const bytes = Buffer.concat([
-    part(privateKey.export({ format: 'jwk' }).d),
-    part(publicKey.export({ format: 'jwk' }).x),
-  ]);
+  const { d: secret, x: address } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+  const bytes = Buffer.concat([secret, address].map((part) => Buffer.from(part!, 'base64url')));
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify([...bytes])}\n`, { flag: 'wx', mode: 0o600, flush: true });
   chmodSync(file, 0o600);

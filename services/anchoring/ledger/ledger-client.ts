@@ -8,7 +8,8 @@ import {
   type KeyPairSigner,
   lamports,
   pipe,
-  type Signature,
+  type RequestAirdropApi,
+  type Rpc as RpcOf,
   setTransactionMessageFeePayerSigner,
   setTransactionMessageLifetimeUsingBlockhash,
   signTransactionMessageWithSigners,
@@ -183,7 +184,9 @@ export class LedgerClient {
   async airdrop(amount: bigint): Promise<void> {
     await this.#pool.call((rpc, abortSignal) =>
       // The type is that of mainnet, which has no airdrops.
-      (rpc as unknown as AirdropRpc).requestAirdrop(this.#signer.address, lamports(amount)).send({ abortSignal }),
+      (rpc as unknown as RpcOf<RequestAirdropApi>)
+        .requestAirdrop(this.#signer.address, lamports(amount))
+        .send({ abortSignal }),
     );
   }
 
@@ -219,11 +222,4 @@ const furthest = <T extends { slot: bigint }>(answers: [T, ...T[]]): T =>
 function bearsOut(account: AccountState, { created, confirmed }: Believed): boolean {
   if (account.status !== 'found') return account.status === 'absent' && !created && confirmed === null;
   return (account.fields?.version ?? 0) >= (confirmed?.version ?? 0);
-}
-
-interface AirdropRpc {
-  requestAirdrop(
-    address: Address,
-    amount: ReturnType<typeof lamports>,
-  ): { send(options: { abortSignal: AbortSignal }): Promise<Signature> };
 }

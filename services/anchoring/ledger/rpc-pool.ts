@@ -33,12 +33,9 @@ export interface RpcEndpoints {
 /** No endpoint gave an answer; the message names no URL, because URLs carry API keys. */
 export class LedgerUnreachableError extends Error {
   override name = 'LedgerUnreachableError';
-
-  constructor(message = 'No ledger endpoint can be reached.', options?: ErrorOptions) {
-    super(message, options);
-  }
 }
 
+const UNREACHED = 'No ledger endpoint can be reached.';
 const CALL_TIMEOUT_MS = 5_000;
 const TURN_MAX_MS = 5_000;
 const LATE_MS = 2_000;
@@ -117,7 +114,7 @@ export class RpcPool {
         else cause = error;
       }
     }
-    throw refusal ?? new LedgerUnreachableError(undefined, { cause });
+    throw refusal ?? new LedgerUnreachableError(UNREACHED, { cause });
   }
 
   /**
@@ -145,7 +142,7 @@ export class RpcPool {
     await Promise.all((ready.length > 0 ? ready : all).map(ask));
     clearTimeout(timer);
     const [first, ...others] = answers;
-    if (first === undefined) throw new LedgerUnreachableError(undefined, { cause });
+    if (first === undefined) throw new LedgerUnreachableError(UNREACHED, { cause });
     return { answers: [first, ...others], missing: all.length - answers.length, cause };
   }
 
@@ -205,17 +202,16 @@ export class RpcPool {
   #all(): Endpoint[] {
     const urls = this.#endpoints.urls();
     for (const url of this.#known.keys()) if (!urls.includes(url)) this.#known.delete(url);
-    return urls.map((url) => this.#endpoint(url));
-  }
-
-  #endpoint(url: string): Endpoint {
-    let endpoint = this.#known.get(url);
-    if (!endpoint) {
-      endpoint = { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0, probes: 0 };
+    return urls.map((url) => {
+      const endpoint = this.#known.get(url) ?? newEndpoint(url);
       this.#known.set(url, endpoint);
-    }
-    return endpoint;
+      return endpoint;
+    });
   }
+}
+
+function newEndpoint(url: string): Endpoint {
+  return { rpc: createSolanaRpcFromTransport(httpTransport(url)), failures: 0, pausedUntilMs: 0, probes: 0 };
 }
 
 /** Whether a node of the ledger refused what was asked; no fault of its endpoint. */

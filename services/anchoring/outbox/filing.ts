@@ -21,51 +21,38 @@ type FilingContext = Pick<AnchoringContext, 'isInCharge' | 'unsound'> & {
   log: Pick<Logger, 'error'>;
 };
 
-/** One look at all rows. */
-export class Filing {
-  readonly #context: FilingContext;
-  readonly #filed: Filed;
-  readonly #suspects: AnchorRow[] = [];
-
-  private constructor(context: FilingContext, filed: Filed) {
-    this.#context = context;
-    this.#filed = filed;
-  }
-
-  /** Throws StoreError. */
-  static async begin(context: FilingContext): Promise<Filing> {
-    return new Filing(context, await readFiled(context.store.anchors));
-  }
-
-  /** Looks at a row as it was read since. */
-  at(row: AnchorRow): void {
-    const { isInCharge, unsound } = this.#context;
-    const { collectionId } = row;
-    if (isFiled(row, this.#filed) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
-    this.#suspects.push(row);
-  }
-
-  /** Files anew what stands elsewhere. Throws StoreError. */
-  async end(): Promise<void> {
-    const { log } = this.#context;
-    const { anchors } = this.#context.store;
-    if (this.#suspects.length === 0) return;
-    // Most changed between the two readings.
-    const filed = await readFiled(anchors);
-    for (const row of this.#suspects) {
-      if (isFiled(row, filed)) continue;
-      // It is done only where the row is the same before and after what was read now.
-      if (!(await anchors.put({ ...row, revision: row.revision + 1 }))) continue;
+/** Begins one look at all rows. Throws StoreError. */
+export async function beginFiling({ store: { anchors }, log, isInCharge, unsound }: FilingContext) {
+  const before = await readFiled(anchors);
+  const suspects: AnchorRow[] = [];
+  return {
+    /** Looks at a row as it was read since. */
+    at(row: AnchorRow): void {
       const { collectionId } = row;
-      log.error(
-        { collectionId, standing: standingOf(row) },
-        'the store did not list a collection as due for anchoring; corrected',
-      );
-    }
-  }
+      if (isFiled(row, before) || unsound.has(collectionId) || !isInCharge(collectionId)) return;
+      suspects.push(row);
+    },
+
+    /** Files anew what stands elsewhere. Throws StoreError. */
+    async end(): Promise<void> {
+      if (suspects.length === 0) return;
+      // Most changed between the two readings.
+      const filed = await readFiled(anchors);
+      for (const row of suspects) {
+        if (isFiled(row, filed)) continue;
+        // It is done only where the row is the same before and after what was read now.
+        if (!(await anchors.put({ ...row, revision: row.revision + 1 }))) continue;
+        const { collectionId } = row;
+        log.error(
+          { collectionId, standing: standingOf(row) },
+          'the store did not list a collection as due for anchoring; corrected',
+        );
+      }
+    },
+  };
 }
 
-async function readFiled(anchors: Pick<AnchorStore, 'open'>): Promise<Filed> {
+async function readFiled(anchors: AnchorStore): Promise<Filed> {
   const filed: Filed = { due: new Map(), halted: new Map() };
   for (const standing of OPEN)
     for await (const page of anchors.open(standing))

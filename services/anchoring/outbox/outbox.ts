@@ -33,14 +33,6 @@ import { changeRow, logHalt } from './anchor-row.ts';
 /** What to do next: nothing for now, nothing ever more here, or another turn after `afterMs`. */
 export type Turn = { next: 'idle' } | { next: 'done' } | { next: 'turn'; afterMs: number };
 
-/** The transaction that is followed. */
-interface Sent {
-  signature: string;
-  /** When its bytes were sent last; null: not by this instance. */
-  atMs: number | null;
-  polls: number;
-}
-
 const IDLE: Turn = { next: 'idle' };
 const DONE: Turn = { next: 'done' };
 const AT_ONCE: Turn = { next: 'turn', afterMs: 0 };
@@ -66,8 +58,11 @@ export class Outbox {
   #soundSlot: bigint | null = null;
   /** What the account counts once a decision found then is carried out; null: none. */
   #decisions: number | null = null;
-  /** The transaction that is followed. */
-  #sent: Sent = { signature: '', atMs: null, polls: 0 };
+  /**
+   * The transaction that is followed. `atMs`: when its bytes were sent last; null: not by this
+   * instance.
+   */
+  #sent: { signature: string; atMs: number | null; polls: number } = { signature: '', atMs: null, polls: 0 };
   #signedAt: string | null = null;
   /** Since when the ledger shows less than it should. */
   #lag: { epoch: number; sinceMs: number } | null = null;
@@ -77,11 +72,7 @@ export class Outbox {
     this.collectionId = collectionId;
   }
 
-  turn(): Promise<Turn> {
-    return this.#turn(true);
-  }
-
-  async #turn(mayGoOn: boolean): Promise<Turn> {
+  async turn(mayGoOn = true): Promise<Turn> {
     const { store, isInCharge, waiters } = this.#context;
     if (!isInCharge(this.collectionId)) return DONE;
     const row = await store.anchors.get(this.collectionId);
@@ -103,7 +94,7 @@ export class Outbox {
     this.#soundEpoch = null;
     const turn = await this.#reconcile(row, collection);
     // Now, while what the ledger showed is fresh, and past what shards wrote down meanwhile.
-    return mayGoOn && this.#soundEpoch !== null ? this.#turn(false) : turn;
+    return mayGoOn && this.#soundEpoch !== null ? this.turn(false) : turn;
   }
 
   /** Stops anchoring until an operator decides. */
@@ -123,12 +114,7 @@ export class Outbox {
     const finding: Finding =
       row.trusted === shownBy(account)
         ? { outcome: 'sound' }
-        : await reconcile(account, {
-            confirmed: row.confirmed,
-            lapsed: row.lapsed,
-            logged,
-            headsAt: (cut) => headsAt(collection, cut),
-          });
+        : await reconcile(account, { ...row, logged, headsAt: (cut) => headsAt(collection, cut) });
     // The next turn comes after a pause, and finds contradictions that were written down meanwhile.
     if (finding.outcome === 'unsaid') throw new Error('A shard cannot say yet what it was at the confirmed root.');
     if (finding.outcome === 'halt') {

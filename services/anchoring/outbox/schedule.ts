@@ -15,7 +15,7 @@ interface Entry {
   failures: number;
   /** Its pause was cut short since it last succeeded. */
   wasHurried: boolean;
-  timer: NodeJS.Timeout | null;
+  timer: NodeJS.Timeout | undefined;
 }
 
 /**
@@ -42,7 +42,7 @@ export class Schedule {
   wake(outbox: Outbox): void {
     let entry = this.#entries.get(outbox.collectionId);
     if (!entry) {
-      entry = { outbox, state: 'idle', again: false, failures: 0, wasHurried: false, timer: null };
+      entry = { outbox, state: 'idle', again: false, failures: 0, wasHurried: false, timer: undefined };
       this.#entries.set(outbox.collectionId, entry);
     }
     if (entry.state === 'running') entry.again = true;
@@ -52,7 +52,7 @@ export class Schedule {
   /** Starts no more turns and waits for those that run. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    for (const { timer } of this.#entries.values()) if (timer) clearTimeout(timer);
+    for (const { timer } of this.#entries.values()) clearTimeout(timer);
     await Promise.all(this.#turns);
   }
 
@@ -101,10 +101,7 @@ export class Schedule {
       return;
     }
     entry.state = 'sleeping';
-    entry.timer = setTimeout(() => {
-      entry.timer = null;
-      this.#enqueue(entry);
-    }, afterMs);
+    entry.timer = setTimeout(() => this.#enqueue(entry), afterMs);
   }
 
   #forget({ outbox }: Entry): void {
@@ -122,8 +119,7 @@ export class Schedule {
     for (const entry of this.#entries.values()) {
       if (entry.state !== 'sleeping' || entry.failures === 0 || entry.wasHurried) continue;
       entry.wasHurried = true;
-      clearTimeout(entry.timer!);
-      entry.timer = null;
+      clearTimeout(entry.timer);
       this.#enqueue(entry);
     }
   }

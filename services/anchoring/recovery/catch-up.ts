@@ -7,7 +7,7 @@ import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 import type { AnchoringContext } from '../context.ts';
-import { Filing } from '../outbox/filing.ts';
+import { beginFiling } from '../outbox/filing.ts';
 import { NOT_DELETED, wasDeleted } from './deletion.ts';
 import { mayRetire, retire } from './retire.ts';
 
@@ -47,7 +47,7 @@ export class CatchUp {
   /** Resolves when all was looked at once. */
   start(): Promise<void> {
     this.again();
-    return this.#running;
+    return this.ended();
   }
 
   /** Looks at everything once more, after the look that goes on now. */
@@ -95,7 +95,7 @@ export class CatchUp {
   async #all(): Promise<void> {
     const { store } = this.#context;
     const signal = this.#signal;
-    const filing = await Filing.begin(this.#context);
+    const filing = await beginFiling(this.#context);
     for await (const rows of store.anchors.all()) {
       for (const row of rows) {
         if (signal.aborted) return;
@@ -118,6 +118,7 @@ export class CatchUp {
   }
 
   async #bring(collection: CollectionRow, isAnchored: boolean | null): Promise<void> {
+    if (!this.#context.isInCharge(collection.id)) return;
     if (isAnchored) await this.#wantIfNewer(collection);
     else if (isAnchored === false) await this.#retire(collection);
   }
@@ -126,24 +127,14 @@ export class CatchUp {
     const { store, isInCharge } = this.#context;
     const { collectionId } = row;
     if (row.closing || row.halted || !isInCharge(collectionId)) return;
-    if (await this.#isThere(collectionId)) return;
+    // A row of the catalog that the service did not write is no absence.
+    if ((await unlessDamaged(store.catalog.getCollection(collectionId), undefined)) !== null) return;
     if (await wasDeleted(row, store)) await this.#remedies.close(collectionId);
     else await this.#remedies.halt(collectionId, NOT_DELETED);
   }
 
-  /** A row of the catalog that the service did not write is no absence. */
-  async #isThere(collectionId: string): Promise<boolean> {
-    try {
-      return (await this.#context.store.catalog.getCollection(collectionId)) !== null;
-    } catch (error) {
-      if (isDamaged(error)) return true;
-      throw error;
-    }
-  }
-
   async #wantIfNewer(collection: CollectionRow): Promise<void> {
-    const { store, isInCharge } = this.#context;
-    if (!isInCharge(collection.id)) return;
+    const { store } = this.#context;
     const row = await store.anchors.get(collection.id);
     if (row?.halted) return;
     const cut = await committedCut(store.log, collection);
@@ -152,9 +143,7 @@ export class CatchUp {
   }
 
   async #retire({ id, accountId }: CollectionRow): Promise<void> {
-    const { store, isInCharge } = this.#context;
-    if (!isInCharge(id)) return;
-    const row = await store.anchors.get(id);
+    const row = await this.#context.store.anchors.get(id);
     // The plan as it is by now: a look at all collections takes its time.
     if (!row || !mayRetire(row) || (await this.#isAnchored(accountId)) !== false) return;
     await retire(row, this.#context);
@@ -163,14 +152,17 @@ export class CatchUp {
   /** Null where nothing is to be known of the account: then all stays as it is. */
   async #isAnchored(accountId: string): Promise<boolean | null> {
     const { store, plans } = this.#context;
-    try {
-      const account = await store.catalog.getAccount(accountId);
-      return account && plans[account.plan].anchoring;
-    } catch (error) {
-      if (isDamaged(error)) return null;
-      throw error;
-    }
+    const account = await unlessDamaged(store.catalog.getAccount(accountId), null);
+    return account && plans[account.plan].anchoring;
   }
 }
 
-const isDamaged = (error: unknown): boolean => error instanceof StoreError && error.kind === 'damaged';
+/** What is read; `damaged` where the service did not write that. */
+async function unlessDamaged<T, D>(reading: Promise<T>, damaged: D): Promise<T | D> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof StoreError && error.kind === 'damaged') return damaged;
+    throw error;
+  }
+}

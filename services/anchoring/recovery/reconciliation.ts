@@ -14,7 +14,7 @@ import {
   isSameRoot,
 } from '../../../lib/shard/collection-root.ts';
 import { type Cut, isUnsound, type ShardHead } from '../../../lib/shard/head.ts';
-import type { Confirmed } from '../../../lib/store/anchors.ts';
+import type { AnchorRow, Confirmed } from '../../../lib/store/anchors.ts';
 import type { AccountState } from '../ledger/rpc-responses.ts';
 
 export type Finding =
@@ -30,13 +30,7 @@ export type Finding =
   /** Some shard cannot say what it was at the confirmed root; it opens anew meanwhile. */
   | { outcome: 'unsaid' };
 
-export interface Belief {
-  confirmed: Confirmed | null;
-  /**
-   * Roots of which one was confirmed last, before roots were no longer anchored; null: they were
-   * anchored all along.
-   */
-  lapsed: AnchoredRoot[] | null;
+export interface Belief extends Pick<AnchorRow, 'confirmed' | 'lapsed'> {
   /** What the log holds now. */
   logged: Cut;
   /**
