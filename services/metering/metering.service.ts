@@ -65,6 +65,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
   const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
     const { accountId, id, writes: records, vectors, ticket } = params;
     const need = { writes: records, vectors };
+    // Whoever took the request in gave it an id.
     return writes.reserve(accountId, { id: id!, need, allowance, isCounted: ticket !== undefined });
   };
   const work: ChargedWork = {
