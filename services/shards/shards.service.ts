@@ -1,5 +1,6 @@
+import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
-import { type Actions, call } from '../../lib/actions/call.ts';
+import { call } from '../../lib/actions/call.ts';
 import type { ShardsActions } from '../../lib/actions/shards.ts';
 import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
@@ -9,8 +10,17 @@ import { silenceMs } from '../../mixins/transport/hearing.ts';
 import type { Peers } from './cluster/member.ts';
 import { ShardNode } from './shard-node.ts';
 
-type Params<A extends keyof ShardsActions> = Context<ShardsActions[A]['params']>;
-type Result<A extends keyof ShardsActions> = Promise<Actions[A]['result']>;
+type Name<A = keyof ShardsActions> = A extends `shards.${infer N}` ? N : never;
+type Action<N extends Name> = ShardsActions[`shards.${N}`];
+
+/** Of each action what its parameters are checked by, and what answers it; nothing stands for null. */
+type Answers = {
+  [N in Name]: [
+    checks: { [P in keyof Action<N>['params']]-?: ValidationRule },
+    answer: (params: Action<N>['params']) => Answer<Action<N>['result']>,
+  ];
+};
+type Answer<R> = R | Promise<R> | (null extends R ? Promise<void> | void : never);
 
 /** How long another node may take to open a shard that it is given. */
 const ADOPT_TIMEOUT_MS = 120_000;
@@ -36,160 +46,67 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
   };
 }
 
+function answersOf(node: () => ShardNode): Answers {
+  const shard = { type: 'object' } as const;
+  const batch = shard;
+  const query = shard;
+  const ids = { type: 'array', items: 'string' } as const;
+  const eventual = { type: 'boolean', optional: true } as const;
+  const waitMs = { type: 'number', min: 0 } as const;
+  const pageMaxBytes = { type: 'number', min: 1 } as const;
+  const openMaxMs = { type: 'number', min: 0, optional: true } as const;
+  const bytes = waitMs;
+  const load = waitMs;
+  const reason = { type: 'enum', values: ['memory', 'load', 'home'] } as const;
+  const seq = 'number';
+  const collectionId = 'string';
+  return {
+    upsert: [
+      { shard, batch, waitMs, openMaxMs },
+      (write) => node().upsert(write.shard, write.batch, write.waitMs, write.openMaxMs),
+    ],
+    delete: [
+      { shard, ids, waitMs, openMaxMs },
+      (write) => node().delete(write.shard, write.ids, write.waitMs, write.openMaxMs),
+    ],
+    query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read) => node().query(read.shard, read.query, read)],
+    fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read) => node().fetch(read.shard, read.ids, read)],
+    next: [{ shard, rest: 'string', pageMaxBytes }, (read) => node().next(read.shard, read.rest, read.pageMaxBytes)],
+    leave: [{ shard, rest: 'string' }, (read) => node().leave(read.shard, read.rest)],
+    ready: [{ shard }, ({ shard }) => node().ready(shard)],
+    countNew: [{ shard, ids }, ({ shard, ids }) => node().countNew(shard, ids)],
+    prove: [{ shard, id: 'string' }, ({ shard, id }) => node().prove(shard, id)],
+    head: [{ shard }, ({ shard }) => node().head(shard)],
+    headAt: [{ shard, seq }, ({ shard, seq }) => node().shardCache.headAt(shard, seq)],
+    resume: [{ shard }, ({ shard }) => node().resume(shard)],
+    recompute: [{ shard }, ({ shard }) => node().recomputation.begin(shard)],
+    extend: [{ session: 'string', seq }, ({ session, seq }) => node().recomputation.extend(session, seq)],
+    release: [{ session: 'string' }, ({ session }) => node().recomputation.release(session)],
+    drop: [{ collectionId }, ({ collectionId }) => node().drop(collectionId)],
+    forget: [{ collectionId }, ({ collectionId }) => node().forget(collectionId)],
+    adopt: [{ shard }, ({ shard }) => node().adopt(shard)],
+    move: [{ key: 'string', node: 'string' }, ({ key, node: to }) => node().others.move(key, to)],
+    follow: [{ shard, seq }, ({ shard, seq }) => node().others.follow(shard, seq)],
+    offer: [{ bytes, load, reason }, (arrival) => node().others.rebalancer.offered(arrival)],
+    drain: [{}, () => node().others.drain()],
+    held: [{}, () => node().held()],
+    stats: [{}, () => node().stats()],
+  };
+}
+
 /**
  * Holds shards in worker threads and is the only writer of their logs. `isShared`: other nodes may
  * be on the same store.
  */
 export default function shardsService(runtime: Runtime, isShared = false): ServiceSchema {
   let node: ShardNode;
-  const shard = { type: 'object' } as const;
-  const ids = { type: 'array', items: 'string' } as const;
-  const eventual = { type: 'boolean', optional: true } as const;
-  const waitMs = { type: 'number', min: 0 } as const;
-  const pageMaxBytes = { type: 'number', min: 1 } as const;
-  const openMaxMs = { type: 'number', min: 0, optional: true } as const;
+  const actions = Object.entries(answersOf(() => node)).map(([name, [params, answer]]) => {
+    const answered = answer as (given: unknown) => unknown;
+    return [name, { params, handler: async (ctx: Context) => (await answered(ctx.params)) ?? null }];
+  });
   return {
     name: 'shards',
-
-    actions: {
-      upsert: {
-        params: { shard, batch: { type: 'object' }, waitMs, openMaxMs },
-        handler: ({ params }: Params<'shards.upsert'>): Result<'shards.upsert'> =>
-          node.upsert(params.shard, params.batch, params.waitMs, params.openMaxMs),
-      },
-      delete: {
-        params: { shard, ids, waitMs, openMaxMs },
-        handler: ({ params }: Params<'shards.delete'>): Result<'shards.delete'> =>
-          node.delete(params.shard, params.ids, params.waitMs, params.openMaxMs),
-      },
-      query: {
-        params: { shard, query: { type: 'object' }, pageMaxBytes, eventual, openMaxMs },
-        handler: ({ params }: Params<'shards.query'>): Result<'shards.query'> =>
-          node.query(params.shard, params.query, params),
-      },
-      fetch: {
-        params: { shard, ids, pageMaxBytes, eventual, openMaxMs },
-        handler: ({ params }: Params<'shards.fetch'>): Result<'shards.fetch'> =>
-          node.fetch(params.shard, params.ids, params),
-      },
-      next: {
-        params: { shard, rest: 'string', pageMaxBytes },
-        handler: ({ params }: Params<'shards.next'>): Result<'shards.next'> =>
-          node.next(params.shard, params.rest, params.pageMaxBytes),
-      },
-      leave: {
-        params: { shard, rest: 'string' },
-        async handler({ params }: Params<'shards.leave'>): Result<'shards.leave'> {
-          await node.leave(params.shard, params.rest);
-          return null;
-        },
-      },
-      ready: {
-        params: { shard },
-        async handler({ params }: Params<'shards.ready'>): Result<'shards.ready'> {
-          await node.ready(params.shard);
-          return null;
-        },
-      },
-      countNew: {
-        params: { shard, ids },
-        handler: ({ params }: Params<'shards.countNew'>): Result<'shards.countNew'> =>
-          node.countNew(params.shard, params.ids),
-      },
-      prove: {
-        params: { shard, id: 'string' },
-        handler: ({ params }: Params<'shards.prove'>): Result<'shards.prove'> => node.prove(params.shard, params.id),
-      },
-      head: {
-        params: { shard },
-        handler: ({ params }: Params<'shards.head'>): Result<'shards.head'> => node.head(params.shard),
-      },
-      headAt: {
-        params: { shard, seq: 'number' },
-        handler: ({ params }: Params<'shards.headAt'>): Result<'shards.headAt'> =>
-          node.shardCache.headAt(params.shard, params.seq),
-      },
-      resume: {
-        params: { shard },
-        async handler({ params }: Params<'shards.resume'>): Result<'shards.resume'> {
-          await node.resume(params.shard);
-          return null;
-        },
-      },
-      recompute: {
-        params: { shard },
-        handler: ({ params }: Params<'shards.recompute'>): Result<'shards.recompute'> =>
-          node.recomputation.begin(params.shard),
-      },
-      extend: {
-        params: { session: 'string', seq: 'number' },
-        handler: ({ params }: Params<'shards.extend'>): Result<'shards.extend'> =>
-          node.recomputation.extend(params.session, params.seq),
-      },
-      release: {
-        params: { session: 'string' },
-        async handler({ params }: Params<'shards.release'>): Result<'shards.release'> {
-          node.recomputation.release(params.session);
-          return null;
-        },
-      },
-      drop: {
-        params: { collectionId: 'string' },
-        async handler({ params }: Params<'shards.drop'>): Result<'shards.drop'> {
-          await node.drop(params.collectionId);
-          return null;
-        },
-      },
-      forget: {
-        params: { collectionId: 'string' },
-        async handler({ params }: Params<'shards.forget'>): Result<'shards.forget'> {
-          await node.forget(params.collectionId);
-          return null;
-        },
-      },
-      adopt: {
-        params: { shard },
-        async handler({ params }: Params<'shards.adopt'>): Result<'shards.adopt'> {
-          await node.adopt(params.shard);
-          return null;
-        },
-      },
-      move: {
-        params: { key: 'string', node: 'string' },
-        async handler({ params }: Params<'shards.move'>): Result<'shards.move'> {
-          await node.others.move(params.key, params.node);
-          return null;
-        },
-      },
-      follow: {
-        params: { shard, seq: 'number' },
-        async handler({ params }: Params<'shards.follow'>): Result<'shards.follow'> {
-          return node.others.follow(params.shard, params.seq);
-        },
-      },
-      offer: {
-        params: {
-          bytes: { type: 'number', min: 0 },
-          load: { type: 'number', min: 0 },
-          reason: { type: 'enum', values: ['memory', 'load', 'home'] },
-        },
-        async handler({ params }: Params<'shards.offer'>): Result<'shards.offer'> {
-          return node.others.rebalancer.offered(params);
-        },
-      },
-      async drain(): Result<'shards.drain'> {
-        await node.others.drain();
-        return null;
-      },
-      async held(): Result<'shards.held'> {
-        return node.held();
-      },
-      stats: {
-        async handler(): Result<'shards.stats'> {
-          return node.stats();
-        },
-      },
-    },
+    actions: Object.fromEntries(actions),
 
     events: {
       'anchoring.changed': ({ params }: Context<{ collectionId: string }>): void =>
