@@ -5,10 +5,8 @@ import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreToReseal } from '../../lib/store/resealing.ts';
 import { runThrough } from '../../services/shards/engine/steps.ts';
-import { runAfter } from '../../services/shards/shard/log-run.ts';
+import { logRuns } from '../../services/shards/shard/log-run.ts';
 import { RecomputeSession } from '../../services/shards/worker/recompute-session.ts';
-
-const LAY_MAX_BYTES = 8 * 2 ** 20;
 
 /** What the stored bytes of one shard amount to, every leaf hashed again. */
 interface ShardContent {
@@ -68,12 +66,10 @@ async function shardContent(
   let at = scan.throughSeq;
   const headAtCut = (): ShardHead | null => (cut?.seq === at ? session.head(cut.seq, cut.version) : null);
   let atCut = headAtCut();
-  while (at < recorded.seq) {
-    const entries = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= recorded.seq);
-    if (entries.length === 0) break;
-    for (const { seq, kind, head, body } of entries) {
-      runThrough(session.addEntries([{ seq, kind, head, body }]));
-      at = seq;
+  for await (const entries of logRuns(log, key, at, recorded.seq)) {
+    for (const entry of entries) {
+      runThrough(session.addEntries([entry]));
+      at = entry.seq;
       atCut ??= headAtCut();
     }
   }

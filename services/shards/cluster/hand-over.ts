@@ -8,6 +8,7 @@
  * this one included. Nothing is lost at any step.
  * See docs/internals/placement.md.
  */
+import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
@@ -63,7 +64,7 @@ export interface GivingTerms {
 
 export class HandOver {
   readonly #options: HandOverOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #moves = new Mutex();
 
   constructor(options: HandOverOptions) {
     this.#options = options;
@@ -74,9 +75,7 @@ export class HandOver {
    * has it open. Throws what its opening there throws.
    */
   move(key: ShardKey, to: string): Promise<void> {
-    const moved = this.#last.then(() => this.#move(key, to));
-    this.#last = moved.catch(() => undefined);
-    return moved;
+    return this.#moves.runExclusive(() => this.#move(key, to));
   }
 
   /**

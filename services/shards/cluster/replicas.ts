@@ -199,7 +199,7 @@ export class Replicas {
     // The holder speaks of what is committed; a store that does not show it yet is asked again when
     // the holder next speaks.
     replica.holderSeq = Math.min(replica.holderSeq, Math.max(recorded.seq, at?.head.seq ?? 0));
-    const reached = await followShard(spec, at, recorded, worker, store, log);
+    const reached = await followShard({ spec, key, recorded, worker, store, log }, at);
     replica.at = typeof reached === 'string' ? null : reached;
     if (reached === 'differs') {
       this.#mismatches++;

@@ -9,6 +9,7 @@
  * Decoding throws UnreadableBytes for anything that encoding cannot have written; it never reads
  * past the end.
  */
+import type { LogEntry } from '../../../lib/store/log.ts';
 import type { RecordChange } from '../../../lib/store/records.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 
@@ -115,6 +116,17 @@ export function changesOf(body: Uint8Array, seq: number): RecordChange[] {
   const changes: RecordChange[] = upserts.map((record) => ({ id: record.id, record: { ...record, seq } }));
   for (const id of deletes) changes.push({ id, record: null });
   return changes;
+}
+
+/** What an entry does; null where it does not decode. */
+export function changesIn({ kind, body, seq }: Pick<LogEntry, 'kind' | 'body' | 'seq'>): RecordChange[] | null {
+  if (kind === 'damaged') return null;
+  try {
+    return changesOf(body, seq);
+  } catch (error) {
+    if (error instanceof UnreadableBytes) return null;
+    throw error;
+  }
 }
 
 function malformed(how: string): UnreadableBytes {

@@ -13,10 +13,12 @@ import { EventEmitter } from 'node:events';
 import { ProvecError } from '../../../lib/errors.ts';
 import { GarbageAfterGrowth } from '../../../lib/process/garbage.ts';
 import type { Runtime } from '../../../lib/runtime.ts';
+import { type AwayReason, shardAway } from '../../../lib/shard/away.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import { within } from '../../../lib/time/timers.ts';
 import type { Claim } from '../cluster/ownership/claims.ts';
 import { type ActorContext, ShardActor } from '../shard/actor.ts';
 import { isUnavailable, logCutShort, ShardUnsettled, storeFailure } from '../shard/failure.ts';
@@ -27,7 +29,14 @@ import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
 import { OwnHeads } from './own-heads.ts';
 import type { Resident, ShardCacheEvents, ShardCacheParts } from './resident.ts';
-import { Patience, type Use } from './use.ts';
+
+/** How a shard is used. */
+interface Use {
+  /** Where it opens; default: the worker with the least to do. */
+  on?: ShardWorker | undefined;
+  /** How long it may take until it is open, in milliseconds; default: as long as it takes. */
+  openMaxMs?: number | undefined;
+}
 
 type ShardRuntime = Pick<Runtime, 'store' | 'clock' | 'log'>;
 
@@ -207,17 +216,17 @@ export class ShardCache {
 
   async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
     const key = shardKey(spec.collectionId, spec.index);
-    const patience = new Patience(spec, how);
+    const endMs = performance.now() + (how.openMaxMs ?? Number.POSITIVE_INFINITY);
     for (;;) {
       if (this.#stopping) throw new ShardUnsettled('The service is stopping.');
       const resident = this.#residents.get(key) ?? this.#open(spec, key, how.on);
       if (resident.closing) {
-        await patience.over(resident.closing, 'is being closed');
+        await openWithin(resident.closing, endMs, spec, 'is being closed');
         continue;
       }
       resident.uses++;
       try {
-        if (!resident.actor) await patience.over(resident.opening, 'is being opened');
+        if (!resident.actor) await openWithin(resident.opening, endMs, spec, 'is being opened');
         return resident;
       } catch (error) {
         resident.uses--;
@@ -242,7 +251,7 @@ export class ShardCache {
       const worker = copy?.worker ?? on ?? pool.lightest();
       worker.placed++;
       try {
-        const opened = await openShard(spec, claim.head, worker, store, clock, log, copy?.warm);
+        const opened = await openShard({ spec, key, recorded: claim.head, worker, store, log }, clock, copy?.warm);
         const size = await worker.request('size', { key });
         // Nothing would ever let go of what was opened under a lease that is over by now.
         if (!claims.holds(claim)) throw new ShardMoved(null);
@@ -377,4 +386,10 @@ export class ShardCache {
     this.#parts.memory.shards += change;
     actor.worker.load += change;
   }
+}
+
+/** Ends as `work` does, which goes on by itself past `endMs`: then throws SHARD_UNAVAILABLE. */
+async function openWithin(work: Promise<unknown>, endMs: number, { index }: ShardSpec, why: AwayReason): Promise<void> {
+  if (endMs === Number.POSITIVE_INFINITY) await work;
+  else await within(work, endMs - performance.now(), () => Promise.reject(shardAway(index, why)));
 }

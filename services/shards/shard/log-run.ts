@@ -1,8 +1,25 @@
+import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { ShardLog } from '../../../lib/store/log.ts';
+import type { ReplayEntry } from '../worker/protocol.ts';
+
+const RUN_MAX_BYTES = 8 * 2 ** 20;
+
 /**
- * The entries that follow `afterSeq` one by one: what comes after a gap belongs to no state that
- * can be known.
+ * The entries that follow `afterSeq` one by one, through `throughSeq`, in parts of some MiB: what
+ * comes after a gap belongs to no state that can be known, and is left out.
  */
-export function runAfter<E extends { seq: number }>(entries: E[], afterSeq: number): E[] {
-  const end = entries.findIndex(({ seq }, at) => seq !== afterSeq + 1 + at);
-  return end < 0 ? entries : entries.slice(0, end);
+export async function* logRuns(
+  log: Pick<ShardLog, 'read'>,
+  key: ShardKey,
+  afterSeq: number,
+  throughSeq: number,
+): AsyncGenerator<ReplayEntry[]> {
+  for (let at = afterSeq; at < throughSeq; ) {
+    const read = await log.read(key, at, RUN_MAX_BYTES);
+    const end = read.findIndex(({ seq }, i) => seq !== at + 1 + i || seq > throughSeq);
+    const run = end < 0 ? read : read.slice(0, end);
+    if (run.length === 0) return;
+    yield run.map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+    at += run.length;
+  }
 }

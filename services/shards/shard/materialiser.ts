@@ -8,14 +8,13 @@
  * loses nothing. At an entry that is missing or does not decode the materialiser stops for good.
  * See docs/internals/shard.md.
  */
+import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
-import type { LogEntry } from '../../../lib/store/log.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import type { RecordChange } from '../../../lib/store/records.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
-import { changesOf } from '../engine/entry.ts';
-import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
+import { changesIn } from '../engine/entry.ts';
 import { anchoredBound } from './anchored-bound.ts';
 
 const QUIET_MS = 250;
@@ -55,8 +54,8 @@ export class Materialiser {
   #forgotten = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
   #running: Promise<void> | null = null;
-  /** The end of the passes that run or wait. */
-  #turns: Promise<unknown> = Promise.resolve();
+  /** One pass at a time. */
+  readonly #turns = new Mutex();
   #stopped = false;
 
   /**
@@ -91,7 +90,7 @@ export class Materialiser {
     // Not until there is nothing more: whoever writes on could keep it going for ever.
     const goal = (await this.#store.log.head(key))?.seq ?? 0;
     for (;;) {
-      const { mark, more } = await this.#inTurn(() => this.#pass(key, passOver));
+      const { mark, more } = await this.#turns.runExclusive(() => this.#pass(key, passOver));
       if (!more || mark >= goal) return mark;
     }
   }
@@ -106,7 +105,7 @@ export class Materialiser {
     this.#removeForgotten(this.#stuck);
     this.#held.delete(collectionId);
     for (const key of this.#due) if (this.#isForgotten(key)) this.#due.delete(key);
-    await this.#inTurn(async () => this.#forgotten.delete(collectionId));
+    await this.#turns.runExclusive(() => this.#forgotten.delete(collectionId));
   }
 
   /** Leaves what is not applied to the next start. */
@@ -116,7 +115,7 @@ export class Materialiser {
     if (this.#heldTimer) clearTimeout(this.#heldTimer);
     for (const { timer } of this.#pauses.values()) if (timer) clearTimeout(timer);
     await this.#running;
-    await this.#turns;
+    await this.#turns.runExclusive(() => undefined);
   }
 
   #schedule(): void {
@@ -135,7 +134,7 @@ export class Materialiser {
     while (this.#due.size > 0 && !this.#stopped) {
       const key = this.#due.values().next().value!;
       this.#due.delete(key);
-      await this.#inTurn(() => this.#attempt(key));
+      await this.#turns.runExclusive(() => this.#attempt(key));
     }
   }
 
@@ -196,7 +195,9 @@ export class Materialiser {
     const last = new Map<string, RecordChange>();
     let through = mark;
     for (const entry of entries) {
-      const changes = changesIn(entry, through + 1) ?? (passOver && entry.seq === through + 1 ? [] : null);
+      if (entry.seq !== through + 1) break;
+      const isEmpty = entry.kind === 'open' || entry.kind === 'void';
+      const changes = isEmpty ? [] : (changesIn(entry) ?? (passOver ? [] : null));
       if (changes === null) break;
       for (const change of changes) last.set(change.id, change);
       through = entry.seq;
@@ -217,12 +218,6 @@ export class Materialiser {
     this.#log.error({ shard: key, seq }, 'a stored log entry does not decode; materialising stops before it');
   }
 
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turns.then(work);
-    this.#turns = turn.catch(() => undefined);
-    return turn;
-  }
-
   #isForgotten(key: ShardKey): boolean {
     return this.#forgotten.size > 0 && this.#forgotten.has(parseShardKey(key).collectionId);
   }
@@ -231,20 +226,5 @@ export class Materialiser {
     const removed = [...rows].filter(([key]) => this.#isForgotten(key));
     for (const [key] of removed) rows.delete(key);
     return removed.map(([, row]) => row);
-  }
-}
-
-/**
- * What the entry, which must be that at `seq`, does to the records; null where that is not to be
- * known.
- */
-function changesIn(entry: LogEntry, seq: number): RecordChange[] | null {
-  if (entry.seq !== seq || entry.kind === 'damaged') return null;
-  if (entry.kind !== 'write') return [];
-  try {
-    return changesOf(entry.body, entry.seq);
-  } catch (error) {
-    if (error instanceof UnreadableBytes) return null;
-    throw error;
   }
 }

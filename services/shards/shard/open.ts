@@ -21,11 +21,10 @@ import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { OWN_HEADS_MAX } from '../memory/own-heads.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
-import { runAfter } from './log-run.ts';
+import { logRuns } from './log-run.ts';
 
 /** How often an opening starts over because the log was trimmed under it. */
 const OVERTAKEN_MAX = 5;
-const REPLAY_MAX_BYTES = 8 * 1024 * 1024;
 /**
  * Beside its vector a record takes 190 bytes and its metadata, for which 150 are put; in the graph
  * 200 more for its links, and a copy of its vector as the collection is quantized. Bytes of a
@@ -70,6 +69,17 @@ export interface Warm {
   checkpointSeq: number;
 }
 
+/** What it takes to bring a shard into memory. */
+export interface Loading {
+  spec: ShardSpec;
+  key: ShardKey;
+  /** The head up to which its log is read. */
+  recorded: ShardHead;
+  worker: WorkerRequests;
+  store: Store;
+  log: Logger;
+}
+
 interface Progress {
   head: ShardHead;
   anchored: ShardHead | null;
@@ -107,23 +117,16 @@ export async function sizeInMemory(spec: ShardSpec, { log }: Store): Promise<num
  * when the log does not reach back to it any more; it is out of the worker then. Throws StoreError
  * or WorkerLost.
  */
-export async function followShard(
-  spec: ShardSpec,
-  from: Warm | null,
-  recorded: ShardHead,
-  worker: WorkerRequests,
-  store: Store,
-  log: Logger,
-): Promise<Warm | 'differs' | 'behind'> {
-  const key = shardKey(spec.collectionId, spec.index);
-  const base = await baseOf(spec, from ?? 'checkpoint', recorded, worker, store, log);
+export async function followShard(loading: Loading, from: Warm | null): Promise<Warm | 'differs' | 'behind'> {
+  const { spec, key, recorded, worker, store } = loading;
+  const base = await baseOf(loading, from ?? 'checkpoint');
   const { exactFromSeq } = base;
   // The holder goes on: records that are read after the log was may be ahead of it, and have no
   // root then.
   const goal = exactFromSeq > recorded.seq ? ((await store.log.head(key)) ?? recorded) : recorded;
   const confirmed = from === null ? await confirmedHead(spec, store) : null;
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq, orClose: true };
-  const end = await replay(spec, base.head, goal.seq, terms, worker, store);
+  const end = await replay(loading, base.head, goal.seq, terms);
   const isThere = end.head.seq === goal.seq;
   const isConfirmed = !confirmed || !end.anchored || isSameState(end.anchored, confirmed);
   if (isThere && end.differs === null && isSameState(end.head, goal) && isConfirmed)
@@ -144,19 +147,15 @@ export async function assertThere(spec: ShardSpec, store: Store): Promise<void> 
  * written to it since `recorded`, and then leaves nothing in the worker.
  */
 export async function openShard(
-  spec: ShardSpec,
-  recorded: ShardHead,
-  worker: WorkerRequests,
-  store: Store,
+  loading: Loading,
   clock: Pick<Clock, 'wallMs'>,
-  log: Logger,
   warm: Warm | null = null,
 ): Promise<OpenedShard> {
-  const key = shardKey(spec.collectionId, spec.index);
+  const { spec, key, recorded, worker, store } = loading;
   // A late call must not bring a deleted collection's shard back.
   await assertThere(spec, store);
   try {
-    const { base, end, ...way } = await bestWayUp(spec, warm, recorded, worker, store, log);
+    const { base, end, ...way } = await bestWayUp(loading, warm);
     const contradiction = way.contradiction ?? (recorded.contradicted ? UNDECIDED : null);
     if (contradiction !== null) {
       const at = new Date(clock.wallMs()).toISOString();
@@ -184,20 +183,13 @@ export async function openShard(
  * somebody who claimed the shard meanwhile has written to it: what was read is of different states
  * then.
  */
-async function bestWayUp(
-  spec: ShardSpec,
-  warm: Warm | null,
-  recorded: ShardHead,
-  worker: WorkerRequests,
-  store: Store,
-  log: Logger,
-): Promise<WayUp> {
-  const key = shardKey(spec.collectionId, spec.index);
+async function bestWayUp(loading: Loading, warm: Warm | null): Promise<WayUp> {
+  const { key, recorded, worker, store, log } = loading;
   const starts: Start[] = warm ? [warm, 'checkpoint', 'records'] : ['checkpoint', 'records'];
   let refutedSeq = 0;
   for (let overtaken = 0; ; ) {
     const start = starts[0]!;
-    const way = await wayUp(spec, start, recorded, worker, store, log);
+    const way = await wayUp(loading, start);
     if (await isOvertaken(key, way.end.head, recorded, store)) {
       if (++overtaken === OVERTAKEN_MAX)
         throw new StoreError('unavailable', 'The log is trimmed faster than it can be read.');
@@ -220,36 +212,22 @@ async function bestWayUp(
   }
 }
 
-async function wayUp(
-  spec: ShardSpec,
-  start: Start,
-  recorded: ShardHead,
-  worker: WorkerRequests,
-  store: Store,
-  log: Logger,
-): Promise<WayUp> {
-  const base = await baseOf(spec, start, recorded, worker, store, log);
+async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
+  const { spec, recorded, store } = loading;
+  const base = await baseOf(loading, start);
   // Not before: what records are never ahead of is the root that is confirmed by the time they were
   // read.
   const confirmed = await confirmedHead(spec, store);
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
-  const end = await replay(spec, base.head, recorded.seq, terms, worker, store);
+  const end = await replay(loading, base.head, recorded.seq, terms);
   const isStored = typeof start === 'string';
   return { base, end, contradiction: contradictionOf(recorded, base.head, end, confirmed, isStored) };
 }
 
-async function baseOf(
-  spec: ShardSpec,
-  start: Start,
-  recorded: ShardHead,
-  worker: WorkerRequests,
-  store: Store,
-  log: Logger,
-): Promise<Warm & { exactFromSeq: number }> {
+async function baseOf(loading: Loading, start: Start): Promise<Warm & { exactFromSeq: number }> {
   if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq };
-  const key = shardKey(spec.collectionId, spec.index);
-  const loaded = start === 'checkpoint' ? await fromCheckpoint(spec, key, recorded.seq, worker, store, log) : null;
-  return loaded ?? fromRecords(spec, key, recorded, worker, store);
+  const loaded = start === 'checkpoint' ? await fromCheckpoint(loading) : null;
+  return loaded ?? fromRecords(loading);
 }
 
 /** The shard's head at the last confirmed anchor. */
@@ -265,14 +243,7 @@ async function isOvertaken(key: ShardKey, head: ShardHead, recorded: ShardHead, 
   return head.seq < recorded.seq && (await store.records.appliedSeq(key)) > head.seq;
 }
 
-async function fromCheckpoint(
-  spec: ShardSpec,
-  key: ShardKey,
-  throughSeq: number,
-  worker: WorkerRequests,
-  store: Store,
-  log: Logger,
-) {
+async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker, store, log }: Loading) {
   const checkpoints = await store.checkpoints.list(key);
   // A small shard has none, and is to open with few trips to the store.
   if (checkpoints.length === 0) return null;
@@ -296,7 +267,7 @@ async function fromCheckpoint(
   return null;
 }
 
-async function fromRecords(spec: ShardSpec, key: ShardKey, recorded: ShardHead, worker: WorkerRequests, store: Store) {
+async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
   for await (const records of scan.batches) await worker.request('restore', { key, records });
@@ -332,26 +303,18 @@ async function versionBefore(key: ShardKey, seq: number, log: Store['log']): Pro
 }
 
 async function replay(
-  { collectionId, index }: ShardSpec,
+  { key, worker, store }: Loading,
   base: ShardHead,
   throughSeq: number,
   terms: ReplayTerms,
-  worker: WorkerRequests,
-  store: Store,
 ): Promise<Progress> {
-  const key = shardKey(collectionId, index);
   const { watchSeq, exactFromSeq, orClose } = terms;
   let head = base;
   let anchored = base.seq === watchSeq && watchSeq >= exactFromSeq ? base : null;
   let passed = base.seq >= exactFromSeq ? [base] : [];
   let differs: number | null = null;
   let bytes = 0;
-  while (head.seq < throughSeq) {
-    const read = await store.log.read(key, head.seq, REPLAY_MAX_BYTES);
-    const entries = runAfter(read, head.seq)
-      .filter((entry) => entry.seq <= throughSeq)
-      .map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
-    if (entries.length === 0) break;
+  for await (const entries of logRuns(store.log, key, base.seq, throughSeq)) {
     const step = await worker.request('replay', { key, entries, watchSeq, exactFromSeq, orClose });
     head = step.head;
     anchored = step.watched ?? anchored;

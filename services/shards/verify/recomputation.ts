@@ -9,6 +9,7 @@
  * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
+import { Semaphore } from 'async-mutex';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
@@ -19,10 +20,9 @@ import type { OwnHeads } from '../memory/own-heads.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { storeFailure, unavailable } from '../shard/failure.ts';
-import { runAfter } from '../shard/log-run.ts';
+import { logRuns } from '../shard/log-run.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
-const LAY_MAX_BYTES = 8 * 2 ** 20;
 const DIFFERENCES_MAX = 1_000;
 /**
  * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of
@@ -51,12 +51,7 @@ interface Session {
   expiry: NodeJS.Timeout | null;
 }
 
-interface Waiting {
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-export interface RecomputationParts {
+interface RecomputationParts {
   shardCache: ShardCache;
   pool: WorkerPool;
   store: Store;
@@ -66,22 +61,16 @@ export interface RecomputationParts {
 }
 
 export class Recomputation {
-  readonly #shardCache: ShardCache;
-  readonly #pool: WorkerPool;
+  readonly #parts: RecomputationParts;
   readonly #store: Store;
-  readonly #checkpointer: Checkpointer;
-  readonly #ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
-  #sessions = new Map<string, Session>();
-  #scans = 0;
-  #waiting: Waiting[] = [];
+  readonly #sessions = new Map<string, Session>();
+  readonly #scans = new Semaphore(INTERNAL_LIMITS.recomputeScansMax, unavailable('The service is stopping.'));
+  #waiting = 0;
   #stopped = false;
 
-  constructor({ shardCache, pool, store, checkpointer, ownHeads }: RecomputationParts) {
-    this.#shardCache = shardCache;
-    this.#pool = pool;
-    this.#store = store;
-    this.#checkpointer = checkpointer;
-    this.#ownHeads = ownHeads;
+  constructor(parts: RecomputationParts) {
+    this.#parts = parts;
+    this.#store = parts.store;
   }
 
   /**
@@ -89,25 +78,28 @@ export class Recomputation {
    * do not decode.
    */
   async begin(spec: ShardSpec): Promise<Recomputed> {
-    await this.#takeTurn();
-    try {
-      return await this.#begin(spec);
-    } finally {
-      this.#endTurn();
-    }
+    if (this.#stopped) throw unavailable('The service is stopping.');
+    if (this.#sessions.size + this.#waiting >= INTERNAL_LIMITS.recomputeSessionsMax)
+      throw unavailable('Too many verifications are under way; try again.');
+    this.#waiting++;
+    return this.#scans.runExclusive(() => {
+      this.#waiting--;
+      return this.#begin(spec);
+    });
   }
 
   #begin(spec: ShardSpec): Promise<Recomputed> {
+    const { shardCache, pool, checkpointer } = this.#parts;
     const key = shardKey(spec.collectionId, spec.index);
     const session: Session = {
       id: randomUUID(),
       spec,
       key,
-      worker: this.#shardCache.peek(spec)?.worker ?? this.#pool.lightest(),
+      worker: shardCache.peek(spec)?.worker ?? pool.lightest(),
       recorded: EMPTY_HEAD,
       laidSeq: 0,
       altered: null,
-      unpin: this.#checkpointer.pin(key),
+      unpin: checkpointer.pin(key),
       frees: [],
       expiry: null,
     };
@@ -169,27 +161,12 @@ export class Recomputation {
 
   stop(): void {
     this.#stopped = true;
-    for (const { reject } of this.#waiting.splice(0)) reject(unavailable('The service is stopping.'));
+    this.#scans.cancel();
     for (const id of [...this.#sessions.keys()]) this.release(id);
   }
 
-  async #takeTurn(): Promise<void> {
-    if (this.#stopped) throw unavailable('The service is stopping.');
-    if (this.#sessions.size + this.#waiting.length >= INTERNAL_LIMITS.recomputeSessionsMax)
-      throw unavailable('Too many verifications are under way; try again.');
-    if (this.#scans < INTERNAL_LIMITS.recomputeScansMax) this.#scans++;
-    else await new Promise<void>((resolve, reject) => this.#waiting.push({ resolve, reject }));
-  }
-
-  /** Hands the turn to whoever has waited longest. */
-  #endTurn(): void {
-    const next = this.#waiting.shift();
-    if (next) next.resolve();
-    else this.#scans--;
-  }
-
   async #hold(session: Session, bytes: number): Promise<void> {
-    const free = await this.#shardCache.hold(bytes);
+    const free = await this.#parts.shardCache.hold(bytes);
     if (free === null) throw unavailable('There is no memory to verify the collection now; try again.');
     session.frees.push(free);
     if (this.#sessions.has(session.id)) return;
@@ -201,25 +178,19 @@ export class Recomputation {
   async #lay(session: Session, fromSeq: number, newest: ShardHead, throughSeq = newest.seq): Promise<Recomputed> {
     let at = fromSeq;
     let recorded = at === newest.seq ? newest : session.recorded;
-    while (at < throughSeq) {
-      const read = await this.#store.log.read(session.key, at, LAY_MAX_BYTES);
-      const entries = runAfter(read, at).filter(({ seq }) => seq <= throughSeq);
-      if (entries.length === 0) {
-        if ((await this.#store.records.appliedSeq(session.key)) > at)
-          throw unavailable('The log was trimmed during the verification; try again.');
-        // Held against what the log says it ends with, what was reached is a contradiction.
-        recorded = newest;
-        break;
-      }
+    for await (const entries of logRuns(this.#store.log, session.key, fromSeq, throughSeq)) {
       // A record that is written again takes a place of its own.
       const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
       await this.#hold(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
-      await session.worker.request('recomputeEntries', {
-        session: session.id,
-        entries: entries.map(({ seq, kind, head, body }) => ({ seq, kind, head, body })),
-      });
+      await session.worker.request('recomputeEntries', { session: session.id, entries });
       recorded = entries.at(-1)!.head;
-      at = recorded.seq;
+      at = entries.at(-1)!.seq;
+    }
+    if (at < throughSeq) {
+      if ((await this.#store.records.appliedSeq(session.key)) > at)
+        throw unavailable('The log was trimmed during the verification; try again.');
+      // Held against what the log says it ends with, what was reached is a contradiction.
+      recorded = newest;
     }
     session.recorded = recorded;
     session.laidSeq = at;
@@ -227,7 +198,7 @@ export class Recomputation {
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
     const differences = isSame ? [] : await this.#compare(session);
-    const contradiction = this.#ownHeads.get(session.key)?.contradiction ?? null;
+    const contradiction = this.#parts.ownHeads.get(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };
   }
 
@@ -235,14 +206,14 @@ export class Recomputation {
   async #isSuspect({ spec }: Session, recorded: ShardHead): Promise<boolean> {
     const { anchors, contradictions } = this.#store;
     const confirmed = (await anchors.get(spec.collectionId))?.confirmed?.cut[spec.index];
-    const known = [this.#shardCache.peek(spec)?.head, confirmed];
+    const known = [this.#parts.shardCache.peek(spec)?.head, confirmed];
     if (known.some((head) => head?.seq === recorded.seq && !isSameState(head, recorded))) return true;
     return (await contradictions.list(spec.collectionId)).length > 0;
   }
 
   async #compare(session: Session): Promise<Recomputed['differences']> {
     if (session.altered === null) await this.#addWitness(session);
-    return this.#shardCache.use(
+    return this.#parts.shardCache.use(
       session.spec,
       (actor) => {
         const key = actor.worker === session.worker ? actor.key : null;
@@ -256,13 +227,8 @@ export class Recomputation {
   async #addWitness({ id, key, worker, laidSeq }: Session): Promise<void> {
     const { log } = this.#store;
     const firstSeq = await log.firstSeq(key);
-    for (let at = (firstSeq ?? laidSeq + 1) - 1; at < laidSeq; ) {
-      const read = runAfter(await log.read(key, at, LAY_MAX_BYTES), at).filter(({ seq }) => seq <= laidSeq);
-      if (read.length === 0) return;
-      const entries = read.map(({ seq, kind, head, body }) => ({ seq, kind, head, body }));
+    for await (const entries of logRuns(log, key, (firstSeq ?? laidSeq + 1) - 1, laidSeq))
       await worker.request('recomputeWitness', { session: id, entries });
-      at = read.at(-1)!.seq;
-    }
   }
 
   async #guarded(session: Session, work: () => Promise<Recomputed>): Promise<Recomputed> {

@@ -4,10 +4,9 @@ import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
-import { changesOf } from '../engine/entry.ts';
+import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Steps } from '../engine/steps.ts';
-import { UnreadableBytes } from '../engine/unreadable-bytes.ts';
 import type { ReplayEntry } from './protocol.ts';
 
 /** How a record's stored bytes hash, kept only for records whose leaf does not follow from them. */
@@ -186,17 +185,6 @@ const WHAT = {
   unexpected: 'unexpected',
   unreadable: 'unreadable',
 } as const;
-
-/** Null for an entry that does not decode. */
-function changesIn({ kind, body, seq }: ReplayEntry): RecordChange[] | null {
-  if (kind === 'damaged') return null;
-  try {
-    return changesOf(body, seq);
-  } catch (error) {
-    if (error instanceof UnreadableBytes) return null;
-    throw error;
-  }
-}
 
 /** Null for values that no record can have. */
 function finiteVecHashOf(vector: Float32Array): Buffer | null {

@@ -69,7 +69,10 @@ beforeEach(async () => {
 });
 
 async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promise<ShardActor> {
-  const { head } = await openShard(spec, EMPTY_HEAD, worker, store, clock, log);
+  const { head } = await openShard(
+    { spec, key: shardKey(spec.collectionId, spec.index), recorded: EMPTY_HEAD, worker, store, log },
+    clock,
+  );
   const events: ActorEvents = {
     committed: ({ key }, bytes) => checkpointer.committed(key, bytes),
     resized: (resized, size) => {
@@ -107,7 +110,17 @@ async function damage(seq: number): Promise<void> {
 async function reopened() {
   const other = new ShardWorker(log);
   try {
-    return await openShard(SPEC, (await fixture.store.log.head(KEY))!, other, fixture.store, clock, log);
+    return await openShard(
+      {
+        spec: SPEC,
+        key: KEY,
+        recorded: (await fixture.store.log.head(KEY))!,
+        worker: other,
+        store: fixture.store,
+        log,
+      },
+      clock,
+    );
   } finally {
     await other.end();
   }

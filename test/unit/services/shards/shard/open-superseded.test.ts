@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
+import type { ShardHead } from '../../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../../lib/shard/moved.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
@@ -25,8 +26,8 @@ const newWorker = () =>
     (run) => run(),
     (_op, result) => result,
   );
-const open = (recorded: Parameters<typeof openShard>[1]) =>
-  openShard(SPEC, recorded, newWorker(), fixture.store, SYSTEM_CLOCK, LOG);
+const open = (recorded: ShardHead) =>
+  openShard({ spec: SPEC, key: KEY, recorded, worker: newWorker(), store: fixture.store, log: LOG }, SYSTEM_CLOCK);
 
 test('an opening that others have overtaken accuses nobody', async () => {
   const { head } = await fixture.node.upsert(SPEC, batchOf(['a', 'b'], 1));
@@ -61,7 +62,7 @@ test('a copy of records that the log has left behind has the version that was re
     return { ...scanned, batches: read };
   };
   const store = { ...fixture.store, records: Object.assign(Object.create(records), { scan }) };
-  const copy = await followShard(SPEC, null, head, newWorker(), store, LOG);
+  const copy = await followShard({ spec: SPEC, key: KEY, recorded: head, worker: newWorker(), store, log: LOG }, null);
   expect(copy).toMatchObject({ head: { seq: head.seq, version: head.version } });
 });
 
@@ -77,7 +78,7 @@ test('a copy of records that the log goes on from while it is asked about them h
     return entries;
   };
   const store = { ...fixture.store, log: Object.assign(Object.create(log), { read }) };
-  const copy = await followShard(SPEC, null, old, newWorker(), store, LOG);
+  const copy = await followShard({ spec: SPEC, key: KEY, recorded: old, worker: newWorker(), store, log: LOG }, null);
   expect(newest.version).toBe(head.version + 1);
   expect(copy).toMatchObject({ head: newest });
 });
