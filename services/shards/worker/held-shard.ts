@@ -10,11 +10,12 @@
  */
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
+import type { Staged } from '../engine/write.ts';
 import { IndexDebt } from './index-debt.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
 import type { QueryRun } from './query-run.ts';
 import { Readings } from './reading.ts';
-import type { StageRun } from './stage-run.ts';
+import type { StepRun } from './step-run.ts';
 
 /** A commit waits for so many queries at most. */
 const RUNNING_MAX = 4;
@@ -34,7 +35,7 @@ export class HeldShard {
   readonly shard: Shard;
   readonly readings = new Readings();
   /** The staging that is under way. */
-  staging: StageRun | null = null;
+  staging: StepRun<Staged> | null = null;
   readonly indexDebt = new IndexDebt();
   readonly #running: QueryRun[] = [];
   readonly #waiting: Waiting[] = [];
@@ -138,7 +139,7 @@ export class HeldShard {
   }
 
   /** Takes out everything: the shard is given up. */
-  clear(): { queries: QueryRun[]; requests: WorkerRequest[]; staging: StageRun | null } {
+  clear(): { queries: QueryRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;
     const waiting = this.#waiting.splice(0);

@@ -34,7 +34,7 @@ export interface ShardSize {
 }
 
 export interface WorkerOps {
-  create: { params: { key: ShardKey; spec: ShardSpec }; result: null };
+  create: { params: { key: ShardKey; spec: ShardSpec }; result: undefined };
   load: { params: { key: ShardKey; spec: ShardSpec; checkpoint: FetchedCheckpoint }; result: ShardHead };
   /** The result is how many were left out because they cannot be records of the shard. */
   restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
@@ -57,7 +57,7 @@ export interface WorkerOps {
   };
   stage: { params: { key: ShardKey; writes: PostedWrite[] }; result: Staged };
   commit: { params: { key: ShardKey }; result: ShardSize };
-  abort: { params: { key: ShardKey }; result: null };
+  abort: { params: { key: ShardKey }; result: undefined };
   query: { params: { key: ShardKey; query: ShardQuery; pageMaxBytes: number }; result: Page<ShardMatch> };
   fetch: { params: { key: ShardKey; ids: string[]; pageMaxBytes: number }; result: Page<FetchedRecord> };
   /** The next page of what was queried or fetched; null when it is not kept any more. */
@@ -65,16 +65,16 @@ export interface WorkerOps {
     params: { key: ShardKey; rest: string; pageMaxBytes: number };
     result: Page<ShardMatch | FetchedRecord> | null;
   };
-  leave: { params: { key: ShardKey; rest: string }; result: null };
+  leave: { params: { key: ShardKey; rest: string }; result: undefined };
   countNew: { params: { key: ShardKey; ids: string[] }; result: number };
   prove: { params: { key: ShardKey; id: string }; result: ShardProof };
   size: { params: { key: ShardKey }; result: ShardSize };
   save: { params: { key: ShardKey; folder: string }; result: ShardHead };
-  close: { params: { key: ShardKey }; result: null };
-  recomputeBegin: { params: { session: string; spec: ShardSpec }; result: null };
-  recomputeRecords: { params: { session: string; records: StoredRecord[] }; result: null };
-  recomputeUnreadable: { params: { session: string; ids: string[] }; result: null };
-  recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: null };
+  close: { params: { key: ShardKey }; result: undefined };
+  recomputeBegin: { params: { session: string; spec: ShardSpec }; result: undefined };
+  recomputeRecords: { params: { session: string; records: StoredRecord[] }; result: undefined };
+  recomputeUnreadable: { params: { session: string; ids: string[] }; result: undefined };
+  recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: undefined };
   recomputeHead: {
     params: { session: string; seq: number; version: number };
     /**
@@ -87,7 +87,7 @@ export interface WorkerOps {
    * Entries, in order, from which `recomputeCompare` is to know what was written; the first may be
    * that of seq 1, and then there are no other records.
    */
-  recomputeWitness: { params: { session: string; entries: ReplayEntry[] }; result: null };
+  recomputeWitness: { params: { session: string; entries: ReplayEntry[] }; result: undefined };
   /**
    * Names what differs from the open shard `key` (null: there is none), from the leaves stored
    * beside the records and from the log; at most `limit`.
@@ -97,7 +97,7 @@ export interface WorkerOps {
    * Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`.
    */
   recomputeAltered: { params: { session: string; entry: ReplayEntry; limit: number }; result: string[] };
-  recomputeEnd: { params: { session: string }; result: null };
+  recomputeEnd: { params: { session: string }; result: undefined };
 }
 
 export type WorkerOp = keyof WorkerOps;

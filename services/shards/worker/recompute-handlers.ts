@@ -21,14 +21,8 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): {
   };
   return {
     whole: {
-      recomputeBegin: ({ session, spec }) => {
-        sessions.set(session, new RecomputeSession(spec));
-        return null;
-      },
-      recomputeUnreadable: ({ session, ids }) => {
-        sessionOf(session).addUnreadable(ids);
-        return null;
-      },
+      recomputeBegin: ({ session, spec }) => void sessions.set(session, new RecomputeSession(spec)),
+      recomputeUnreadable: ({ session, ids }) => void sessionOf(session).addUnreadable(ids),
       recomputeHead: ({ session, seq, version }) => {
         const recomputed = sessionOf(session);
         return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
@@ -36,10 +30,7 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): {
       recomputeCompare: ({ session, key, limit }) =>
         sessionOf(session).compare(key === null ? null : shardOf(key), limit),
       recomputeAltered: ({ session, entry, limit }) => sessionOf(session).alteredIn(entry, limit),
-      recomputeEnd: ({ session }) => {
-        sessions.delete(session);
-        return null;
-      },
+      recomputeEnd: ({ session }) => void sessions.delete(session),
     },
     sliced: {
       recomputeRecords: ({ session, records }) => sessionOf(session).addRecords(records),

@@ -36,12 +36,11 @@ export class RecomputeSession {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
   }
 
-  *addRecords(records: StoredRecord[]): Steps<null> {
+  *addRecords(records: StoredRecord[]): Steps<undefined> {
     for (const record of records) {
       this.#put(record);
       yield 'building';
     }
-    return null;
   }
 
   /** Records that are there, but whose bytes do not decode. */
@@ -49,7 +48,7 @@ export class RecomputeSession {
     for (const id of ids) this.#unreadableIds.add(id);
   }
 
-  *addEntries(entries: ReplayEntry[]): Steps<null> {
+  *addEntries(entries: ReplayEntry[]): Steps<undefined> {
     for (const entry of entries) {
       for (const { id, record } of this.#changesOf(entry)) {
         this.#unreadableIds.delete(id);
@@ -58,11 +57,10 @@ export class RecomputeSession {
         yield 'building';
       }
     }
-    return null;
   }
 
   /** What the log says that was written, whatever stands in the records now. */
-  *addWitness(entries: ReplayEntry[]): Steps<null> {
+  *addWitness(entries: ReplayEntry[]): Steps<undefined> {
     this.#isAllLogged ||= entries[0]?.seq === 1;
     for (const entry of entries) {
       for (const { id, record } of changesIn(entry) ?? []) {
@@ -70,7 +68,6 @@ export class RecomputeSession {
         yield 'building';
       }
     }
-    return null;
   }
 
   /** Ids of an entry's records whose bytes do not give the leaf beside them. */

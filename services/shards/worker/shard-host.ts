@@ -16,8 +16,10 @@ import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
 import { IndexFailure } from '../engine/index-failure.ts';
 import { type EngineOptions, Shard } from '../engine/shard.ts';
 import { runThrough, type Steps } from '../engine/steps.ts';
+import type { ShardWrite } from '../engine/write.ts';
 import { FairTurns } from './fair-turns.ts';
 import { HeldShard } from './held-shard.ts';
+import { type PostedWrite, received } from './posted-write.ts';
 import type {
   IndexNotice,
   SizeNotice,
@@ -31,7 +33,7 @@ import type {
 import { QueryRun, type QueryTerms } from './query-run.ts';
 import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
-import { StageRun } from './stage-run.ts';
+import { StepRun } from './step-run.ts';
 import { describeThrown, faultOf } from './worker-fault.ts';
 
 const MAINTAIN_SLICE_MS = 2;
@@ -117,10 +119,7 @@ export class ShardHost {
 
   readonly #recompute = recomputeHandlers((key) => this.#holder(key).shard);
   readonly #handlers: Handlers = {
-    create: ({ key, spec }) => {
-      this.#hold(key, new Shard(spec, this.#engine));
-      return null;
-    },
+    create: ({ key, spec }) => void this.#hold(key, new Shard(spec, this.#engine)),
     load: ({ key, spec, checkpoint }) => {
       const shard = Shard.load(checkpoint, spec, this.#engine);
       this.#hold(key, shard);
@@ -157,7 +156,6 @@ export class ShardHost {
     abort: ({ key }) => {
       this.#holder(key).shard.abort();
       this.#wake(key);
-      return null;
     },
     fetch: ({ key, ids, pageMaxBytes }) => {
       const { shard, readings } = this.#holder(key);
@@ -176,7 +174,6 @@ export class ShardHost {
     leave: ({ key, rest }) => {
       this.#held.get(key)?.readings.end(rest);
       this.#wake(key);
-      return null;
     },
     countNew: ({ key, ids }) => this.#holder(key).shard.countNew(ids),
     prove: ({ key, id }) => this.#holder(key).shard.prove(id),
@@ -192,7 +189,6 @@ export class ShardHost {
       const bytes = held?.shard.bytes ?? 0;
       if (held) this.#giveUp(held);
       if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
-      return null;
     },
     ...this.#recompute.whole,
   };
@@ -247,37 +243,26 @@ export class ShardHost {
 
   #runSliced({ id, op, params }: WorkerRequest): void {
     try {
-      const begin = this.#recompute.sliced[op as SlicedOp] as (given: unknown) => Steps<null>;
-      this.#slice(id, begin(params), 0);
+      const begin = this.#recompute.sliced[op as SlicedOp] as (given: unknown) => Steps<undefined>;
+      this.#slice(new StepRun(id, begin(params), this.#terms.monotonicMs));
     } catch (error) {
       this.#post({ id, fault: faultOf(error) }, []);
     }
   }
 
   /** Goes on with sliced work; requests that came meanwhile go before the next slice. */
-  #slice(id: number, steps: Steps<null>, beforeMs: number): void {
-    const startedMs = this.#terms.monotonicMs();
-    let tookMs = 0;
-    try {
-      while (tookMs < RECOMPUTE_SLICE_MS) {
-        const { done } = steps.next();
-        tookMs = this.#terms.monotonicMs() - startedMs;
-        if (!done) continue;
-        this.#post({ id, result: null, tookMs: beforeMs + tookMs }, []);
-        return;
-      }
-    } catch (error) {
-      this.#post({ id, fault: faultOf(error) }, []);
-      return;
-    }
-    this.#later(() => this.#slice(id, steps, beforeMs + tookMs));
+  #slice(run: StepRun<undefined>): void {
+    const last = run.slice(RECOMPUTE_SLICE_MS);
+    if (last) this.#post(last.reply, []);
+    else this.#later(() => this.#slice(run));
   }
 
   /** Stages in turns, so that a group of whatever size is waited for no longer than a slice. */
   #stage(id: number, { key, writes }: WorkerOps['stage']['params']): void {
     const held = this.#held.get(key);
     if (held) {
-      held.staging = new StageRun(id, held.shard, writes, this.#terms.monotonicMs);
+      const steps = held.shard.stageSteps(unpacked(writes));
+      held.staging = new StepRun(id, steps, this.#terms.monotonicMs);
       this.#turns.give('stage', held);
     } else this.#refuse(id);
   }
@@ -291,7 +276,7 @@ export class ShardHost {
       held.staging = null;
       held.indexDebt.note(run.tookMs, held.shard.unindexed);
       this.#wake(held.key);
-      this.#post(last.reply, last.transfer);
+      this.#post(last.reply, last.result?.commit ? [last.result.commit.body.buffer] : []);
     }
     this.#admit(held);
   }
@@ -402,4 +387,9 @@ export class ShardHost {
       this.#workedMs += this.#terms.monotonicMs() - startedMs;
     }
   }
+}
+
+/** One write after the other: each takes time to unpack. */
+function* unpacked(writes: PostedWrite[]): Iterable<ShardWrite> {
+  for (const write of writes) yield received(write);
 }

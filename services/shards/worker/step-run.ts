@@ -1,0 +1,35 @@
+import type { Steps } from '../engine/steps.ts';
+import type { WorkerReply } from './protocol.ts';
+import { faultOf } from './worker-fault.ts';
+
+/** One request from its arrival to its reply, worked on in slices. */
+export class StepRun<R> {
+  readonly id: number;
+  /** What its slices took. */
+  tookMs = 0;
+  readonly #steps: Steps<R>;
+  readonly #monotonicMs: () => number;
+
+  constructor(id: number, steps: Steps<R>, monotonicMs: () => number) {
+    this.id = id;
+    this.#steps = steps;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Works for one slice. The reply where that was the last, with its result, else null. */
+  slice(sliceMs: number): { reply: WorkerReply; result?: R } | null {
+    const startedMs = this.#monotonicMs();
+    const beforeMs = this.tookMs;
+    try {
+      for (;;) {
+        const { done, value } = this.#steps.next();
+        const sinceMs = this.#monotonicMs() - startedMs;
+        this.tookMs = beforeMs + sinceMs;
+        if (done) return { reply: { id: this.id, result: value, tookMs: this.tookMs }, result: value };
+        if (sinceMs >= sliceMs) return null;
+      }
+    } catch (error) {
+      return { reply: { id: this.id, fault: faultOf(error) } };
+    }
+  }
+}
