@@ -38,10 +38,8 @@ export class CellTable {
   #words = new Uint32Array(0);
   #bytes = Buffer.alloc(0);
 
-  /** `capacity`: records to make room for at once. */
-  constructor(skipBits: number, capacity: number) {
+  constructor(skipBits: number) {
     this.#skipBits = skipBits;
-    if (capacity > 0) this.#rebuild(roomFor(capacity));
   }
 
   get byteLength(): number {

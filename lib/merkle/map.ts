@@ -52,14 +52,11 @@ export class MerkleMap {
   #nodes = newNodes(0);
   #changes = 0;
 
-  /**
-   * All keys share their first `skipBits` bits (0 to 8); `capacity`: records to make room for at
-   * once.
-   */
-  constructor({ skipBits, capacity = 0 }: { skipBits: number; capacity?: number }) {
+  /** All keys share their first `skipBits` bits (0 to 8). */
+  constructor({ skipBits }: { skipBits: number }) {
     assert(Number.isInteger(skipBits) && skipBits >= 0 && skipBits <= SKIP_BITS_MAX);
     this.#skipBits = skipBits;
-    this.#table = new CellTable(skipBits, capacity);
+    this.#table = new CellTable(skipBits);
   }
 
   get size(): number {

@@ -18,7 +18,7 @@ import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { ClusterMember, type Peers } from './cluster/member.ts';
 import { shardStats } from './cluster/node-stats.ts';
-import { SoleClaims } from './cluster/ownership/claims.ts';
+import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
 import { Replicas } from './cluster/replicas.ts';
 import { DiskGuard } from './memory/disk-guard.ts';
@@ -106,7 +106,7 @@ export class ShardNode {
       contradicted(collectionId, index, reason);
     });
     const membership = peers && membershipOf(peers, { store, clock, log }, memory, pool);
-    const claims = membership?.ownership ?? new SoleClaims(store.log);
+    const claims = membership?.ownership ?? soleClaims(store.log);
     const copies = new Replicas({ store, clock, log, pool, memory });
     const parts = { claims, pool, memory, copies, materialiser, checkpointer, ownHeads };
     const shardCache = new ShardCache({ store, clock, log }, parts);

@@ -78,7 +78,7 @@ export class Drain {
     const endMs = clock.monotonicMs() + forMs;
     this.#unresponsive.clear();
     this.#waiting.clear();
-    const told = await unlessAborted(failureOf(membership.drain()), signal);
+    const told = await failureOf(membership.drain(), signal);
     // This node takes nothing from here on, whether they know it or not.
     if (told) log.warn({ err: told }, 'could not tell the other nodes that this node is leaving');
     await this.#releaseResting(signal);
@@ -120,7 +120,7 @@ export class Drain {
         this.#waiting.set(key, 'the store, which is to release it');
         await membership.ownership.release(key);
       };
-      const error = await unlessAborted(failureOf(release()), signal);
+      const error = await failureOf(release(), signal);
       if (signal.aborted) return;
       // Without the row's release it is free with the end of the lease.
       if (error !== null) log.warn({ err: error, shard: key }, 'could not release a shard');
@@ -133,7 +133,7 @@ export class Drain {
     const { ownership } = this.#options.membership;
     const keys = ownership.resting().map(({ shard }) => shard);
     await inLanes(RELEASE_LANES, keys, signal, async (key) => {
-      await unlessAborted(failureOf(ownership.releaseResting(key)), signal);
+      await failureOf(ownership.releaseResting(key), signal);
     });
   }
 
@@ -153,7 +153,7 @@ export class Drain {
       if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
-      const error = await unlessAborted(failureOf(give(to)), signal);
+      const error = await failureOf(give(to), signal);
       if (signal.aborted) return;
       if (error === null) break;
       log.warn({ err: error, shard: key, to }, 'another node did not take a shard over');
@@ -163,7 +163,7 @@ export class Drain {
     // Where there is nobody to give it to, there may be time to save it for whoever comes.
     if (tried.length === 0 && this.#heir(key, tried) === null && !isQuick && saves()) {
       waitsFor('its checkpoint');
-      const error = await unlessAborted(failureOf(shardCache.save(key)), signal);
+      const error = await failureOf(shardCache.save(key), signal);
       if (error) log.warn({ err: error, shard: key }, 'handing a shard over without a checkpoint');
     }
     if (!signal.aborted) this.#waiting.delete(key);
@@ -186,23 +186,16 @@ function isAnswer(error: unknown): boolean {
   return error instanceof ShardMoved || error instanceof ProvecError || error instanceof StoreError;
 }
 
-function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => null,
-    (error: unknown) => error,
-  );
-}
-
-/** What `work` gives, or null once there is no more time: it goes on by itself then. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | null> {
+/**
+ * What `work` fails with; null where it does not, or once there is no more time: it goes on by
+ * itself then.
+ */
+function failureOf(work: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => {
     const end = (): void => resolve(null);
     if (signal.aborted) end();
     signal.addEventListener('abort', end, { once: true });
-    void work.then((result) => {
-      signal.removeEventListener('abort', end);
-      resolve(result);
-    });
+    void work.then(end, resolve).then(() => signal.removeEventListener('abort', end));
   });
 }
 

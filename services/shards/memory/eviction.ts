@@ -1,9 +1,8 @@
 import type { ShardActor } from '../shard/actor.ts';
 import type { NodeMemory } from './node-memory.ts';
-import type { Room } from './opening-gate.ts';
 import type { Copies, Resident } from './resident.ts';
 
-export interface EvictionOptions {
+interface EvictionOptions {
   memory: NodeMemory;
   copies: Copies;
   residents(): Iterable<Resident>;
@@ -15,28 +14,28 @@ export interface EvictionOptions {
  * Makes room in a node's memory: copies of what other nodes hold go first, then shards that nobody
  * uses, least recently used first.
  */
-export class Eviction implements Room {
+export class Eviction {
   readonly #options: EvictionOptions;
 
   constructor(options: EvictionOptions) {
     this.#options = options;
   }
 
-  fits(bytes: number, overdraft: boolean): boolean {
-    return this.#options.memory.fits(bytes, overdraft);
-  }
-
+  /**
+   * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
+   * nothing is open at all.
+   */
   async make(bytes: number, overdraft: boolean): Promise<boolean> {
     const { memory, copies } = this.#options;
-    if (this.fits(bytes, overdraft)) return true;
+    if (memory.fits(bytes, overdraft)) return true;
     await copies.shed(bytes);
-    if (this.fits(bytes, overdraft)) return true;
+    if (memory.fits(bytes, overdraft)) return true;
     const closable = this.#closableBytes();
     // What can never fit gets in when it is alone; others are not closed in vain.
     const isAlone = closable === memory.shards && memory.opening === 0;
     if (!isAlone && !memory.fits(bytes, overdraft, closable)) return false;
     await this.free(memory.reserved + bytes);
-    return this.fits(bytes, overdraft) || (memory.shards === 0 && memory.opening === 0);
+    return memory.fits(bytes, overdraft) || (memory.shards === 0 && memory.opening === 0);
   }
 
   /**

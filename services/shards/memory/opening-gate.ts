@@ -7,15 +7,12 @@ export const OPENINGS_AT_ONCE = 8;
 const OVERDRAFT_AFTER_MS = 2_000;
 const REFUSE_AFTER_MS = 20_000;
 
-/** What is left of the memory limit, with `overdraft` of a little more than it. */
-export interface Room {
-  fits(bytes: number, overdraft: boolean): boolean;
-  /**
-   * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
-   * nothing is open at all.
-   */
-  make(bytes: number, overdraft: boolean): Promise<boolean>;
-}
+/**
+ * Closes idle shards if that makes `bytes` fit, or leaves them all; says whether they fit now, or
+ * nothing is open at all.
+ */
+type MakeRoom = (bytes: number, overdraft: boolean) => Promise<boolean>;
+type GateMemory = Pick<NodeMemory, 'opening' | 'reserved' | 'fits'>;
 
 interface Candidate {
   bytes: number;
@@ -35,17 +32,17 @@ interface Candidate {
  */
 export class OpeningGate {
   readonly #clock: Clock;
-  readonly #memory: Pick<NodeMemory, 'opening' | 'reserved'>;
-  readonly #room: Room;
+  readonly #memory: GateMemory;
+  readonly #makeRoom: MakeRoom;
   #queue: Candidate[] = [];
   #admitting = false;
   #again = false;
   #closed = false;
 
-  constructor(clock: Clock, memory: Pick<NodeMemory, 'opening' | 'reserved'>, room: Room) {
+  constructor(clock: Clock, memory: GateMemory, makeRoom: MakeRoom) {
     this.#clock = clock;
     this.#memory = memory;
-    this.#room = room;
+    this.#makeRoom = makeRoom;
   }
 
   /**
@@ -112,8 +109,8 @@ export class OpeningGate {
     const overdraft = waitedMs >= OVERDRAFT_AFTER_MS;
     const isFirst = this.#queue[0] === candidate;
     const fits = isFirst
-      ? await this.#room.make(candidate.bytes, overdraft)
-      : this.#room.fits(candidate.bytes, overdraft);
+      ? await this.#makeRoom(candidate.bytes, overdraft)
+      : this.#memory.fits(candidate.bytes, overdraft);
     const at = this.#queue.indexOf(candidate);
     if (at < 0 || (!fits && waitedMs < REFUSE_AFTER_MS)) return;
     this.#queue.splice(at, 1);

@@ -1,11 +1,11 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Claim, Claims } from '../cluster/ownership/claims.ts';
+import type { Replicas } from '../cluster/replicas.ts';
 import type { ShardActor } from '../shard/actor.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import type { Materialiser } from '../shard/materialiser.ts';
-import type { Warm } from '../shard/open.ts';
-import type { ShardWorker, WorkerPool } from '../worker/pool.ts';
+import type { WorkerPool } from '../worker/pool.ts';
 import type { NodeMemory } from './node-memory.ts';
 import type { OwnHeads } from './own-heads.ts';
 
@@ -21,15 +21,7 @@ export interface Resident {
 }
 
 /** Copies of shards that other nodes hold. */
-export interface Copies {
-  bytesOf(key: ShardKey): number;
-  /** The shard's copy, which is the caller's from then on; null where there is none. */
-  take(key: ShardKey): Promise<{ worker: ShardWorker; warm: Warm } | null>;
-  /**
-   * Drops copies until so many bytes are free, or there are no more; false when it dropped none.
-   */
-  shed(bytes: number): Promise<boolean>;
-}
+export type Copies = Pick<Replicas, 'bytesOf' | 'take' | 'shed'>;
 
 /** What a shard cache works with; each knows nothing of it. */
 export interface ShardCacheParts {

@@ -65,7 +65,7 @@ export class ShardCache {
       residents: () => this.#residents.values(),
       close: (resident) => this.#close(resident, true),
     });
-    this.#gate = new OpeningGate(clock, memory, this.#eviction);
+    this.#gate = new OpeningGate(clock, memory, (bytes, overdraft) => this.#eviction.make(bytes, overdraft));
     this.#actors = {
       log: store.log,
       clock,

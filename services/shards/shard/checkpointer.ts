@@ -210,10 +210,11 @@ export class Checkpointer {
     const isIndexed = size.records >= CHECKPOINT_MIN_RECORDS;
     const isWanted = isIndexed && actor.head.seq > opening.checkpointSeq && (await this.#leavesAnchored(key));
     if (opening.ended) return;
-    const failure = isWanted ? await failureOf(this.#checkpoint(actor, opening, size.bytes)) : null;
+    const checkpoint = isWanted ? this.#checkpoint(actor, opening, size.bytes) : Promise.resolve();
+    const [{ status }] = await Promise.allSettled([checkpoint]);
     if (opening.ended) return;
-    await this.#trim(key, opening, mark, isIndexed && (failure === null || tail <= TAIL_URGENT_BYTES));
-    if (failure) throw failure.error;
+    await this.#trim(key, opening, mark, isIndexed && (status === 'fulfilled' || tail <= TAIL_URGENT_BYTES));
+    await checkpoint;
     opening.tailBytes -= tail;
   }
 
@@ -287,11 +288,4 @@ export class Checkpointer {
     const untilMs = this.#clock.monotonicMs() + backoffMs(failures, PAUSE);
     this.#pauses.set(key, { failures: failures + 1, untilMs });
   }
-}
-
-function failureOf(work: Promise<void>): Promise<{ error: unknown } | null> {
-  return work.then(
-    () => null,
-    (error: unknown) => ({ error }),
-  );
 }

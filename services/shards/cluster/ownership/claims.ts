@@ -33,21 +33,9 @@ export interface Claims {
  * For the only process on a store, as the lock of its data directory makes sure: it holds every
  * shard.
  */
-export class SoleClaims implements Claims {
-  readonly isShared = false;
-  readonly #log: ShardLog;
-
-  constructor(log: ShardLog) {
-    this.#log = log;
-  }
-
-  async acquire(shard: ShardKey): Promise<Claim> {
-    return { shard, epoch: 0, incarnation: '', head: (await this.#log.head(shard)) ?? EMPTY_HEAD };
-  }
-
-  holds(): boolean {
-    return true;
-  }
-
-  rest(): void {}
-}
+export const soleClaims = (log: Pick<ShardLog, 'head'>): Claims => ({
+  isShared: false,
+  acquire: async (shard) => ({ shard, epoch: 0, incarnation: '', head: (await log.head(shard)) ?? EMPTY_HEAD }),
+  holds: () => true,
+  rest: () => undefined,
+});

@@ -16,9 +16,9 @@ import type { Timers } from '../../../../lib/time/timers.ts';
 import type { WorkerPool } from '../../worker/pool.ts';
 import type { HandOver } from '../hand-over.ts';
 import { type Arrival, type Refusal, refusalOf } from './arrival.ts';
-import { LoadAverage } from './load-average.ts';
+import { type LoadAverage, loadAverage } from './load-average.ts';
 import { MovePace } from './move-pace.ts';
-import { nextMove, type OwnedShard } from './planner.ts';
+import { type Move, nextMove, type OwnedShard } from './planner.ts';
 
 const LOOK_EVERY_MS = 1_000;
 export const MOVED_BYTES_PER_SECOND = 32 * 2 ** 20;
@@ -113,39 +113,23 @@ export class Rebalancer {
     this.#placement = this.#placement.with(use.staying());
     const move = nextMove({ node, shards, use, placement: this.#placement, avoided: this.#pace.avoided(nowMs) });
     if (move === null) return;
-    const { bytes, load, rests } = shards.find(({ shard }) => shard === move.shard)!;
-    if (rests) void this.#leaveResting(move.shard, move.to);
-    else void this.#carryOut(move.shard, move.to, { bytes, load, reason: move.reason });
+    void this.#carryOut(move, shards.find(({ shard }) => shard === move.shard)!);
   }
 
-  async #carryOut(shard: ShardKey, to: string, arrival: Arrival): Promise<void> {
+  async #carryOut({ shard, to, reason }: Move, { bytes, load, rests }: OwnedShard): Promise<void> {
     const { clock, log } = this.#runtime;
     const { offer, handOver } = this.#parts;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
-      if ((await offer(to, arrival)) !== null) {
-        this.#pace.refused(to, clock.monotonicMs());
-        return;
-      }
-      log.info({ shard, to, reason: arrival.reason, bytes: arrival.bytes }, 'moving a shard');
-      await handOver.move(shard, to);
-      this.#pace.ended(arrival.bytes, beganMs, clock.monotonicMs());
+      if (rests) await handOver.leaveResting(shard, to);
+      else if ((await offer(to, { bytes, load, reason })) === null) {
+        log.info({ shard, to, reason, bytes }, 'moving a shard');
+        await handOver.move(shard, to);
+      } else return this.#pace.refused(to, clock.monotonicMs());
+      this.#pace.ended(rests ? 0 : bytes, beganMs, clock.monotonicMs());
     } catch (error) {
       log.warn({ err: error, shard, to }, 'could not move a shard');
-      this.#pace.failed(to, clock.monotonicMs());
-    }
-  }
-
-  async #leaveResting(shard: ShardKey, to: string): Promise<void> {
-    const { clock, log } = this.#runtime;
-    const beganMs = clock.monotonicMs();
-    this.#pace.began();
-    try {
-      await this.#parts.handOver.leaveResting(shard, to);
-      this.#pace.ended(0, beganMs, clock.monotonicMs());
-    } catch (error) {
-      log.warn({ err: error, shard, to }, 'could not give away a shard that is not in memory');
       this.#pace.failed(to, clock.monotonicMs());
     }
   }
@@ -156,10 +140,10 @@ export class Rebalancer {
     const shards = all.map(({ shard, bytes, busyMs, followers }) => {
       let held = this.#held.get(shard);
       if (!held) {
-        held = { sinceMs: nowMs, load: new LoadAverage(nowMs, busyMs) };
+        held = { sinceMs: nowMs, load: loadAverage(nowMs, busyMs) };
         this.#held.set(shard, held);
       }
-      const load = held.load.sample(busyMs, nowMs);
+      const load = held.load(busyMs, nowMs);
       return { shard, bytes, load, heldForMs: nowMs - held.sinceMs, followers, rests: busyMs === null };
     });
     this.#parts.pool.busyThreads = shards.reduce((total, { load }) => total + load, 0);

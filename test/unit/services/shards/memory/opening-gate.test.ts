@@ -13,7 +13,7 @@ let nowMs: number;
 let held: number;
 /** Bytes that would be closed for others. */
 let idle: number;
-let memory: { opening: number; reserved: number };
+let memory: { opening: number; reserved: number; fits(bytes: number, overdraft: boolean): boolean };
 let gate: OpeningGate;
 
 beforeEach(() => {
@@ -21,17 +21,14 @@ beforeEach(() => {
   nowMs = 0;
   held = 0;
   idle = 0;
-  memory = { opening: 0, reserved: 0 };
   const fits = (bytes: number, overdraft: boolean) =>
     held + idle + memory.reserved + bytes <= LIMIT + (overdraft ? OVERDRAFT : 0);
-  gate = new OpeningGate({ monotonicMs: () => nowMs, wallMs: () => 0 }, memory, {
-    fits,
-    make: async (bytes, overdraft) => {
-      const kept = idle;
-      idle = 0;
-      if (!fits(bytes, overdraft)) idle = kept;
-      return fits(bytes, overdraft);
-    },
+  memory = { opening: 0, reserved: 0, fits };
+  gate = new OpeningGate({ monotonicMs: () => nowMs, wallMs: () => 0 }, memory, async (bytes, overdraft) => {
+    const kept = idle;
+    idle = 0;
+    if (!fits(bytes, overdraft)) idle = kept;
+    return fits(bytes, overdraft);
   });
 });
 afterEach(() => {

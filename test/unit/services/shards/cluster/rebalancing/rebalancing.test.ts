@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ClusterUse, type NodeUse } from '../../../../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../../../../lib/placement/placement.ts';
 import { refusalOf } from '../../../../../../services/shards/cluster/rebalancing/arrival.ts';
-import { LoadAverage } from '../../../../../../services/shards/cluster/rebalancing/load-average.ts';
+import { loadAverage } from '../../../../../../services/shards/cluster/rebalancing/load-average.ts';
 import { MovePace } from '../../../../../../services/shards/cluster/rebalancing/move-pace.ts';
 import { type Move, nextMove, type OwnedShard } from '../../../../../../services/shards/cluster/rebalancing/planner.ts';
 import { cases } from '../../../../../support/effort.ts';
@@ -343,12 +343,12 @@ describe('the pace', () => {
 });
 
 test('load is averaged over a minute', () => {
-  const load = new LoadAverage(0);
+  const load = loadAverage(0);
   let average = 0;
-  for (let nowMs = 1_000; nowMs <= 60_000; nowMs += 1_000) average = load.sample(2 * nowMs, nowMs);
+  for (let nowMs = 1_000; nowMs <= 60_000; nowMs += 1_000) average = load(2 * nowMs, nowMs);
   expect(average).toBeGreaterThan(1.2);
   expect(average).toBeLessThan(1.3);
-  for (let nowMs = 61_000; nowMs <= 400_000; nowMs += 1_000) average = load.sample(2 * nowMs, nowMs);
+  for (let nowMs = 61_000; nowMs <= 400_000; nowMs += 1_000) average = load(2 * nowMs, nowMs);
   expect(average).toBeCloseTo(2, 1);
-  expect(load.sample(800_000, 400_000)).toBe(average);
+  expect(load(800_000, 400_000)).toBe(average);
 });
