@@ -8,12 +8,14 @@
  */
 export class Shares {
   readonly #factor: number;
+  readonly #max: number;
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  /** `factor` infinite: an account may hold all. */
-  constructor(factor: number) {
+  /** `factor` infinite: an account may hold all; `max`: what there is, where that does not vary. */
+  constructor(factor: number, max = Number.POSITIVE_INFINITY) {
     this.#factor = factor;
+    this.#max = max;
   }
 
   /** What all accounts hold. */
@@ -33,6 +35,11 @@ export class Shares {
     const own = this.of(account);
     if (own === 0 || this.#factor === Number.POSITIVE_INFINITY) return true;
     return own + amount <= this.#factor * (max - this.#total - amount);
+  }
+
+  /** Whether an account may hold `amount` more of `max`; where nobody holds anything one always may. */
+  fits(account: string, amount: number, max = this.#max): boolean {
+    return this.#total === 0 || (this.#total + amount <= max && this.admits(account, amount, max));
   }
 
   /** `amount` is negative for what is given back. */

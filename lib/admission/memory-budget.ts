@@ -77,10 +77,8 @@ export class MemoryBudget {
 
   #fits(account: string, bytes: number): boolean {
     const { maxBytes, smallMaxBytes, smallReserveBytes } = this.#bounds;
-    const { total } = this.#shares;
-    if (total === 0 || bytes === 0) return true;
     const most = bytes > smallMaxBytes ? maxBytes - smallReserveBytes : maxBytes;
-    return total + bytes <= most && this.#shares.admits(account, bytes, most);
+    return bytes === 0 || this.#shares.fits(account, bytes, most);
   }
 
   #refusal(): ProvecError {

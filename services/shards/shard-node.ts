@@ -21,7 +21,7 @@ import { shardStats } from './cluster/node-stats.ts';
 import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
 import { Replicas } from './cluster/replicas.ts';
-import { DiskGuard } from './memory/disk-guard.ts';
+import { diskGuard } from './memory/disk-guard.ts';
 import { NodeMemory } from './memory/node-memory.ts';
 import { OpenList } from './memory/open-list.ts';
 import type { OwnHeads } from './memory/own-heads.ts';
@@ -69,7 +69,7 @@ export class ShardNode {
   readonly #pool: WorkerPool;
   readonly #ownHeads = new Map<ShardKey, OwnHeads>();
   readonly #checkpointer: Checkpointer;
-  readonly #disk: DiskGuard;
+  readonly #admitToDisk: (incomingBytes: number) => Promise<void>;
   readonly #copies: Replicas;
   /** Null where this is the only node. */
   readonly #cluster: ClusterMember | null;
@@ -100,8 +100,9 @@ export class ShardNode {
     const pool = new WorkerPool(config.workers, log);
     const ownHeads = this.#ownHeads;
     const materialiser = new Materialiser(store, log, (key, seq) => ownHeads.get(key)?.confirmed(seq));
-    this.#disk = new DiskGuard(config.diskReserveMiB * MIB, store, clock);
-    const checkpointer = new Checkpointer(store, materialiser, clock, this.#disk.reserveBytes, (key, reason) => {
+    const diskReserveBytes = config.diskReserveMiB * MIB;
+    this.#admitToDisk = diskGuard(diskReserveBytes, store, clock);
+    const checkpointer = new Checkpointer(store, materialiser, clock, diskReserveBytes, (key, reason) => {
       const { collectionId, index } = parseShardKey(key);
       contradicted(collectionId, index, reason);
     });
@@ -319,10 +320,10 @@ export class ShardNode {
   async #admit(incomingBytes: number): Promise<void> {
     // First, because it may ask the store: nothing is to come between the look at memory and the
     // queue.
-    await this.#disk.admit(incomingBytes);
+    await this.#admitToDisk(incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
     while (!this.#memory.fitsWrite(incomingBytes)) {
-      if (!(await this.shardCache.makeRoom(incomingBytes + this.#memory.writes.bytes))) throw outOfCapacity('memory');
+      if (!(await this.shardCache.makeRoom(incomingBytes + this.#memory.writes.total))) throw outOfCapacity('memory');
     }
   }
 

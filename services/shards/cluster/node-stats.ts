@@ -23,7 +23,7 @@ export function shardStats({
     open: open.length,
     opening: shardCache.opening,
     queuedRequests: open.reduce((total, { queued }) => total + queued, 0),
-    queuedBytes: memory.writes.bytes,
+    queuedBytes: memory.writes.total,
     bytes: memory.own,
     records: open.reduce((total, { size }) => total + size.records, 0),
     workers: workers.length,

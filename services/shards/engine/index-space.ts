@@ -39,19 +39,36 @@ export interface SpaceFit {
 
 export type IndexVector = Float32Array | Int8Array;
 
+/**
+ * What a vector's components are in the index. `rounding`: the relative error of one, rounded to
+ * the nearest as usearch does; f32 stands for that of sums as well.
+ */
+const SCALARS: Record<Quantization, { kind: ScalarKind; bytes: number; rounding: number }> = {
+  bf16: { kind: ScalarKind.BF16, bytes: 2, rounding: 2 ** -8 },
+  f32: { kind: ScalarKind.F32, bytes: 4, rounding: 2 ** -18 },
+  f16: { kind: ScalarKind.F16, bytes: 2, rounding: 2 ** -11 },
+  i8: { kind: ScalarKind.I8, bytes: 1, rounding: Number.POSITIVE_INFINITY },
+};
+
 export class IndexSpace {
   readonly fit: SpaceFit;
   readonly metricKind: MetricKind;
   readonly scalarKind: ScalarKind;
   /** Components of a vector in the index. */
   readonly dimensions: number;
+  /** Bytes of a vector's components in the index. */
+  readonly vectorBytes: number;
   readonly #metric: Metric;
+  readonly #rounding: number;
 
   constructor(metric: Metric, quantization: Quantization, dimensions: number, fit: SpaceFit) {
     this.fit = fit;
     this.#metric = metric;
-    this.scalarKind = SCALAR_KINDS[metric === 'dot' && quantization !== 'f32' ? 'f16' : quantization];
+    const { kind, bytes, rounding } = SCALARS[metric === 'dot' && quantization !== 'f32' ? 'f16' : quantization];
+    this.scalarKind = kind;
+    this.#rounding = rounding;
     this.dimensions = metric === 'dot' ? dimensions + 1 : dimensions;
+    this.vectorBytes = this.dimensions * bytes;
     if (metric === 'euclidean') this.metricKind = MetricKind.L2sq;
     else this.metricKind = this.scalarKind === ScalarKind.I8 ? MetricKind.Cos : MetricKind.IP;
   }
@@ -65,11 +82,11 @@ export class IndexSpace {
   /**
    * The greatest distance in the index of a vector that may in truth be no farther than another one
    * that has `distance` there; infinite where precision is too low to say. A stored component is
-   * off by no more than ROUNDING of itself, so that the distance to a vector x is off by no more
-   * than ROUNDING times (|x| + |query|).
+   * off by no more than `rounding` of itself, so that the distance to a vector x is off by no more
+   * than `rounding` times (|x| + |query|).
    */
   reach(distance: number, query: IndexVector): number {
-    const rounding = ROUNDING[this.scalarKind as keyof typeof ROUNDING];
+    const rounding = this.#rounding;
     // Of unit vectors the inner product is off by twice the rounding, for each of the two that are
     // compared.
     if (this.metricKind !== MetricKind.L2sq) return distance + 4 * rounding;
@@ -77,11 +94,6 @@ export class IndexSpace {
     const length = norm(query as Float32Array, 0, query.length);
     const away = Math.sqrt(Math.max(0, distance));
     return (away + 4 * rounding * (length + away)) ** 2;
-  }
-
-  /** Bytes of a vector's components in the index. */
-  get vectorBytes(): number {
-    return this.dimensions * SCALAR_BYTES[this.scalarKind as keyof typeof SCALAR_BYTES];
   }
 
   /** An array for `count` vectors of the index. */
@@ -131,26 +143,6 @@ export class IndexSpace {
     return true;
   }
 }
-
-const SCALAR_KINDS: Record<Quantization, ScalarKind> = {
-  bf16: ScalarKind.BF16,
-  f32: ScalarKind.F32,
-  f16: ScalarKind.F16,
-  i8: ScalarKind.I8,
-};
-
-const SCALAR_BYTES = { [ScalarKind.BF16]: 2, [ScalarKind.F32]: 4, [ScalarKind.F16]: 2, [ScalarKind.I8]: 1 };
-
-/**
- * Relative error of a component, rounded to the nearest as usearch does; f32 stands for that of
- * sums as well.
- */
-const ROUNDING = {
-  [ScalarKind.BF16]: 2 ** -8,
-  [ScalarKind.F16]: 2 ** -11,
-  [ScalarKind.F32]: 2 ** -18,
-  [ScalarKind.I8]: Number.POSITIVE_INFINITY,
-};
 
 /** Fits a space to the live records of a shard. */
 export function fitSpace(metric: Metric, slots: Slots): SpaceFit {

@@ -1,5 +1,5 @@
 import type { Metric } from '../../../lib/store/catalog.ts';
-import { rowsAtATime, similarityKernel } from './kernel/similarity-kernel.ts';
+import { kernelRows, rowsAtATime, sumsOf } from './kernel/similarity-kernel.ts';
 import { norm } from './norm.ts';
 import type { Slots } from './slots.ts';
 
@@ -54,16 +54,15 @@ export class Scorer {
 
   #sums(batch: Uint32Array, count: number): Float64Array {
     const { chunks, shift, mask, dimensions } = this.#slots;
-    const { rows } = similarityKernel;
     for (let i = 0; i < count; ) {
       const first = batch[i];
       // Slots that lie side by side are copied as one.
       let run = 1;
       while (i + run < count && batch[i + run] === first + run && ((first + run) & mask) !== 0) run++;
       const from = (first & mask) * dimensions;
-      rows.set(chunks[first >>> shift].vectors.subarray(from, from + run * dimensions), i * dimensions);
+      kernelRows.set(chunks[first >>> shift].vectors.subarray(from, from + run * dimensions), i * dimensions);
       i += run;
     }
-    return similarityKernel.sums(this.#metric === 'euclidean' ? 'squaredDistance' : 'dot', this.#query, count);
+    return sumsOf(this.#metric === 'euclidean' ? 'squaredDistance' : 'dot', this.#query, count);
   }
 }

@@ -4,44 +4,31 @@ import type { Store } from '../../../lib/store/port.ts';
 
 const DISK_CHECK_MS = 1_000;
 
-/** Refuses upserts with 507 before the disk runs out, while there is still room to delete. */
-export class DiskGuard {
-  /** Room on the disk that only deletes may take, in bytes. */
-  readonly reserveBytes: number;
-  readonly #store: Pick<Store, 'freeBytes'>;
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  #checkedAtMs = Number.NEGATIVE_INFINITY;
-  #measuring: Promise<void> | null = null;
-  #freeBytes: number | null = null;
-  /** Since the disk was looked at. */
-  #admittedBytes = 0;
-
-  constructor(reserveBytes: number, store: Pick<Store, 'freeBytes'>, clock: Pick<Clock, 'monotonicMs'>) {
-    this.reserveBytes = reserveBytes;
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  /**
-   * Throws OUT_OF_CAPACITY when the write would eat into the disk's reserve; looks at the disk once
-   * a second.
-   */
-  async admit(incomingBytes: number): Promise<void> {
-    if (this.#clock.monotonicMs() - this.#checkedAtMs >= DISK_CHECK_MS) {
-      this.#measuring ??= this.#measure().finally(() => {
-        this.#measuring = null;
+/**
+ * Refuses upserts with 507 before the disk runs out, while there is still room to delete: throws
+ * OUT_OF_CAPACITY when the write would eat into the reserve, the room on the disk that only deletes
+ * may take; looks at the disk once a second.
+ */
+export function diskGuard(
+  reserveBytes: number,
+  store: Pick<Store, 'freeBytes'>,
+  clock: Pick<Clock, 'monotonicMs'>,
+): (incomingBytes: number) => Promise<void> {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let measuring: Promise<void> | null = null;
+  let leftBytes = Number.POSITIVE_INFINITY;
+  const measure = async (): Promise<void> => {
+    leftBytes = (await store.freeBytes()) ?? Number.POSITIVE_INFINITY;
+    checkedAtMs = clock.monotonicMs();
+  };
+  return async (incomingBytes) => {
+    if (clock.monotonicMs() - checkedAtMs >= DISK_CHECK_MS) {
+      measuring ??= measure().finally(() => {
+        measuring = null;
       });
-      await this.#measuring;
+      await measuring;
     }
-    const leftBytes = this.#freeBytes === null ? null : this.#freeBytes - this.#admittedBytes - incomingBytes;
-    if (leftBytes !== null && leftBytes < this.reserveBytes) throw outOfCapacity('reserve');
-    this.#admittedBytes += incomingBytes;
-  }
-
-  async #measure(): Promise<void> {
-    const freeBytes = await this.#store.freeBytes();
-    this.#freeBytes = freeBytes;
-    this.#admittedBytes = 0;
-    this.#checkedAtMs = this.#clock.monotonicMs();
-  }
+    if (leftBytes - incomingBytes < reserveBytes) throw outOfCapacity('reserve');
+    leftBytes -= incomingBytes;
+  };
 }

@@ -1,5 +1,5 @@
+import { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { WriteBudget } from '../shard/write-budget.ts';
 
 /**
  * Shares of the memory limit: above the first, what can be had again is let go of until the second
@@ -9,6 +9,8 @@ const CLOSE_ABOVE = 0.85;
 const CLOSE_UNTIL = 0.75;
 /** Of the memory limit, for writes that wait. */
 const WRITES_SHARE = 1 / 4;
+/** Of that an account may hold twice of what it leaves to others. */
+const ACCOUNT_WRITES_FACTOR = 2;
 /** What may be taken beyond the limit so that a shard that is asked for can be opened. */
 const OVERDRAFT = 0.125;
 
@@ -18,8 +20,12 @@ const OVERDRAFT = 0.125;
  */
 export class NodeMemory {
   readonly limit: number;
-  /** Writes that wait or run. */
-  readonly writes: WriteBudget;
+  /**
+   * Bytes of writes that wait or run, and what one account's may take of them: however many
+   * collections a tenant floods, another's upsert is neither refused for it nor told that memory is
+   * used up.
+   */
+  readonly writes: Shares;
   /** Open shards; kept by the ShardCache. */
   shards = 0;
   /** What is held beside them until it is given back, as a recomputation's maps. */
@@ -32,7 +38,7 @@ export class NodeMemory {
 
   constructor(limit: number) {
     this.limit = limit;
-    this.writes = new WriteBudget(Math.min(INTERNAL_LIMITS.nodeWritesMaxBytes, limit * WRITES_SHARE));
+    this.writes = new Shares(ACCOUNT_WRITES_FACTOR, Math.min(INTERNAL_LIMITS.nodeWritesMaxBytes, limit * WRITES_SHARE));
   }
 
   /** What open shards and what is held beside them take. */
@@ -79,6 +85,6 @@ export class NodeMemory {
   }
 
   get #used(): number {
-    return this.held + this.writes.bytes;
+    return this.held + this.writes.total;
   }
 }

@@ -10,6 +10,7 @@
  * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
+import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
@@ -26,7 +27,6 @@ import { posted } from '../worker/posted-write.ts';
 import type { ShardSize, WorkerRequests } from '../worker/protocol.ts';
 import { ShardUnsettled, storeFailure, unavailable } from './failure.ts';
 import { appendEntry } from './log-append.ts';
-import type { WriteBudget } from './write-budget.ts';
 import { type QueuedWrite, WriteQueue } from './write-queue.ts';
 
 export interface ActorEvents<W extends WorkerRequests = ShardWorker> {
@@ -56,8 +56,8 @@ export interface ActorContext<W extends WorkerRequests = ShardWorker> {
   log: ShardLog;
   clock: Clock;
   events: ActorEvents<W>;
-  /** For the writes of all shards. */
-  writes: WriteBudget;
+  /** Bytes of the writes of all shards. */
+  writes: Shares;
   /**
    * Whether a caller in this process sends a write once more when the shard turns out to have
    * moved.

@@ -1,9 +1,9 @@
+import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { ShardWrite } from '../engine/write.ts';
 import { unavailable } from './failure.ts';
-import type { WriteBudget } from './write-budget.ts';
 
 export interface QueuedWrite {
   write: ShardWrite;
@@ -21,12 +21,12 @@ export interface QueuedWrite {
 export class WriteQueue {
   readonly #clock: Clock;
   readonly #accountId: string;
-  readonly #budget: WriteBudget;
+  readonly #budget: Shares;
   #waiting: QueuedWrite[] = [];
   #bytes = 0;
 
-  /** `budget` is of all queues of the node; `accountId`: whose shard it is. */
-  constructor(clock: Clock, accountId: string, budget: WriteBudget) {
+  /** `budget`: bytes of all queues of the node; `accountId`: whose shard it is. */
+  constructor(clock: Clock, accountId: string, budget: Shares) {
     this.#clock = clock;
     this.#accountId = accountId;
     this.#budget = budget;
@@ -46,7 +46,7 @@ export class WriteQueue {
     if (!this.#hasRoom(write, bytes)) {
       return Promise.reject(unavailable('Too many writes wait for this collection; try again.'));
     }
-    if (write.kind === 'upsert' && !this.#budget.admits(this.#accountId, bytes)) {
+    if (write.kind === 'upsert' && !this.#budget.fits(this.#accountId, bytes)) {
       return Promise.reject(unavailable('Too many writes of this account wait; try again.'));
     }
     this.#grow(bytes);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { WriteBudget } from '../../../services/shards/shard/write-budget.ts';
 import { WriteQueue } from '../../../services/shards/shard/write-queue.ts';
 import { HandClock } from '../../support/accounts.ts';
 
@@ -26,7 +26,7 @@ async function isTaken(queue: WriteQueue, write: Parameters<WriteQueue['push']>[
 }
 
 test('a queue that takes no more upserts still takes deletes', async () => {
-  const queue = new WriteQueue(clock, 'big', new WriteBudget(INTERNAL_LIMITS.nodeWritesMaxBytes));
+  const queue = new WriteQueue(clock, 'big', new Shares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   let upserts = 0;
   while (await isTaken(queue, upsertOf(8))) upserts++;
   expect(upserts).toBe(INTERNAL_LIMITS.shardQueueMaxRequests - INTERNAL_LIMITS.shardQueueDeletesReserveRequests);
@@ -37,7 +37,7 @@ test('a queue that takes no more upserts still takes deletes', async () => {
 });
 
 test('the writes of one account in however many shards leave room for those of another', async () => {
-  const budget = new WriteBudget(90 * MIB);
+  const budget = new Shares(2, 90 * MIB);
   const queueOf = (accountId: string) => new WriteQueue(clock, accountId, budget);
   const big = Array.from({ length: 16 }, () => queueOf('big'));
   let taken = 0;
@@ -50,12 +50,12 @@ test('the writes of one account in however many shards leave room for those of a
   for (const queue of big) queue.release(queue.take());
   expect(await isTaken(big[0]!, upsertOf(4 * MIB))).toBe(true);
   for (const queue of [...big, small]) queue.refuse(new Error('over'));
-  expect(budget.bytes).toBe(0);
-  expect(budget.admits('big', 60 * MIB)).toBe(true);
+  expect(budget.total).toBe(0);
+  expect(budget.fits('big', 60 * MIB)).toBe(true);
 });
 
 test('a group has a bounded number of records, and one write alone goes whatever it has', () => {
-  const queue = new WriteQueue(clock, 'big', new WriteBudget(INTERNAL_LIMITS.nodeWritesMaxBytes));
+  const queue = new WriteQueue(clock, 'big', new Shares(2, INTERNAL_LIMITS.nodeWritesMaxBytes));
   const { groupCommitMaxRecords: most } = INTERNAL_LIMITS;
   const deletes = (count: number) => ({
     kind: 'delete' as const,

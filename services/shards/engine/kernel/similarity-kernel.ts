@@ -8,8 +8,18 @@ const ROWS_MAX = 32;
 const ROWS_AT = DIMENSIONS_MAX * Float64Array.BYTES_PER_ELEMENT;
 const RESULTS_AT = ROWS_AT + ROWS_BYTES;
 
-export type Sum = 'dot' | 'squaredDistance';
+type Sum = 'dot' | 'squaredDistance';
 type SumFunction = (query: number, rows: number, out: number, count: number, dimensions: number) => void;
+
+/** One for each thread, for nothing is done between copying rows in and reading the sums. */
+const { memory, functions } = instantiate<Record<Sum, SumFunction>>(SIMILARITY_WASM);
+const queries = new Float64Array(memory, 0, DIMENSIONS_MAX);
+const results = new Float64Array(memory, RESULTS_AT, ROWS_MAX);
+/** Whose query is in memory: queries take turns, step by step. */
+let current: Float64Array | null = null;
+
+/** Where rows are written to before `sumsOf`. */
+export const kernelRows = new Float32Array(memory, ROWS_AT, ROWS_BYTES / Float32Array.BYTES_PER_ELEMENT);
 
 /** How many rows of so many dimensions are summed up at a time. */
 export function rowsAtATime(dimensions: number): number {
@@ -18,40 +28,16 @@ export function rowsAtATime(dimensions: number): number {
 }
 
 /**
- * Sums of one query with rows of float32, in float64 (`similarity.wat`): several times as fast as
+ * The sums of `query` with the first `count` of `kernelRows`, in float64 (`similarity.wat`); they
+ * hold until the next call. `query` must not change while it is used. Several times as fast as
  * JavaScript, whose engine does not use vector instructions. Rows are copied in, as the memory that
  * they lie in is not WebAssembly's, which never gives any back.
  */
-class SimilarityKernel {
-  /** Where rows are written to before `sums`. */
-  readonly rows: Float32Array<ArrayBuffer>;
-  readonly #queries: Float64Array<ArrayBuffer>;
-  readonly #results: Float64Array<ArrayBuffer>;
-  readonly #sums: Record<Sum, SumFunction>;
-  /** Whose query is in memory: queries take turns, step by step. */
-  #query: Float64Array | null = null;
-
-  constructor() {
-    const { memory, functions } = instantiate<Record<Sum, SumFunction>>(SIMILARITY_WASM);
-    this.rows = new Float32Array(memory, ROWS_AT, ROWS_BYTES / Float32Array.BYTES_PER_ELEMENT);
-    this.#queries = new Float64Array(memory, 0, DIMENSIONS_MAX);
-    this.#results = new Float64Array(memory, RESULTS_AT, ROWS_MAX);
-    this.#sums = functions;
+export function sumsOf(sum: Sum, query: Float64Array, count: number): Float64Array {
+  if (current !== query) {
+    queries.set(query);
+    current = query;
   }
-
-  /**
-   * The sums of `query` with the first `count` of `rows`; they hold until the next call. `query`
-   * must not change while it is used.
-   */
-  sums(sum: Sum, query: Float64Array, count: number): Float64Array {
-    if (this.#query !== query) {
-      this.#queries.set(query);
-      this.#query = query;
-    }
-    this.#sums[sum](0, ROWS_AT, RESULTS_AT, count, query.length);
-    return this.#results;
-  }
+  functions[sum](0, ROWS_AT, RESULTS_AT, count, query.length);
+  return results;
 }
-
-/** One for each thread, for nothing is done between copying rows in and reading the sums. */
-export const similarityKernel = new SimilarityKernel();

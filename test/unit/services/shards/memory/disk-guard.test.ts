@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { DiskGuard } from '../../../../../services/shards/memory/disk-guard.ts';
+import { diskGuard } from '../../../../../services/shards/memory/disk-guard.ts';
 
 const MIB = 2 ** 20;
 const RESERVE_MIB = 64;
@@ -14,10 +14,10 @@ function guardOf(freeMiB: number) {
     });
   const clock = { nowMs: 0 };
   const monotonicMs = () => clock.nowMs;
-  const guard = new DiskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs });
+  const admit = diskGuard(RESERVE_MIB * MIB, { freeBytes }, { monotonicMs });
   /** How many of `count` writes at once are admitted. */
   const admitted = async (count: number, eachMiB: number): Promise<number> => {
-    const outcomes = Array.from({ length: count }, () => guard.admit(eachMiB * MIB));
+    const outcomes = Array.from({ length: count }, () => admit(eachMiB * MIB));
     for (const answer of disk.answers.splice(0)) answer();
     const settled = await Promise.allSettled(outcomes);
     for (const each of settled)

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
+import { Shares } from '../../../../../lib/admission/fair-share.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../../../lib/shard/spec.ts';
@@ -10,7 +11,6 @@ import { type ActorEvents, ShardActor } from '../../../../../services/shards/sha
 import { Checkpointer } from '../../../../../services/shards/shard/checkpointer.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { openShard } from '../../../../../services/shards/shard/open.ts';
-import { WriteBudget } from '../../../../../services/shards/shard/write-budget.ts';
 import { ShardWorker } from '../../../../../services/shards/worker/pool.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../../support/shard-fixture.ts';
 import { until } from '../../../../support/until.ts';
@@ -84,7 +84,7 @@ async function openedActor(spec: ShardSpec, store: Store = fixture.store): Promi
   };
   return new ShardActor(
     { spec, worker, head, epoch: 0, holds: () => true, barrier: null },
-    { log: store.log, clock, events, writes: new WriteBudget(Number.POSITIVE_INFINITY), keepsWrites: false },
+    { log: store.log, clock, events, writes: new Shares(2, Number.POSITIVE_INFINITY), keepsWrites: false },
   );
 }
 afterEach(async () => {
