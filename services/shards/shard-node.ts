@@ -17,7 +17,6 @@ import { shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { ClusterMember, type Peers } from './cluster/member.ts';
-import { shardStats } from './cluster/node-stats.ts';
 import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
 import { Replicas } from './cluster/replicas.ts';
@@ -31,6 +30,7 @@ import { Checkpointer } from './shard/checkpointer.ts';
 import { Materialiser } from './shard/materialiser.ts';
 import { Recomputation } from './verify/recomputation.ts';
 import { type ShardWorker, WorkerPool } from './worker/pool.ts';
+import type { WorkerOps } from './worker/protocol.ts';
 
 const REOPEN_CONCURRENCY = 2;
 const ADOPT_ATTEMPTS_MAX = 4;
@@ -38,11 +38,7 @@ const ADOPT_ATTEMPTS_MAX = 4;
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 
-/** A shard in memory, held here or followed. */
-interface Readable {
-  key: ShardKey;
-  worker: ShardWorker;
-}
+type ReadOp = 'query' | 'fetch' | 'next' | 'leave' | 'countNew' | 'prove';
 
 /** How a shard is read. */
 interface Reading {
@@ -189,28 +185,27 @@ export class ShardNode {
     return this.shardCache.use(shard, async () => undefined);
   }
 
-  /** Reads what is held here, or, when that is enough, a copy. */
-  #read<T>(shard: ShardSpec, how: Reading, work: (open: Readable) => Promise<T>): Promise<T> {
-    if (how.eventual && this.#cluster && !this.shardCache.peek(shard)) return this.#copies.read(shard, work);
-    return this.shardCache.read(shard, work, how.openMaxMs);
+  /** Asks what is held here, or, when that is enough, a copy. */
+  #read<O extends ReadOp>(
+    shard: ShardSpec,
+    op: O,
+    asked: Omit<WorkerOps[O]['params'], 'key'>,
+    { eventual = false, openMaxMs }: Omit<Reading, 'pageMaxBytes'> = {},
+  ): Promise<WorkerOps[O]['result']> {
+    const ask = ({ key, worker }: { key: ShardKey; worker: ShardWorker }) =>
+      worker.request(op, { key, ...asked } as WorkerOps[O]['params']);
+    if (eventual && this.#cluster && !this.shardCache.peek(shard)) return this.#copies.read(shard, ask);
+    return this.shardCache.read(shard, ask, openMaxMs);
   }
 
-  async query(
-    shard: ShardSpec,
-    query: QueryOptions,
-    { pageMaxBytes = Number.POSITIVE_INFINITY, ...how }: Reading = {},
-  ): Promise<Page<ShardMatch>> {
+  async query(shard: ShardSpec, query: QueryOptions, how: Reading = {}): Promise<Page<ShardMatch>> {
     const filter = query.filter === null ? null : parsedFilter(query.filter, this.#limits);
-    const parsed = { ...query, filter };
-    return this.#read(shard, how, ({ key, worker }) => worker.request('query', { key, query: parsed, pageMaxBytes }));
+    const { pageMaxBytes = Number.POSITIVE_INFINITY } = how;
+    return this.#read(shard, 'query', { query: { ...query, filter }, pageMaxBytes }, how);
   }
 
-  fetch(
-    shard: ShardSpec,
-    ids: string[],
-    { pageMaxBytes = Number.POSITIVE_INFINITY, ...how }: Reading = {},
-  ): Promise<Page<FetchedRecord>> {
-    return this.#read(shard, how, ({ key, worker }) => worker.request('fetch', { key, ids, pageMaxBytes }));
+  fetch(shard: ShardSpec, ids: string[], how: Reading = {}): Promise<Page<FetchedRecord>> {
+    return this.#read(shard, 'fetch', { ids, pageMaxBytes: how.pageMaxBytes ?? Number.POSITIVE_INFINITY }, how);
   }
 
   /** The next page of what was queried or fetched; null when it is not kept any more. */
@@ -218,9 +213,7 @@ export class ShardNode {
     // A shard that is not open, nor copied, has forgotten what was read of it.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {
-      return await this.#read(shard, COPY_WILL_DO, ({ key, worker }) =>
-        worker.request('next', { key, rest, pageMaxBytes }),
-      );
+      return await this.#read(shard, 'next', { rest, pageMaxBytes }, COPY_WILL_DO);
     } catch (error) {
       if (error instanceof ShardMoved) return null;
       throw error;
@@ -229,16 +222,15 @@ export class ShardNode {
 
   /** What is left of an answer will not be asked for. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
-    if (!this.shardCache.peek(shard) && !this.#cluster) return;
-    await this.#read(shard, COPY_WILL_DO, ({ key, worker }) => worker.request('leave', { key, rest }));
+    if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_WILL_DO);
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {
-    return this.shardCache.read(shard, ({ key, worker }) => worker.request('countNew', { key, ids }));
+    return this.#read(shard, 'countNew', { ids });
   }
 
   prove(shard: ShardSpec, id: string): Promise<ShardProof> {
-    return this.shardCache.read(shard, ({ key, worker }) => worker.request('prove', { key, id }));
+    return this.#read(shard, 'prove', { id });
   }
 
   /** Has the shard open here. Throws ShardMoved where another node holds it. */
@@ -297,9 +289,26 @@ export class ShardNode {
   }
 
   stats(): ShardStats {
-    const { shardCache } = this;
-    const counts = shardStats({ shardCache, memory: this.#memory, pool: this.#pool, copies: this.#copies });
-    return { ...counts, hasLease: this.#cluster?.membership.hasLease ?? true, reopening: this.#reopening };
+    const { workers } = this.#pool;
+    const open = this.shardCache.open();
+    const sum = <T>(all: T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
+    return {
+      open: open.length,
+      opening: this.shardCache.opening,
+      queuedRequests: sum(open, ({ queued }) => queued),
+      queuedBytes: this.#memory.writes.total,
+      bytes: this.#memory.own,
+      records: sum(open, ({ size }) => size.records),
+      workers: workers.length,
+      unindexed: sum(open, ({ size }) => size.unindexed),
+      searches: sum(workers, ({ searches }) => searches),
+      searchSeconds: sum(workers, ({ searchMs }) => searchMs) / 1000,
+      reopening: this.#reopening,
+      copies: this.#copies.list().length,
+      copiedBytes: this.#memory.copies,
+      mismatches: this.#copies.mismatches,
+      hasLease: this.#cluster?.membership.hasLease ?? true,
+    };
   }
 
   async #stop(forMs: number): Promise<void> {

@@ -10,10 +10,11 @@
  * the records. Reading fails with an Error, and never with a wrong shard, when files are cut short,
  * of another shard, or do not fit together.
  */
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { StoredRecord } from '../../../lib/store/records.ts';
 import { forEachBit } from './bitmap.ts';
 import type { Graph } from './graph.ts';
 import type { SpaceFit } from './index-space.ts';
@@ -40,14 +41,10 @@ export interface CheckpointHeader {
  * One record of a checkpoint; vector, id and metadata are views that hold until the next one is
  * read.
  */
-export interface CheckpointRecord {
-  id: string;
-  seq: number;
-  vector: Float32Array;
-  metadata: Buffer;
+type CheckpointRecord = Omit<StoredRecord, 'leaf'> & {
   /** In the graph, or NO_KEY. */
   key: number;
-}
+};
 
 /** Writes a checkpoint into an empty folder. */
 export function writeCheckpoint(
@@ -66,17 +63,17 @@ export function writeCheckpoint(
   const file = openSync(join(folder, RECORDS_FILE), 'wx', OWNER_ALONE);
   try {
     const text = Buffer.from(JSON.stringify(header, replaceBytes));
-    writeWhole(file, Buffer.from(Uint32Array.of(VERSION, text.length).buffer));
-    writeWhole(file, text);
+    writeFileSync(file, Buffer.from(Uint32Array.of(VERSION, text.length).buffer));
+    writeFileSync(file, text);
     const groupRecords = groupSize(dimensions);
     let group: number[] = [];
     forEachBit(slots.live.words, (slot) => {
       group.push(slot);
       if (group.length < groupRecords) return;
-      writeWhole(file, encodeGroup(group, slots, graph));
+      writeFileSync(file, encodeGroup(group, slots, graph));
       group = [];
     });
-    if (group.length > 0) writeWhole(file, encodeGroup(group, slots, graph));
+    if (group.length > 0) writeFileSync(file, encodeGroup(group, slots, graph));
   } finally {
     closeSync(file);
   }
@@ -192,10 +189,6 @@ function decodeGroup(
 /** Records of a group: about 1 MiB of vectors, and at least one. */
 function groupSize(dimensions: number): number {
   return Math.max(1, Math.floor(GROUP_VECTOR_BYTES / (dimensions * 4)));
-}
-
-function writeWhole(file: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }
 
 function readWhole(file: number, bytes: number): ArrayBuffer {

@@ -10,7 +10,7 @@
  * past the end.
  */
 import type { LogEntry } from '../../../lib/store/log.ts';
-import type { RecordChange } from '../../../lib/store/records.ts';
+import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 
 const VERSION = 1;
@@ -18,12 +18,7 @@ const HEADER_BYTES = 16;
 const LEAF_BYTES = 32;
 
 /** One record as a commit wrote it. `metadata` is canonical JSON in UTF-8. */
-export interface UpsertedRecord {
-  id: string;
-  vector: Float32Array;
-  metadata: Uint8Array;
-  leaf: Uint8Array;
-}
+type UpsertedRecord = Omit<StoredRecord, 'seq'>;
 
 /** The net effect of one commit. */
 export interface EntryBody {

@@ -145,21 +145,18 @@ export class Shard {
 
   /**
    * Loads stored records into a new shard; `endRestore` must follow. Computes leaves from the
-   * bytes. Returns how many it left out because they cannot be records of this shard.
+   * bytes. Leaves out what cannot be a record of this shard.
    */
-  restore(records: StoredRecord[]): number {
+  restore(records: StoredRecord[]): void {
     this.#assertNothingStaged();
     if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
-    let leftOut = 0;
     for (const record of records) {
       try {
         this.#restoreOne(record);
       } catch (error) {
         if (!(error instanceof UnreadableBytes)) throw error;
-        leftOut++;
       }
     }
-    return leftOut;
   }
 
   /** Ends `restore`: the records are the state at `throughSeq`, which so many writes led to. */

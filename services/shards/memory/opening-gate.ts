@@ -51,23 +51,12 @@ export class OpeningGate {
    */
   async pass<T>(bytes: number, open: () => Promise<T>): Promise<T> {
     if (this.#closed) throw stopping();
-    await new Promise<void>((resolve, reject) => {
-      // A timer of its own, because nothing else may change meanwhile.
-      const timer = setInterval(() => this.changed(), OVERDRAFT_AFTER_MS);
-      this.#queue.push({
-        bytes,
-        sinceMs: this.#clock.monotonicMs(),
-        enter: () => {
-          clearInterval(timer);
-          resolve();
-        },
-        refuse: (error) => {
-          clearInterval(timer);
-          reject(error);
-        },
-      });
-      this.changed();
-    });
+    const { promise: turn, resolve: enter, reject: refuse } = Promise.withResolvers<void>();
+    // A timer of its own, because nothing else may change meanwhile.
+    const timer = setInterval(() => this.changed(), OVERDRAFT_AFTER_MS);
+    this.#queue.push({ bytes, sinceMs: this.#clock.monotonicMs(), enter, refuse });
+    this.changed();
+    await turn.finally(() => clearInterval(timer));
     try {
       return await open();
     } finally {

@@ -189,16 +189,14 @@ export class ShardCache {
     return [...this.#residents.keys()];
   }
 
-  /** Counts `bytes` beside the shards until the returned call; null when they do not fit. */
-  async hold(bytes: number): Promise<(() => void) | null> {
-    if (!(await this.#eviction.hold(bytes))) return null;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      this.#parts.memory.beside -= bytes;
-      this.#gate.changed();
-    };
+  /** Counts `bytes` beside the shards until they are given back; false when they do not fit. */
+  hold(bytes: number): Promise<boolean> {
+    return this.#eviction.hold(bytes);
+  }
+
+  giveBack(bytes: number): void {
+    this.#parts.memory.beside -= bytes;
+    this.#gate.changed();
   }
 
   /** Closes, unsaved, the shards of a collection that was deleted. */

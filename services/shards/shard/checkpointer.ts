@@ -135,13 +135,10 @@ export class Checkpointer {
     return opening.run;
   }
 
-  /** Keeps the log from being trimmed until the returned function is called. */
+  /** Keeps the log from being trimmed until the returned function is called, once. */
   pin(key: ShardKey): () => void {
     this.#pins.set(key, (this.#pins.get(key) ?? 0) + 1);
-    let pinned = true;
     return () => {
-      if (!pinned) return;
-      pinned = false;
       const left = this.#pins.get(key)! - 1;
       if (left === 0) this.#pins.delete(key);
       else this.#pins.set(key, left);

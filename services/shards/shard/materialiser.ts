@@ -101,10 +101,10 @@ export class Materialiser {
    */
   async forget(collectionId: string): Promise<void> {
     this.#forgotten.add(collectionId);
-    for (const { timer } of this.#removeForgotten(this.#pauses)) if (timer) clearTimeout(timer);
-    this.#removeForgotten(this.#stuck);
+    for (const [key, { timer }] of this.#pauses) if (timer && this.#isForgotten(key)) clearTimeout(timer);
+    for (const rows of [this.#pauses, this.#stuck, this.#due])
+      for (const key of rows.keys()) if (this.#isForgotten(key)) rows.delete(key);
     this.#held.delete(collectionId);
-    for (const key of this.#due) if (this.#isForgotten(key)) this.#due.delete(key);
     await this.#turns.runExclusive(() => this.#forgotten.delete(collectionId));
   }
 
@@ -220,11 +220,5 @@ export class Materialiser {
 
   #isForgotten(key: ShardKey): boolean {
     return this.#forgotten.size > 0 && this.#forgotten.has(parseShardKey(key).collectionId);
-  }
-
-  #removeForgotten<T>(rows: Map<ShardKey, T>): T[] {
-    const removed = [...rows].filter(([key]) => this.#isForgotten(key));
-    for (const [key] of removed) rows.delete(key);
-    return removed.map(([, row]) => row);
   }
 }

@@ -45,8 +45,8 @@ interface Session {
   laidSeq: number;
   altered: AlteredEntry | null;
   unpin(): void;
-  /** What gives back the memory that is counted for it. */
-  frees: (() => void)[];
+  /** The memory that is counted for it. */
+  heldBytes: number;
   /** Null while the session is at work. */
   expiry: NodeJS.Timeout | null;
 }
@@ -100,7 +100,7 @@ export class Recomputation {
       laidSeq: 0,
       altered: null,
       unpin: checkpointer.pin(key),
-      frees: [],
+      heldBytes: 0,
       expiry: null,
     };
     this.#sessions.set(session.id, session);
@@ -155,7 +155,7 @@ export class Recomputation {
     this.#sessions.delete(id);
     if (session.expiry) clearTimeout(session.expiry);
     session.unpin();
-    for (const free of session.frees) free();
+    this.#parts.shardCache.giveBack(session.heldBytes);
     session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
   }
 
@@ -166,12 +166,13 @@ export class Recomputation {
   }
 
   async #hold(session: Session, bytes: number): Promise<void> {
-    const free = await this.#parts.shardCache.hold(bytes);
-    if (free === null) throw unavailable('There is no memory to verify the collection now; try again.');
-    session.frees.push(free);
+    const { shardCache } = this.#parts;
+    if (!(await shardCache.hold(bytes)))
+      throw unavailable('There is no memory to verify the collection now; try again.');
+    session.heldBytes += bytes;
     if (this.#sessions.has(session.id)) return;
     // It was released while others were closed for it.
-    free();
+    shardCache.giveBack(bytes);
     throw unavailable('The verification was interrupted; try again.');
   }
 

@@ -36,8 +36,8 @@ export interface ShardSize {
 export interface WorkerOps {
   create: { params: { key: ShardKey; spec: ShardSpec }; result: undefined };
   load: { params: { key: ShardKey; spec: ShardSpec; checkpoint: FetchedCheckpoint }; result: ShardHead };
-  /** The result is how many were left out because they cannot be records of the shard. */
-  restore: { params: { key: ShardKey; records: StoredRecord[] }; result: number };
+  /** Leaves out what cannot be a record of the shard. */
+  restore: { params: { key: ShardKey; records: StoredRecord[] }; result: undefined };
   endRestore: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
   /**
    * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head
@@ -102,19 +102,13 @@ export interface WorkerOps {
 
 export type WorkerOp = keyof WorkerOps;
 
-/** What answers each of the ops. */
-export type WorkerHandlers<O extends WorkerOp> = {
-  [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'];
-};
-
 /**
- * Long work for which nobody waits at once: it is done in slices, and others are answered in
- * between.
+ * What answers each of the ops. Long work for which nobody waits at once is given as steps: it is
+ * done in slices, and others are answered in between.
  */
-export type SlicedOp = 'recomputeRecords' | 'recomputeEntries' | 'recomputeWitness';
-
-/** What does each of the sliced ops, step by step. */
-export type SlicedHandlers = { [op in SlicedOp]: (params: WorkerOps[op]['params']) => Steps<WorkerOps[op]['result']> };
+export type WorkerHandlers<O extends WorkerOp> = {
+  [op in O]: (params: WorkerOps[op]['params']) => WorkerOps[op]['result'] | Steps<WorkerOps[op]['result']>;
+};
 
 /** Whoever answers requests: a worker thread, or a host without one. */
 export interface WorkerRequests {

@@ -1,18 +1,15 @@
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { Shard } from '../engine/shard.ts';
-import type { SlicedHandlers, SlicedOp, WorkerHandlers, WorkerOp } from './protocol.ts';
+import type { WorkerHandlers, WorkerOp } from './protocol.ts';
 import { RecomputeSession } from './recompute-session.ts';
 
-type RecomputeOp = Exclude<Extract<WorkerOp, `recompute${string}`>, SlicedOp>;
+type RecomputeOp = Extract<WorkerOp, `recompute${string}`>;
 
 /**
  * Answers the requests of recomputations, whose sessions it keeps. `shardOf` throws for a shard
  * that is not open.
  */
-export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): {
-  whole: WorkerHandlers<RecomputeOp>;
-  sliced: SlicedHandlers;
-} {
+export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): WorkerHandlers<RecomputeOp> {
   const sessions = new Map<string, RecomputeSession>();
   const sessionOf = (id: string): RecomputeSession => {
     const session = sessions.get(id);
@@ -20,22 +17,18 @@ export function recomputeHandlers(shardOf: (key: ShardKey) => Shard): {
     return session;
   };
   return {
-    whole: {
-      recomputeBegin: ({ session, spec }) => void sessions.set(session, new RecomputeSession(spec)),
-      recomputeUnreadable: ({ session, ids }) => void sessionOf(session).addUnreadable(ids),
-      recomputeHead: ({ session, seq, version }) => {
-        const recomputed = sessionOf(session);
-        return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
-      },
-      recomputeCompare: ({ session, key, limit }) =>
-        sessionOf(session).compare(key === null ? null : shardOf(key), limit),
-      recomputeAltered: ({ session, entry, limit }) => sessionOf(session).alteredIn(entry, limit),
-      recomputeEnd: ({ session }) => void sessions.delete(session),
+    recomputeBegin: ({ session, spec }) => void sessions.set(session, new RecomputeSession(spec)),
+    recomputeUnreadable: ({ session, ids }) => void sessionOf(session).addUnreadable(ids),
+    recomputeHead: ({ session, seq, version }) => {
+      const recomputed = sessionOf(session);
+      return { head: recomputed.head(seq, version), contradicting: recomputed.contradicting };
     },
-    sliced: {
-      recomputeRecords: ({ session, records }) => sessionOf(session).addRecords(records),
-      recomputeEntries: ({ session, entries }) => sessionOf(session).addEntries(entries),
-      recomputeWitness: ({ session, entries }) => sessionOf(session).addWitness(entries),
-    },
+    recomputeCompare: ({ session, key, limit }) =>
+      sessionOf(session).compare(key === null ? null : shardOf(key), limit),
+    recomputeAltered: ({ session, entry, limit }) => sessionOf(session).alteredIn(entry, limit),
+    recomputeEnd: ({ session }) => void sessions.delete(session),
+    recomputeRecords: ({ session, records }) => sessionOf(session).addRecords(records),
+    recomputeEntries: ({ session, entries }) => sessionOf(session).addEntries(entries),
+    recomputeWitness: ({ session, entries }) => sessionOf(session).addWitness(entries),
   };
 }

@@ -23,7 +23,6 @@ import { type PostedWrite, received } from './posted-write.ts';
 import type {
   IndexNotice,
   SizeNotice,
-  SlicedOp,
   WorkerHandlers,
   WorkerOp,
   WorkerOps,
@@ -62,7 +61,7 @@ export interface HostOptions extends Partial<QueryTerms> {
   timers?: Timers;
 }
 
-type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | 'stage' | SlicedOp>>;
+type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | 'stage'>>;
 
 /** Takes requests and posts replies and notices; knows nothing of threads. */
 export class ShardHost {
@@ -107,8 +106,7 @@ export class ShardHost {
     const { key } = params as { key?: ShardKey | null };
     const held = key ? this.#held.get(key) : undefined;
     if (held) this.#expire(held);
-    if (op in this.#recompute.sliced) this.#runSliced(request);
-    else if (op === 'query' && held) this.#query(id, held, params as WorkerOps['query']['params']);
+    if (op === 'query' && held) this.#query(id, held, params as WorkerOps['query']['params']);
     else if (op === 'query') this.#refuse(id);
     else {
       if (held && !held.admits(op)) held.wait(request);
@@ -117,7 +115,6 @@ export class ShardHost {
     }
   }
 
-  readonly #recompute = recomputeHandlers((key) => this.#holder(key).shard);
   readonly #handlers: Handlers = {
     create: ({ key, spec }) => void this.#hold(key, new Shard(spec, this.#engine)),
     load: ({ key, spec, checkpoint }) => {
@@ -126,7 +123,7 @@ export class ShardHost {
       this.#wake(key);
       return shard.head;
     },
-    restore: ({ key, records }) => this.#holder(key).shard.restore(records),
+    restore: ({ key, records }) => void this.#holder(key).shard.restore(records),
     endRestore: ({ key, seq, version }) => {
       const head = this.#holder(key).shard.endRestore(seq, version);
       this.#wake(key);
@@ -190,7 +187,7 @@ export class ShardHost {
       if (held) this.#giveUp(held);
       if (bytes >= COLLECT_AFTER_FREED_BYTES) collectGarbage();
     },
-    ...this.#recompute.whole,
+    ...recomputeHandlers((key) => this.#holder(key).shard),
   };
 
   #holder(key: ShardKey): HeldShard {
@@ -225,6 +222,7 @@ export class ShardHost {
     try {
       const startedMs = this.#terms.monotonicMs();
       const result = (this.#handlers[op as keyof Handlers] as (given: unknown) => unknown)(params);
+      if (isSteps(result)) return void this.#slice(new StepRun(id, result, this.#terms.monotonicMs));
       tookMs = this.#terms.monotonicMs() - startedMs;
       this.#post({ id, result, tookMs }, []);
     } catch (error) {
@@ -241,17 +239,8 @@ export class ShardHost {
     this.#payIndexDebt(held);
   }
 
-  #runSliced({ id, op, params }: WorkerRequest): void {
-    try {
-      const begin = this.#recompute.sliced[op as SlicedOp] as (given: unknown) => Steps<undefined>;
-      this.#slice(new StepRun(id, begin(params), this.#terms.monotonicMs));
-    } catch (error) {
-      this.#post({ id, fault: faultOf(error) }, []);
-    }
-  }
-
   /** Goes on with sliced work; requests that came meanwhile go before the next slice. */
-  #slice(run: StepRun<undefined>): void {
+  #slice(run: StepRun<unknown>): void {
     const last = run.slice(RECOMPUTE_SLICE_MS);
     if (last) this.#post(last.reply, []);
     else this.#later(() => this.#slice(run));
@@ -388,6 +377,9 @@ export class ShardHost {
     }
   }
 }
+
+const isSteps = (result: unknown): result is Steps<unknown> =>
+  typeof result === 'object' && result !== null && 'next' in result;
 
 /** One write after the other: each takes time to unpack. */
 function* unpacked(writes: PostedWrite[]): Iterable<ShardWrite> {

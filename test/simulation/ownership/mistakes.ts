@@ -53,8 +53,15 @@ class ExpiryByWallClock extends LeaseWatch {
 
 /** Counts from when the answer to the renewal came. */
 class CountedFromAnswer extends LeaseKeeper {
+  readonly #clock: LeaseKeeperOptions['clock'];
+
   constructor(options: LeaseKeeperOptions) {
-    super({ ...options, countedFrom: (_sentAtMs, answeredAtMs) => answeredAtMs });
+    super(options);
+    this.#clock = options.clock;
+  }
+
+  protected override validUntil(): number {
+    return super.validUntil(this.#clock.monotonicMs());
   }
 }
 

@@ -28,11 +28,6 @@ export interface LeaseKeeperOptions {
   cutOff?(): CutOff;
   /** Default: a random UUID. */
   newIncarnation?(): string;
-  /**
-   * From when a renewal counts; default: from when it was sent, since others count from when it
-   * arrived.
-   */
-  countedFrom?(sentAtMs: number, answeredAtMs: number): number;
 }
 
 /** Whether calls cannot reach this node though others reach each other: it holds nothing then. */
@@ -116,7 +111,7 @@ export class LeaseKeeper {
     const sentAtMs = clock.monotonicMs();
     await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
     if (this.#stopped) return;
-    const validUntilMs = this.#validUntil(sentAtMs);
+    const validUntilMs = this.validUntil(sentAtMs);
     if (clock.monotonicMs() >= validUntilMs) {
       // A store that stood still answers what is over by now; it answers the next one at once.
       this.#over.add(incarnation);
@@ -138,13 +133,13 @@ export class LeaseKeeper {
     // A renewal that comes back after the lease ran out is too late: others may have judged by
     // then.
     if (isThere && this.isValid(incarnation))
-      this.#validUntilMs = Math.max(this.#validUntilMs, this.#validUntil(sentAtMs));
+      this.#validUntilMs = Math.max(this.#validUntilMs, this.validUntil(sentAtMs));
     else this.#lose(incarnation);
   }
 
-  #validUntil(sentAtMs: number): number {
-    const { clock, countedFrom = (sentMs: number) => sentMs } = this.#options;
-    return countedFrom(sentAtMs, clock.monotonicMs()) + LEASE_MS;
+  /** A renewal counts from when it was sent, since others count from when it arrived. */
+  protected validUntil(sentAtMs: number): number {
+    return sentAtMs + LEASE_MS;
   }
 
   #lose(incarnation: string): void {

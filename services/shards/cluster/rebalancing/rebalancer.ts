@@ -34,13 +34,13 @@ export interface HeldShard {
   followers: readonly string[];
 }
 
-export interface RebalancerRuntime {
+interface RebalancerRuntime {
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
   log: Logger;
 }
 
-export interface RebalancerParts {
+interface RebalancerParts {
   node: string;
   /** This node, as it is at this moment. */
   own(): NodeUse;

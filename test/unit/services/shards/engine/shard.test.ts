@@ -220,7 +220,7 @@ describe('replay and restore', () => {
     expect(fetchFrom(replayed, ['d'])).toHaveLength(1);
   });
 
-  test('stored records that cannot be of the shard are left out and counted', () => {
+  test('stored records that cannot be of the shard are left out', () => {
     const { live, entries } = log();
     const [one, two] = changesOf(entries[0].body, 1).map(({ record }) => record!);
     const restored = new Shard(SPEC);
@@ -230,7 +230,7 @@ describe('replay and restore', () => {
       ...['{"v":', '[]', 'null', ''].map((metadata) => ({ ...one, id: 'another', metadata: Buffer.from(metadata) })),
       two,
     ];
-    expect(restored.restore([one, two, ...unfit])).toBe(unfit.length);
+    restored.restore([one, two, ...unfit]);
     expect(restored.endRestore(1, 1)).toMatchObject({ seq: 1, count: 2 });
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
