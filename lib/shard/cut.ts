@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { type Cut, isSameNode } from './head.ts';
+import type { CollectionRow } from '../store/catalog.ts';
+import type { ShardLog } from '../store/log.ts';
+import { type Cut, EMPTY_HEAD, isSameNode } from './head.ts';
 
 /**
  * The newer head of every shard, by seq: a state that contains all that either cut contains, where
@@ -21,4 +23,16 @@ export function contains(outer: Cut, inner: Cut): boolean {
     const isSame = head.version === other.version && head.count === other.count && isSameNode(head, other);
     return isSame || head.version > other.version;
   });
+}
+
+/**
+ * Heads of all shards of a collection as the log holds them: every acknowledged write is in it, and
+ * no shard is opened.
+ */
+export async function committedCut(
+  log: Pick<ShardLog, 'heads'>,
+  { id, shards }: Pick<CollectionRow, 'id' | 'shards'>,
+): Promise<Cut> {
+  const heads = await log.heads(id);
+  return Array.from({ length: shards }, (_, index) => heads.get(index) ?? EMPTY_HEAD);
 }

@@ -6,7 +6,7 @@ import { type Actions, call } from '../../lib/actions/call.ts';
 import type { KeysChanged } from '../../lib/actions/keys.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import { committedCut } from '../../lib/shard/committed-cut.ts';
+import { committedCut } from '../../lib/shard/cut.ts';
 import { EMPTY_HEAD, isUnsound } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';

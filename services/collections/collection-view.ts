@@ -4,7 +4,7 @@ import type { CollectionDetail, CollectionView } from '../../lib/actions/collect
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors, type Config } from '../../lib/config.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import { committedCut } from '../../lib/shard/committed-cut.ts';
+import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';

@@ -23,7 +23,7 @@ import { requireDirections } from '../../lib/records/vector.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import { committedCut } from '../../lib/shard/committed-cut.ts';
+import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';

@@ -7,7 +7,7 @@ import { type Runtime, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { NODE_DEAD } from '../../mixins/shard-router/shard-calls.ts';
 import { announceDraining } from '../../mixins/shard-router/shard-nodes.ts';
 import { silenceMs } from '../../mixins/transport/hearing.ts';
-import type { Peers } from './cluster/member.ts';
+import type { Peers } from './cluster/peers.ts';
 import { ShardNode } from './shard-node.ts';
 
 type Name<A = keyof ShardsActions> = A extends `shards.${infer N}` ? N : never;

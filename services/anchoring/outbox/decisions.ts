@@ -2,7 +2,7 @@
  * What somebody else than the outbox decides about a collection. It stands in the row before any of
  * these resolves, so that every instance goes by it. All throw StoreError.
  */
-import { committedCut } from '../../../lib/shard/committed-cut.ts';
+import { committedCut } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow, AnchorStore } from '../../../lib/store/anchors.ts';
 import type { AnchoringContext } from '../context.ts';

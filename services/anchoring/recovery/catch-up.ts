@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { committedCut } from '../../../lib/shard/committed-cut.ts';
+import { committedCut } from '../../../lib/shard/cut.ts';
 import { contains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../lib/store/anchors.ts';

@@ -6,12 +6,11 @@
  * node that does not answer is left to its lease; what it followed is followed by the next one when
  * it is gone.
  */
-import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Placement } from '../../../lib/placement/placement.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import { SYSTEM_TIMERS, type Timers } from '../../../lib/time/timers.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardActor } from '../shard/actor.ts';
+import type { Peers } from './peers.ts';
 
 const TELL_EVERY_MS = 2_000;
 const TELL_COMMITS_AFTER_MS = 25;
@@ -22,16 +21,13 @@ export interface Follower {
   seq: number | null;
 }
 
-export interface FollowersOptions {
-  node: string;
+interface FollowersOptions {
+  peers: Pick<Peers, 'node' | 'isThere' | 'follow'>;
   /** The order of the nodes that may be given shards. */
   placement(): Placement;
-  /** Whether calls can reach a node now. */
-  isThere(node: string): boolean;
   /** Open shards. */
   open(): ShardActor[];
-  tell(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
-  timers?: Timers;
+  timers: Timers;
 }
 
 export class Followers {
@@ -48,7 +44,7 @@ export class Followers {
   start(): void {
     const turn = (): void => {
       if (this.#stopped) return;
-      this.#cancel = (this.#options.timers ?? SYSTEM_TIMERS).after(TELL_EVERY_MS, turn);
+      this.#cancel = this.#options.timers.after(TELL_EVERY_MS, turn);
       const open = this.#options.open();
       const keys = new Set(open.map(({ key }) => key));
       for (const key of this.#followers.keys()) if (!keys.has(key)) this.#followers.delete(key);
@@ -66,7 +62,7 @@ export class Followers {
   /** Commits that come close together are told of once. */
   committed(actor: ShardActor): void {
     if (this.#stopped || !actor.spec.replicas || this.#due.has(actor.key)) return;
-    const cancel = (this.#options.timers ?? SYSTEM_TIMERS).after(TELL_COMMITS_AFTER_MS, () => {
+    const cancel = this.#options.timers.after(TELL_COMMITS_AFTER_MS, () => {
       this.#due.delete(actor.key);
       this.#tell(actor);
     });
@@ -89,7 +85,7 @@ export class Followers {
       if (now?.has(node)) now.set(node, seq);
     };
     for (const node of followers.keys()) {
-      this.#options.tell(node, actor.spec, actor.head.seq).then(
+      this.#options.peers.follow(node, actor.spec, actor.head.seq).then(
         ({ seq }) => isAt(node, seq),
         () => isAt(node, null),
       );
@@ -98,7 +94,7 @@ export class Followers {
 
   /** The next nodes in the shard's order, so that the first of them is the one that takes over. */
   #chosen(key: ShardKey, count: number): string[] {
-    const { node: own, placement, isThere } = this.#options;
-    return placement().order(key, count, (node) => node !== own && isThere(node));
+    const { peers, placement } = this.#options;
+    return placement().order(key, count, (node) => node !== peers.node && peers.isThere(node));
   }
 }

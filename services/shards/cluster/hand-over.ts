@@ -10,7 +10,6 @@
  */
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
-import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import type { Clock } from '../../../lib/runtime.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
@@ -20,30 +19,19 @@ import type { Holder } from '../../../lib/store/owners.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Membership } from './ownership/membership.ts';
+import type { Peers } from './peers.ts';
 
 /** How long a copy may take to come close. */
 const FOLLOW_MAX_MS = 30_000;
 const TELL_EVERY_MS = 50;
 
-/** What it takes to have another node follow a shard before it gets it. */
-export interface Following {
-  /** Has `node` follow a shard that is at `seq` here; says how far it is. */
-  follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
-  clock: Pick<Clock, 'monotonicMs'>;
-  timers: Timers;
-}
-
 export interface HandOverOptions {
   shardCache: Pick<ShardCache, 'peek' | 'save' | 'letGo'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
-  /**
-   * Has another node open a shard that this one gave back; rejects when that node becomes
-   * unresponsive, or takes longer than `maxMs`, where it is given.
-   */
-  adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
-  /** Absent: shards are handed over without a copy. */
-  following?: Following;
+  peers: Pick<Peers, 'adopt' | 'follow'>;
+  clock: Pick<Clock, 'monotonicMs'>;
+  timers: Timers;
   log: Logger;
 }
 
@@ -98,7 +86,7 @@ export class HandOver {
    * else took it. Throws what its opening there throws.
    */
   async give(spec: ShardSpec, to: string, terms: GivingTerms): Promise<void> {
-    const { shardCache, membership, adopt } = this.#options;
+    const { shardCache, membership, peers } = this.#options;
     const { ownership } = membership;
     const { isQuick, saves, followMs, adoptMs, signal, waitsFor } = terms;
     const key = shardKey(spec.collectionId, spec.index);
@@ -117,7 +105,7 @@ export class HandOver {
       waitsFor('the store, which is to leave it to another node');
       if (!(await ownership.release(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
-      await adopt(to, spec, adoptMs);
+      await peers.adopt(to, spec, adoptMs);
     } finally {
       ownership.redirect(key, null);
     }
@@ -129,11 +117,11 @@ export class HandOver {
   }
 
   async #move(key: ShardKey, to: string): Promise<void> {
-    const { shardCache, membership, adopt } = this.#options;
+    const { shardCache, membership, peers } = this.#options;
     const { ownership } = membership;
     const spec = await this.specOf(key);
     if (spec === null) return;
-    if (to === membership.node) return adopt(to, spec);
+    if (to === membership.node) return peers.adopt(to, spec);
     await this.#save(key);
     const isFollowed = await this.#isFollowed(spec, to, FOLLOW_MAX_MS);
     ownership.redirect(key, to);
@@ -141,7 +129,7 @@ export class HandOver {
       // A copy that is close needs no checkpoint, and callers need not wait until one is written.
       await shardCache.letGo(key, !isFollowed);
       await ownership.release(key, this.#heirAt(to));
-      await adopt(to, spec);
+      await peers.adopt(to, spec);
     } finally {
       ownership.redirect(key, null);
     }
@@ -160,15 +148,13 @@ export class HandOver {
    * in time; throws when the node cannot be reached or does not follow.
    */
   async #isFollowed(spec: ShardSpec, to: string, forMs: number): Promise<boolean> {
-    const { shardCache, following, log } = this.#options;
-    if (!following) return false;
-    const { follow, clock, timers } = following;
+    const { shardCache, peers, clock, timers, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     let toldSeq = Number.POSITIVE_INFINITY;
     for (let actor = shardCache.peek(spec); actor !== null; actor = shardCache.peek(spec)) {
       const enoughSeq = Math.min(toldSeq, actor.head.seq);
       toldSeq = actor.head.seq;
-      const { seq } = await follow(to, spec, toldSeq);
+      const { seq } = await peers.follow(to, spec, toldSeq);
       if (seq !== null && seq >= enoughSeq) return true;
       if (clock.monotonicMs() >= endMs) {
         log.warn({ shard: actor.key, to }, 'the copy of a moving shard was not ready in time');

@@ -5,7 +5,6 @@
  */
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
-import type { ProcessIdentity } from '../../../lib/process/process-identity.ts';
 import type { Clock, Runtime } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -18,7 +17,7 @@ import { Drain } from './drain.ts';
 import { Followers } from './followers.ts';
 import { HandOver } from './hand-over.ts';
 import type { Membership } from './ownership/membership.ts';
-import type { Arrival, Refusal } from './rebalancing/arrival.ts';
+import type { Peers } from './peers.ts';
 import { type HeldShard, Rebalancer } from './rebalancing/rebalancer.ts';
 import type { Replicas } from './replicas.ts';
 
@@ -30,32 +29,6 @@ export const DRAIN_MAX_MS = 20_000;
  */
 const RELEASE_MS = 5_000;
 const TIDY_EVERY_MS = 10_000;
-
-/** The other nodes on the same store. */
-export interface Peers {
-  /** Name of this node. */
-  node: string;
-  process: ProcessIdentity;
-  /**
-   * Has `node` open a shard that was given back, within `maxMs` where it is given; rejects as well
-   * when it becomes unresponsive.
-   */
-  adopt(node: string, shard: ShardSpec, maxMs?: number): Promise<void>;
-  /** For how long nothing was heard of any of them, in milliseconds. */
-  silenceMs(): number;
-  /** Whether calls can reach `node` now. */
-  isThere(node: string): boolean;
-  /** Asks whether `node` takes a shard. */
-  offer(node: string, arrival: Arrival): Promise<Refusal | null>;
-  /** Has `node` follow a shard that is at `seq` here. */
-  follow(node: string, shard: ShardSpec, seq: number): Promise<ReplicaState>;
-  /** A node was found dead. */
-  onDead(node: string): void;
-  /**
-   * This node takes no more shards from now on: callers need not ask it for one that nobody holds.
-   */
-  onDraining(): void;
-}
 
 /** What a cluster member works with; each knows nothing of it. */
 export interface ClusterParts {
@@ -81,20 +54,18 @@ export class ClusterMember {
 
   constructor({ store, clock, log }: Pick<Runtime, 'store' | 'clock' | 'log'>, parts: ClusterParts) {
     const { peers, membership, shardCache, pool, opensAtOnce } = parts;
-    const { node, adopt, follow, offer, isThere } = peers;
+    const { node } = peers;
     const timers = SYSTEM_TIMERS;
     this.#parts = parts;
     this.#clock = clock;
     this.membership = membership;
     this.followers = new Followers({
-      node,
+      peers,
       placement: () => membership.placement,
-      isThere,
       open: () => shardCache.open(),
-      tell: follow,
+      timers,
     });
-    const following = { follow, clock, timers };
-    this.#handOver = new HandOver({ shardCache, membership, catalog: store.catalog, adopt, following, log });
+    this.#handOver = new HandOver({ shardCache, membership, catalog: store.catalog, peers, clock, timers, log });
     this.#drain = new Drain({
       handOver: this.#handOver,
       shardCache,
@@ -107,11 +78,10 @@ export class ClusterMember {
     this.rebalancer = new Rebalancer(
       { clock, timers, log },
       {
-        node,
+        peers,
         own: () => ({ node, draining: membership.draining, ...membership.use() }),
         live: () => membership.live(),
         held: () => this.#held(),
-        offer,
         handOver: this.#handOver,
         pool,
       },

@@ -114,16 +114,7 @@ export function readCheckpoint(
   }
 }
 
-interface GroupLayout {
-  seqs: Float64Array;
-  vectors: Float32Array;
-  keys: Uint32Array;
-  metadataBytes: Uint32Array;
-  idBytes: Uint16Array;
-  text: Buffer;
-}
-
-function layOut(buffer: ArrayBuffer, start: number, records: number, dimensions: number): GroupLayout {
+function layOut(buffer: ArrayBuffer, start: number, records: number, dimensions: number) {
   const vectorsAt = start + records * 8;
   const keysAt = vectorsAt + records * dimensions * 4;
   return {

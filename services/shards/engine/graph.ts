@@ -9,6 +9,7 @@
  */
 import { Index } from 'usearch';
 import type { IndexSpace } from './index-space.ts';
+import type { Slots } from './slots.ts';
 
 const CONNECTIVITY = 16;
 const EXPANSION_ADD = 200;
@@ -27,12 +28,6 @@ const LOW_HALF = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 export interface Found {
   slots: Uint32Array;
   distances: Float32Array;
-}
-
-/** Where a graph takes vectors from. */
-export interface VectorSource {
-  vector(slot: number): Float32Array;
-  norm(slot: number): number;
 }
 
 export class Graph {
@@ -121,7 +116,7 @@ export class Graph {
    * Adds up to `most` vectors from the tail; false when none is left that fits. Blocks for 0.25 to
    * 0.5 ms a vector of 384 dimensions and thread.
    */
-  addSlice(source: VectorSource, most: number, threads: number): boolean {
+  addSlice(source: Pick<Slots, 'vector' | 'norm'>, most: number, threads: number): boolean {
     const out = this.space.allocate(Math.min(most, this.#tail.length - this.#unfit));
     const slots: number[] = [];
     while (slots.length < most && this.#tail.length > this.#unfit) {

@@ -17,13 +17,7 @@ const FIRST_CHUNK_MIN_SLOTS = 16;
 /** Fewer free slots than this are not worth moving records for. */
 const SLACK_SLOTS = 64;
 
-/** Parallel arrays of the slots of one chunk; row i of `vectors` belongs to slot i of the chunk. */
-export interface SlotChunk {
-  vectors: Float32Array;
-  norms: Float64Array;
-  seqs: Float64Array;
-  addresses: Uint32Array;
-}
+type SlotChunk = ReturnType<typeof newChunk>;
 
 export class Slots {
   readonly dimensions: number;
@@ -240,21 +234,13 @@ export class Slots {
     const index = slot >>> this.shift;
     const row = slot & this.mask;
     if (index === this.#chunks.length) {
-      this.#chunks.push(this.#makeChunk(index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1));
+      const slots = index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1;
+      this.#chunks.push(newChunk(slots, this.dimensions));
     } else if (row === this.#chunks[index].norms.length) {
       this.#chunks[index] = this.#resized(this.#chunks[index], Math.min(row * 2, this.mask + 1));
     }
     this.#end++;
     return slot;
-  }
-
-  #makeChunk(slots: number): SlotChunk {
-    return {
-      vectors: new Float32Array(slots * this.dimensions),
-      norms: new Float64Array(slots),
-      seqs: new Float64Array(slots),
-      addresses: new Uint32Array(slots).fill(NO_ADDRESS),
-    };
   }
 
   #shrinkOnlyChunk(): void {
@@ -263,7 +249,7 @@ export class Slots {
   }
 
   #resized(chunk: SlotChunk, slots: number): SlotChunk {
-    const resized = this.#makeChunk(slots);
+    const resized = newChunk(slots, this.dimensions);
     const kept = Math.min(slots, chunk.norms.length);
     resized.vectors.set(chunk.vectors.subarray(0, kept * this.dimensions));
     resized.norms.set(chunk.norms.subarray(0, kept));
@@ -271,4 +257,14 @@ export class Slots {
     resized.addresses.set(chunk.addresses.subarray(0, kept));
     return resized;
   }
+}
+
+/** Parallel arrays of the slots of one chunk; row i of `vectors` belongs to slot i of the chunk. */
+function newChunk(slots: number, dimensions: number) {
+  return {
+    vectors: new Float32Array(slots * dimensions),
+    norms: new Float64Array(slots),
+    seqs: new Float64Array(slots),
+    addresses: new Uint32Array(slots).fill(NO_ADDRESS),
+  };
 }

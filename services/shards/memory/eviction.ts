@@ -26,16 +26,10 @@ export class Eviction {
    * nothing is open at all.
    */
   async make(bytes: number, overdraft: boolean): Promise<boolean> {
-    const { memory, copies } = this.#options;
-    if (memory.fits(bytes, overdraft)) return true;
-    await copies.shed(bytes);
-    if (memory.fits(bytes, overdraft)) return true;
-    const closable = this.#closableBytes();
+    const { memory } = this.#options;
     // What can never fit gets in when it is alone; others are not closed in vain.
-    const isAlone = closable === memory.shards && memory.opening === 0;
-    if (!isAlone && !memory.fits(bytes, overdraft, closable)) return false;
-    await this.free(memory.reserved + bytes);
-    return memory.fits(bytes, overdraft) || (memory.shards === 0 && memory.opening === 0);
+    const isAlone = (): boolean => this.#closableBytes() === memory.shards && memory.opening === 0;
+    return (await this.#fit(bytes, overdraft, isAlone)) || (memory.shards === 0 && memory.opening === 0);
   }
 
   /**
@@ -66,15 +60,20 @@ export class Eviction {
    * false when they do not fit.
    */
   async hold(bytes: number): Promise<boolean> {
+    const isHeld = await this.#fit(bytes, false, () => false);
+    if (isHeld) this.#options.memory.beside += bytes;
+    return isHeld;
+  }
+
+  /** Drops copies and then, if it makes `bytes` fit or `anyway`, closes idle shards. */
+  async #fit(bytes: number, overdraft: boolean, anyway: () => boolean): Promise<boolean> {
     const { memory, copies } = this.#options;
-    if (!memory.fits(bytes, false)) {
-      await copies.shed(bytes);
-      if (!memory.fits(bytes, false, this.#closableBytes())) return false;
-      await this.free(memory.reserved + bytes);
-      if (!memory.fits(bytes, false)) return false;
-    }
-    memory.beside += bytes;
-    return true;
+    if (memory.fits(bytes, overdraft)) return true;
+    await copies.shed(bytes);
+    if (memory.fits(bytes, overdraft)) return true;
+    if (!anyway() && !memory.fits(bytes, overdraft, this.#closableBytes())) return false;
+    await this.free(memory.reserved + bytes);
+    return memory.fits(bytes, overdraft);
   }
 
   #closableBytes(): number {

@@ -103,14 +103,11 @@ export class OpeningGate {
     const at = this.#queue.indexOf(candidate);
     if (at < 0 || (!fits && waitedMs < REFUSE_AFTER_MS)) return;
     this.#queue.splice(at, 1);
-    if (fits) this.#enter(candidate);
-    else candidate.refuse(unavailable('There is no memory to open the collection now; try again.'));
-  }
-
-  #enter({ bytes, enter }: Candidate): void {
-    this.#memory.opening++;
-    this.#memory.reserved += bytes;
-    enter();
+    if (fits) {
+      this.#memory.opening++;
+      this.#memory.reserved += candidate.bytes;
+      candidate.enter();
+    } else candidate.refuse(unavailable('There is no memory to open the collection now; try again.'));
   }
 }
 

@@ -38,11 +38,8 @@ export class OwnHeads {
 
   add(head: ShardHead): void {
     this.#recent.set(head.seq, head);
-    if (this.#recent.size <= OWN_HEADS_MAX) return;
-    for (const seq of this.#recent.keys()) {
-      this.#recent.delete(seq);
-      return;
-    }
+    const [oldest] = this.#recent.keys();
+    if (this.#recent.size > OWN_HEADS_MAX) this.#recent.delete(oldest!);
   }
 
   /**

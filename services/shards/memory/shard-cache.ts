@@ -86,9 +86,7 @@ export class ShardCache {
   }
 
   get opening(): number {
-    let count = 0;
-    for (const { actor } of this.#residents.values()) if (!actor) count++;
-    return count;
+    return [...this.#residents.values()].filter(({ actor }) => !actor).length;
   }
 
   /** The actor if the shard is open and held here, without opening it. */

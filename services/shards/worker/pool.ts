@@ -111,11 +111,13 @@ export class ShardWorker implements WorkerRequests {
     transfer: ArrayBuffer[] = [],
   ): Promise<WorkerOps[O]['result']> {
     if (this.#gone) throw new WorkerLost('the shard worker has ended');
-    if (op === 'close') this.#leave((params as WorkerOps['close']['params']).key);
+    const key = 'key' in params ? params.key : null;
+    if (op === 'close' && key !== null) {
+      this.busyMs.delete(key);
+      this.#sizes.delete(key);
+    }
     const id = this.#nextId++;
-    const reply = new Promise<unknown>((resolve, reject) =>
-      this.#pending.set(id, { op, key: 'key' in params ? params.key : null, resolve, reject }),
-    );
+    const reply = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { op, key, resolve, reject }));
     try {
       this.#thread.postMessage({ id, op, params }, transfer);
     } catch (error) {
@@ -129,11 +131,6 @@ export class ShardWorker implements WorkerRequests {
   async end(): Promise<void> {
     this.#thread.postMessage(END);
     await this.lost;
-  }
-
-  #leave(key: ShardKey): void {
-    this.busyMs.delete(key);
-    this.#sizes.delete(key);
   }
 
   #settle(reply: WorkerReply): void {

@@ -33,71 +33,63 @@ export interface ShardSize {
   unindexed: number;
 }
 
+type OfShard<P = unknown, R = undefined> = { params: { key: ShardKey } & P; result: R };
+/** Of one recomputation. */
+type OfSession<P = unknown, R = undefined> = { params: { session: string } & P; result: R };
+
 export interface WorkerOps {
-  create: { params: { key: ShardKey; spec: ShardSpec }; result: undefined };
-  load: { params: { key: ShardKey; spec: ShardSpec; checkpoint: FetchedCheckpoint }; result: ShardHead };
+  create: OfShard<{ spec: ShardSpec }>;
+  load: OfShard<{ spec: ShardSpec; checkpoint: FetchedCheckpoint }, ShardHead>;
   /** Leaves out what cannot be a record of the shard. */
-  restore: { params: { key: ShardKey; records: StoredRecord[] }; result: undefined };
-  endRestore: { params: { key: ShardKey; seq: number; version: number }; result: ShardHead };
+  restore: OfShard<{ records: StoredRecord[] }>;
+  endRestore: OfShard<{ seq: number; version: number }, ShardHead>;
   /**
    * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head
    * at `watchSeq` when it was passed. Both only from `exactFromSeq` on, before which the state may
    * be ahead in some records. With `orClose` the shard is let go at an entry that differs, before
    * anybody reads what it gave.
    */
-  replay: {
-    params: {
-      key: ShardKey;
-      entries: ReplayEntry[];
-      watchSeq: number | null;
-      exactFromSeq: number;
-      orClose?: boolean;
-    };
-    result: { head: ShardHead; differs: number | null; watched: ShardHead | null };
-  };
-  stage: { params: { key: ShardKey; writes: PostedWrite[] }; result: Staged };
-  commit: { params: { key: ShardKey }; result: ShardSize };
-  abort: { params: { key: ShardKey }; result: undefined };
-  query: { params: { key: ShardKey; query: ShardQuery; pageMaxBytes: number }; result: Page<ShardMatch> };
-  fetch: { params: { key: ShardKey; ids: string[]; pageMaxBytes: number }; result: Page<FetchedRecord> };
+  replay: OfShard<
+    { entries: ReplayEntry[]; watchSeq: number | null; exactFromSeq: number; orClose?: boolean },
+    { head: ShardHead; differs: number | null; watched: ShardHead | null }
+  >;
+  stage: OfShard<{ writes: PostedWrite[] }, Staged>;
+  commit: OfShard<unknown, ShardSize>;
+  abort: OfShard;
+  query: OfShard<{ query: ShardQuery; pageMaxBytes: number }, Page<ShardMatch>>;
+  fetch: OfShard<{ ids: string[]; pageMaxBytes: number }, Page<FetchedRecord>>;
   /** The next page of what was queried or fetched; null when it is not kept any more. */
-  next: {
-    params: { key: ShardKey; rest: string; pageMaxBytes: number };
-    result: Page<ShardMatch | FetchedRecord> | null;
-  };
-  leave: { params: { key: ShardKey; rest: string }; result: undefined };
-  countNew: { params: { key: ShardKey; ids: string[] }; result: number };
-  prove: { params: { key: ShardKey; id: string }; result: ShardProof };
-  size: { params: { key: ShardKey }; result: ShardSize };
-  save: { params: { key: ShardKey; folder: string }; result: ShardHead };
-  close: { params: { key: ShardKey }; result: undefined };
-  recomputeBegin: { params: { session: string; spec: ShardSpec }; result: undefined };
-  recomputeRecords: { params: { session: string; records: StoredRecord[] }; result: undefined };
-  recomputeUnreadable: { params: { session: string; ids: string[] }; result: undefined };
-  recomputeEntries: { params: { session: string; entries: ReplayEntry[] }; result: undefined };
-  recomputeHead: {
-    params: { session: string; seq: number; version: number };
-    /**
-     * `contradicting` counts records and entries that do not decode, and records whose leaf does
-     * not follow from their bytes.
-     */
-    result: { head: ShardHead; contradicting: number };
-  };
+  next: OfShard<{ rest: string; pageMaxBytes: number }, Page<ShardMatch | FetchedRecord> | null>;
+  leave: OfShard<{ rest: string }>;
+  countNew: OfShard<{ ids: string[] }, number>;
+  prove: OfShard<{ id: string }, ShardProof>;
+  size: OfShard<unknown, ShardSize>;
+  save: OfShard<{ folder: string }, ShardHead>;
+  close: OfShard;
+  recomputeBegin: OfSession<{ spec: ShardSpec }>;
+  recomputeRecords: OfSession<{ records: StoredRecord[] }>;
+  recomputeUnreadable: OfSession<{ ids: string[] }>;
+  recomputeEntries: OfSession<{ entries: ReplayEntry[] }>;
+  /**
+   * `contradicting` counts records and entries that do not decode, and records whose leaf does not
+   * follow from their bytes.
+   */
+  recomputeHead: OfSession<{ seq: number; version: number }, { head: ShardHead; contradicting: number }>;
   /**
    * Entries, in order, from which `recomputeCompare` is to know what was written; the first may be
    * that of seq 1, and then there are no other records.
    */
-  recomputeWitness: { params: { session: string; entries: ReplayEntry[] }; result: undefined };
+  recomputeWitness: OfSession<{ entries: ReplayEntry[] }>;
   /**
    * Names what differs from the open shard `key` (null: there is none), from the leaves stored
    * beside the records and from the log; at most `limit`.
    */
-  recomputeCompare: { params: { session: string; key: ShardKey | null; limit: number }; result: RecordDifference[] };
+  recomputeCompare: OfSession<{ key: ShardKey | null; limit: number }, RecordDifference[]>;
   /**
    * Ids of the records of an entry whose bytes do not give the leaf beside them; at most `limit`.
    */
-  recomputeAltered: { params: { session: string; entry: ReplayEntry; limit: number }; result: string[] };
-  recomputeEnd: { params: { session: string }; result: undefined };
+  recomputeAltered: OfSession<{ entry: ReplayEntry; limit: number }, string[]>;
+  recomputeEnd: OfSession;
 }
 
 export type WorkerOp = keyof WorkerOps;

@@ -105,47 +105,47 @@ export class RecomputeSession {
    */
   compare(shard: Shard | null, limit: number): RecordDifference[] {
     const differences = new Map<string, string>();
-    for (const id of this.#unreadableIds) if (differences.size < limit) differences.set(id, WHAT.unreadable);
-    for (const [slot, parts] of this.#contradicting) {
-      const id = this.#ids[slot]!;
-      if (differences.size < limit) differences.set(id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either);
+    for (const [id, what] of this.#differing(shard)) {
+      if (differences.size >= limit) break;
+      if (!differences.has(id)) differences.set(id, what);
     }
-    if (shard) this.#compareWhole(shard, limit, differences);
-    this.#compareLogged(limit, differences);
     return [...differences].map(([id, what]) => ({ id, what }));
   }
 
-  #compareWhole(shard: Shard, limit: number, differences: Map<string, string>): void {
-    const same = shard.head.seq === this.#seq;
-    for (const { leaf, slot } of this.#map.entries()) {
-      if (differences.size >= limit) return;
+  *#differing(shard: Shard | null): Iterable<[id: string, what: string]> {
+    for (const id of this.#unreadableIds) yield [id, WHAT.unreadable];
+    for (const [slot, parts] of this.#contradicting) {
       const id = this.#ids[slot]!;
-      if (differences.has(id)) continue;
-      const held = shard.leafOf(id);
-      if (held === null) {
-        if (same) differences.set(id, WHAT.unexpected);
-      } else if (held.seq <= this.#seq && !leaf.equals(held.leaf)) differences.set(id, WHAT.either);
+      yield [id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either];
     }
-    for (const { id, seq } of shard.ids()) {
-      if (differences.size >= limit) return;
-      if (seq <= this.#seq && !differences.has(id) && this.#map.find(keyHashOf(id)) < 0)
-        differences.set(id, WHAT.missing);
-    }
+    if (shard) yield* this.#differingFrom(shard);
+    yield* this.#differingFromLog();
   }
 
-  #compareLogged(limit: number, differences: Map<string, string>): void {
+  *#differingFrom(shard: Shard): Iterable<[id: string, what: string]> {
+    const same = shard.head.seq === this.#seq;
+    for (const { leaf, slot } of this.#map.entries()) {
+      const id = this.#ids[slot]!;
+      const held = shard.leafOf(id);
+      if (held === null) {
+        if (same) yield [id, WHAT.unexpected];
+      } else if (held.seq <= this.#seq && !leaf.equals(held.leaf)) yield [id, WHAT.either];
+    }
+    for (const { id, seq } of shard.ids())
+      if (seq <= this.#seq && this.#map.find(keyHashOf(id)) < 0) yield [id, WHAT.missing];
+  }
+
+  *#differingFromLog(): Iterable<[id: string, what: string]> {
     for (const [id, logged] of this.#logged) {
-      if (differences.size >= limit) return;
-      if (differences.has(id)) continue;
       const leaf = this.#map.leafAt(keyHashOf(id));
-      if (leaf === null && logged !== null) differences.set(id, WHAT.missing);
-      else if (leaf !== null && logged === null) differences.set(id, WHAT.unexpected);
-      else if (leaf !== null && logged !== null && !leaf.equals(logged)) differences.set(id, WHAT.either);
+      if (leaf === null && logged !== null) yield [id, WHAT.missing];
+      else if (leaf !== null && logged === null) yield [id, WHAT.unexpected];
+      else if (leaf !== null && logged !== null && !leaf.equals(logged)) yield [id, WHAT.either];
     }
     if (!this.#isAllLogged) return;
     for (const { slot } of this.#map.entries()) {
       const id = this.#ids[slot]!;
-      if (differences.size < limit && !this.#logged.has(id)) differences.set(id, WHAT.unexpected);
+      if (!this.#logged.has(id)) yield [id, WHAT.unexpected];
     }
   }
 

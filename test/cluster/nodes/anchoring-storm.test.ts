@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { committedCut } from '../../../lib/shard/committed-cut.ts';
-import { contains } from '../../../lib/shard/cut.ts';
+import { committedCut, contains } from '../../../lib/shard/cut.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { isThorough } from '../../support/effort.ts';
 import { randomFrom } from '../../support/random.ts';

@@ -134,8 +134,9 @@ export class SimulatedNode {
       shardCache: this.#shardCache,
       membership: this.#membership as unknown as Membership,
       catalog: store.catalog,
-      adopt,
-      following: { follow, clock: time, timers: time },
+      peers: { adopt, follow },
+      clock: time,
+      timers: time,
       log: LOG,
     });
     this.#drain = new Drain({
@@ -149,11 +150,9 @@ export class SimulatedNode {
       log: LOG,
     });
     this.#followers = new Followers({
-      node: name,
+      peers: { node: name, isThere, follow },
       placement: () => this.#membership.placement,
-      isThere,
       open: () => this.#shardCache.open(),
-      tell: follow,
       timers: time,
     });
     this.#shardCache.events.on('committed', (actor) => this.#followers.committed(actor));

@@ -15,6 +15,7 @@ import type { LeaseRow } from '../../../../lib/store/owners.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
 import type { WorkerPool } from '../../worker/pool.ts';
 import type { HandOver } from '../hand-over.ts';
+import type { Peers } from '../peers.ts';
 import { type Arrival, type Refusal, refusalOf } from './arrival.ts';
 import { type LoadAverage, loadAverage } from './load-average.ts';
 import { MovePace } from './move-pace.ts';
@@ -41,14 +42,12 @@ interface RebalancerRuntime {
 }
 
 interface RebalancerParts {
-  node: string;
+  peers: Pick<Peers, 'node' | 'offer'>;
   /** This node, as it is at this moment. */
   own(): NodeUse;
   /** Leases of the nodes that are alive. */
   live(): LeaseRow[];
   held(): HeldShard[];
-  /** Asks another node whether it takes a shard. */
-  offer(node: string, arrival: Arrival): Promise<Refusal | null>;
   handOver: Pick<HandOver, 'move' | 'leaveResting'>;
   /** Told how many of its threads the queries keep busy. */
   pool: Pick<WorkerPool, 'busyThreads'>;
@@ -105,25 +104,31 @@ export class Rebalancer {
   }
 
   #look(): void {
-    const { node, held } = this.#parts;
+    const { peers, held } = this.#parts;
     const nowMs = this.#runtime.clock.monotonicMs();
     const shards = this.#sampled(held(), nowMs);
     if (nowMs < this.#pace.nextMs) return;
     const use = this.#use();
     this.#placement = this.#placement.with(use.staying());
-    const move = nextMove({ node, shards, use, placement: this.#placement, avoided: this.#pace.avoided(nowMs) });
+    const move = nextMove({
+      node: peers.node,
+      shards,
+      use,
+      placement: this.#placement,
+      avoided: this.#pace.avoided(nowMs),
+    });
     if (move === null) return;
     void this.#carryOut(move, shards.find(({ shard }) => shard === move.shard)!);
   }
 
   async #carryOut({ shard, to, reason }: Move, { bytes, load, rests }: OwnedShard): Promise<void> {
     const { clock, log } = this.#runtime;
-    const { offer, handOver } = this.#parts;
+    const { peers, handOver } = this.#parts;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {
       if (rests) await handOver.leaveResting(shard, to);
-      else if ((await offer(to, { bytes, load, reason })) === null) {
+      else if ((await peers.offer(to, { bytes, load, reason })) === null) {
         log.info({ shard, to, reason, bytes }, 'moving a shard');
         await handOver.move(shard, to);
       } else return this.#pace.refused(to, clock.monotonicMs());
@@ -152,9 +157,9 @@ export class Rebalancer {
 
   /** What all nodes say of themselves, with what this one knows of itself. */
   #use(): ClusterUse {
-    const { node: own, live } = this.#parts;
+    const { peers, live } = this.#parts;
     const others = live().flatMap(({ node, draining, use }) =>
-      use === undefined || node === own ? [] : [{ node, draining, ...use }],
+      use === undefined || node === peers.node ? [] : [{ node, draining, ...use }],
     );
     return new ClusterUse([...others, this.#parts.own()]);
   }

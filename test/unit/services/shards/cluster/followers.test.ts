@@ -11,14 +11,16 @@ test('how far a follower is becomes known though its holder tells it of the next
   const time = new VirtualTime();
   const actor = { key: KEY, spec: { replicas: 1 }, head: { seq: 0 } };
   const followers = new Followers({
-    node: 'a',
-    placement: () => new Placement(['a', 'b'].map((node) => ({ node, weight: 1 }))),
-    isThere: () => true,
-    open: () => [],
-    async tell(_node, _shard, seq): Promise<ReplicaState> {
-      await time.delay(60);
-      return { seq };
+    peers: {
+      node: 'a',
+      isThere: () => true,
+      async follow(_node, _shard, seq): Promise<ReplicaState> {
+        await time.delay(60);
+        return { seq };
+      },
     },
+    placement: () => new Placement(['a', 'b'].map((node) => ({ node, weight: 1 }))),
+    open: () => [],
     timers: time,
   });
   for (let commit = 1; commit <= 20; commit++) {

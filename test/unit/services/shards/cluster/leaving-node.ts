@@ -86,22 +86,22 @@ export function leavingNode({
     shardCache,
     membership,
     catalog: { getCollection: async () => ROW },
-    adopt: async (node: string, { index }: ShardSpec, maxMs?: number) => {
-      const late = new Promise((_, reject) => {
-        if (maxMs !== undefined) time.after(maxMs, () => reject(new Error('no answer')));
-      });
-      late.catch(() => undefined);
-      await Promise.race([adopt(node, String(index)), late]);
-      done.push(`opened ${index} at ${node}`);
-    },
-    following: {
+    peers: {
+      adopt: async (node: string, { index }: ShardSpec, maxMs?: number) => {
+        const late = new Promise((_, reject) => {
+          if (maxMs !== undefined) time.after(maxMs, () => reject(new Error('no answer')));
+        });
+        late.catch(() => undefined);
+        await Promise.race([adopt(node, String(index)), late]);
+        done.push(`opened ${index} at ${node}`);
+      },
       follow: async (node: string, _spec: ShardSpec, seq: number) => {
         await time.delay(5);
         return { seq: follow(node, seq) };
       },
-      clock,
-      timers: time,
     },
+    clock,
+    timers: time,
     log: LOG,
   } as unknown as HandOverOptions);
   const drain = new Drain({

@@ -41,14 +41,16 @@ class Board {
     const rebalancer = new Rebalancer(
       { clock, timers: this.time, log: LOG },
       {
-        node,
+        peers: {
+          node,
+          offer: async (to, arrival) => {
+            this.offers.push({ from: node, to, atMs: this.time.nowMs });
+            return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
+          },
+        },
         own: () => this.#use(node),
         live: () => [...this.rebalancers.keys()].map((name) => this.#lease(name)),
         held: () => this.#of(node),
-        offer: async (to, arrival) => {
-          this.offers.push({ from: node, to, atMs: this.time.nowMs });
-          return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
-        },
         handOver: {
           move: async (shard, to) => {
             this.#count(node, 1);
