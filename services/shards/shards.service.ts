@@ -13,7 +13,7 @@ import { ShardNode } from './shard-node.ts';
 type Name<A = keyof ShardsActions> = A extends `shards.${infer N}` ? N : never;
 type Action<N extends Name> = ShardsActions[`shards.${N}`];
 
-/** Of each action what its parameters are checked by, and what answers it; nothing stands for null. */
+/** What checks an action's parameters, and what answers it; nothing stands for null. */
 type Answers = {
   [N in Name]: [
     checks: { [P in keyof Action<N>['params']]-?: ValidationRule },

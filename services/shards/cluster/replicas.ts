@@ -55,7 +55,8 @@ export class Replicas {
   readonly #replicas = new Map<ShardKey, Replica>();
   /** Copies that are dropped and not out of their workers yet. */
   readonly #endings = new Map<ShardKey, Promise<void>>();
-  #mismatches = 0;
+  /** Copies that were thrown away because their root was not that of the holder. */
+  mismatches = 0;
 
   constructor(options: ReplicasOptions) {
     this.#options = options;
@@ -63,11 +64,6 @@ export class Replicas {
 
   bytesOf(key: ShardKey): number {
     return this.#replicas.get(key)?.bytes ?? 0;
-  }
-
-  /** Copies that were thrown away because their root was not that of the holder. */
-  get mismatches(): number {
-    return this.#mismatches;
   }
 
   list(): { shard: ShardKey; seq: number; holderSeq: number; bytes: number }[] {
@@ -202,7 +198,7 @@ export class Replicas {
     const reached = await followShard({ spec, key, recorded, worker, store, log }, at);
     replica.at = typeof reached === 'string' ? null : reached;
     if (reached === 'differs') {
-      this.#mismatches++;
+      this.mismatches++;
       const place = { collectionId: spec.collectionId, shard: spec.index, seq: at?.head.seq ?? 0 };
       log.error(place, 'a copy of a shard has another root than its holder recorded; making it again');
       if (at === null) throw new Error('The stored bytes of a shard do not give the recorded root.');

@@ -34,13 +34,14 @@ export class Graph {
   readonly space: IndexSpace;
   readonly #index: Index;
   #slotOfKey = new Uint32Array(0);
-  #nodes = 0;
-  #liveNodes = 0;
+  /** Vectors ever added, stale ones among them. */
+  nodes = 0;
+  liveNodes = 0;
   /** Per slot: key, or position in the tail, or NOWHERE. */
   #places = new Uint32Array(0);
-  /** The first `#unfit` of the tail do not fit into the space. */
   #tail: number[] = [];
-  #unfit = 0;
+  /** So many, the first of the tail, do not fit into the space and can never be added. */
+  unfit = 0;
   #drawn = 0;
 
   constructor(space: IndexSpace) {
@@ -56,28 +57,14 @@ export class Graph {
     });
   }
 
-  /** Vectors ever added, stale ones among them. */
-  get nodes(): number {
-    return this.#nodes;
-  }
-
-  get liveNodes(): number {
-    return this.#liveNodes;
-  }
-
   /** Slots to be scanned beside a search, in any order. */
   get tail(): readonly number[] {
     return this.#tail;
   }
 
-  /** How many of the tail can never be added. */
-  get unfit(): number {
-    return this.#unfit;
-  }
-
   get bytes(): number {
     const tables = this.#slotOfKey.byteLength + this.#places.byteLength + this.#tail.length * 8;
-    return tables + this.#nodes * (this.space.vectorBytes + NODE_BYTES);
+    return tables + this.nodes * (this.space.vectorBytes + NODE_BYTES);
   }
 
   /** Takes a live slot in: found through the tail from now on. */
@@ -91,13 +78,13 @@ export class Graph {
     this.#places[slot] = NOWHERE;
     if (place < IN_TAIL) {
       this.#slotOfKey[place] = NOWHERE;
-      this.#liveNodes--;
+      this.liveNodes--;
       return;
     }
     let hole = place - IN_TAIL;
-    if (hole < this.#unfit) {
-      this.#putTail(hole, this.#tail[--this.#unfit]);
-      hole = this.#unfit;
+    if (hole < this.unfit) {
+      this.#putTail(hole, this.#tail[--this.unfit]);
+      hole = this.unfit;
     }
     const last = this.#tail.pop()!;
     if (hole < this.#tail.length) this.#putTail(hole, last);
@@ -117,31 +104,31 @@ export class Graph {
    * 0.5 ms a vector of 384 dimensions and thread.
    */
   addSlice(source: Pick<Slots, 'vector' | 'norm'>, most: number, threads: number): boolean {
-    const out = this.space.allocate(Math.min(most, this.#tail.length - this.#unfit));
+    const out = this.space.allocate(Math.min(most, this.#tail.length - this.unfit));
     const slots: number[] = [];
-    while (slots.length < most && this.#tail.length > this.#unfit) {
-      const at = this.#unfit + this.#draw(this.#tail.length - this.#unfit);
+    while (slots.length < most && this.#tail.length > this.unfit) {
+      const at = this.unfit + this.#draw(this.#tail.length - this.unfit);
       const slot = this.#tail[at];
       if (this.space.put(source.vector(slot), source.norm(slot), out, slots.length)) {
         const last = this.#tail.pop()!;
         if (at < this.#tail.length) this.#putTail(at, last);
         slots.push(slot);
       } else {
-        const first = this.#tail[this.#unfit];
+        const first = this.#tail[this.unfit];
         this.#putTail(at, first);
-        this.#putTail(this.#unfit++, slot);
+        this.#putTail(this.unfit++, slot);
       }
     }
     if (slots.length === 0) return false;
-    const keys = BigUint64Array.from(slots, (_, i) => BigInt(this.#nodes + i));
+    const keys = BigUint64Array.from(slots, (_, i) => BigInt(this.nodes + i));
     this.#index.add(keys, out.subarray(0, slots.length * this.space.dimensions), threads);
-    this.#reserveKeys(this.#nodes + slots.length);
+    this.#reserveKeys(this.nodes + slots.length);
     for (const slot of slots) {
-      this.#slotOfKey[this.#nodes] = slot;
-      this.#places[slot] = this.#nodes++;
+      this.#slotOfKey[this.nodes] = slot;
+      this.#places[slot] = this.nodes++;
     }
-    this.#liveNodes += slots.length;
-    return this.#tail.length > this.#unfit;
+    this.liveNodes += slots.length;
+    return this.#tail.length > this.unfit;
   }
 
   /**
@@ -159,7 +146,7 @@ export class Graph {
    * nearest first.
    */
   search(query: Float32Array | Int8Array, count: number, matches: (slot: number) => boolean): Found {
-    const { keys, distances } = this.#index.search(query, Math.min(count, this.#nodes), 1);
+    const { keys, distances } = this.#index.search(query, Math.min(count, this.nodes), 1);
     // Keys are below 2^31: their low halves alone are many times cheaper than bigints.
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2);
     const slots = new Uint32Array(keys.length);
@@ -192,16 +179,16 @@ export class Graph {
     if (this.#index.size() !== nodes || this.#index.dimensions() !== this.space.dimensions) {
       throw new Error('The graph file does not belong to this checkpoint.');
     }
-    this.#nodes = nodes;
+    this.nodes = nodes;
     this.#slotOfKey = new Uint32Array(nodes).fill(NOWHERE);
   }
 
   /** After `load`: the vector of `key` is that of `slot`. */
   attach(key: number, slot: number): void {
-    if (key >= this.#nodes || this.#slotOfKey[key] !== NOWHERE) throw new Error('A checkpoint names a key wrongly.');
+    if (key >= this.nodes || this.#slotOfKey[key] !== NOWHERE) throw new Error('A checkpoint names a key wrongly.');
     this.#slotOfKey[key] = slot;
     this.#setPlace(slot, key);
-    this.#liveNodes++;
+    this.liveNodes++;
   }
 
   #putTail(position: number, slot: number): void {

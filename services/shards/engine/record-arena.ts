@@ -29,14 +29,10 @@ export class RecordArena {
   #chunks: (Chunk | null)[] = [];
   #vacant: number[] = [];
   #current = -1;
-  #held = 0;
+  /** Memory held. */
+  bytes = 0;
   #used = 0;
   #live = 0;
-
-  /** Memory held. */
-  get bytes(): number {
-    return this.#held;
-  }
 
   /**
    * Stores a record's id and metadata for `slot` and returns their address. Throws RangeError when
@@ -146,10 +142,10 @@ export class RecordArena {
     if (current !== null && current.end + size <= CHUNK_BYTES) return this.#grow(current, size);
     const index = this.#vacant.pop() ?? this.#chunks.length;
     if ((index + 1) * CHUNK_UNITS > NO_ADDRESS) throw new RangeError('The shard holds more than 32 GiB of metadata.');
-    const first = this.#held === 0 ? Math.max(FIRST_CHUNK_MIN_BYTES, powerOfTwoAtLeast(size)) : CHUNK_BYTES;
+    const first = this.bytes === 0 ? Math.max(FIRST_CHUNK_MIN_BYTES, powerOfTwoAtLeast(size)) : CHUNK_BYTES;
     const chunk: Chunk = { bytes: Buffer.from(new ArrayBuffer(first)), end: 0, live: 0 };
     this.#chunks[index] = chunk;
-    this.#held += first;
+    this.bytes += first;
     this.#current = index;
     return chunk;
   }
@@ -157,14 +153,14 @@ export class RecordArena {
   #grow(chunk: Chunk, size: number): Chunk {
     const grown = Buffer.from(new ArrayBuffer(powerOfTwoAtLeast(chunk.end + size)));
     grown.set(chunk.bytes.subarray(0, chunk.end));
-    this.#held += grown.length - chunk.bytes.length;
+    this.bytes += grown.length - chunk.bytes.length;
     chunk.bytes = grown;
     return chunk;
   }
 
   #drop(index: number): void {
     const chunk = this.#chunkAt(index);
-    this.#held -= chunk.bytes.length;
+    this.bytes -= chunk.bytes.length;
     this.#used -= chunk.end;
     this.#chunks[index] = null;
     this.#vacant.push(index);

@@ -63,10 +63,23 @@ export class SearchRun {
     const words = this.#selection?.words ?? this.#slots.live.words;
     const best = this.#topK();
     const end = this.#matching === 0 ? 0 : Math.min(words.length * 32, this.#slots.end);
-    for (let slot = 0; slot < end; ) {
-      slot = this.#scanSome(words, slot, end, best);
-      if (this.#meter.due()) yield 'reading';
-    }
+    const batch = this.#batch;
+    let next = 0;
+    yield* this.#offerAll(best, (most) => {
+      let slot = next;
+      let count = 0;
+      while (slot < end && count < most) {
+        const bits = words[slot >>> 5] >>> (slot & 31);
+        if (bits === 0) {
+          slot = (slot | 31) + 1;
+          continue;
+        }
+        slot += 31 - Math.clz32(bits & -bits);
+        if (slot < end) batch[count++] = slot++;
+      }
+      next = slot;
+      return count;
+    });
     return best;
   }
 
@@ -99,61 +112,36 @@ export class SearchRun {
     return this.#selection?.count ?? this.#slots.liveCount;
   }
 
-  /** Scans slots from `from` on until a step is full; returns where to go on. */
-  #scanSome(words: Uint32Array, from: number, end: number, best: TopK): number {
-    const batch = this.#batch;
-    let slot = from;
-    do {
-      let count = 0;
-      const most = this.#batchMax;
-      while (slot < end && count < most) {
-        const bits = words[slot >>> 5] >>> (slot & 31);
-        if (bits === 0) {
-          slot = (slot | 31) + 1;
-          continue;
-        }
-        slot += 31 - Math.clz32(bits & -bits);
-        if (slot < end) batch[count++] = slot++;
-      }
-      this.#offer(count, best);
-    } while (slot < end && this.#meter.spentNs < this.#meter.stepNs);
-    return slot;
-  }
-
   /** As many as end the step, at least one. */
   get #batchMax(): number {
     const { stepNs, spentNs } = this.#meter;
     return Math.min(this.#batch.length, Math.max(1, Math.ceil((stepNs - spentNs) / this.#rowNs)));
   }
 
-  /** Ties are noted in the meter as they come. */
-  #offer(count: number, best: TopK): void {
-    const scores = this.#scorer.scores(this.#batch, count);
-    for (let i = 0; i < count; i++) best.offer(this.#batch[i], scores[i]);
-    this.#meter.spentNs += count * this.#rowNs;
+  /**
+   * Offers what `fill` puts into the batch, each time so many at most, until it puts none. Ties are
+   * noted in the meter as they come.
+   */
+  *#offerAll(best: TopK, fill: (most: number) => number): Steps<void> {
+    for (let count = fill(this.#batchMax); count > 0; count = fill(this.#batchMax)) {
+      const scores = this.#scorer.scores(this.#batch, count);
+      for (let i = 0; i < count; i++) best.offer(this.#batch[i], scores[i]);
+      this.#meter.spentNs += count * this.#rowNs;
+      if (this.#meter.due()) yield 'reading';
+    }
   }
 
   *#rank(found: Uint32Array, tail: readonly number[]): Steps<TopK> {
     const best = this.#topK();
     for (const slots of [tail, found]) {
-      for (let at = 0; at < slots.length; ) {
-        at = this.#rankSome(slots, at, best);
-        if (this.#meter.due()) yield 'reading';
-      }
+      let at = 0;
+      yield* this.#offerAll(best, (most) => {
+        let count = 0;
+        while (at < slots.length && count < most) this.#batch[count++] = slots[at++];
+        return count;
+      });
     }
     return best;
-  }
-
-  #rankSome(slots: ArrayLike<number>, from: number, best: TopK): number {
-    const batch = this.#batch;
-    let at = from;
-    do {
-      let count = 0;
-      const most = this.#batchMax;
-      while (at < slots.length && count < most) batch[count++] = slots[at++];
-      this.#offer(count, best);
-    } while (at < slots.length && this.#meter.spentNs < this.#meter.stepNs);
-    return at;
   }
 
   #matches(slot: number): boolean {

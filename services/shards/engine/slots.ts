@@ -28,8 +28,9 @@ export class Slots {
   readonly arena = new RecordArena();
   #chunks: SlotChunk[] = [];
   #free: number[] = [];
-  #end = 0;
-  #liveCount = 0;
+  /** One more than the highest slot that is not free, or more. */
+  end = 0;
+  liveCount = 0;
   #compacting = false;
   /** Slots that are read, and by how many. */
   readonly #pins = new Map<number, number>();
@@ -39,15 +40,6 @@ export class Slots {
     this.dimensions = dimensions;
     this.shift = Math.max(4, Math.floor(Math.log2(CHUNK_VECTOR_BYTES / (dimensions * 4))));
     this.mask = (1 << this.shift) - 1;
-  }
-
-  get liveCount(): number {
-    return this.#liveCount;
-  }
-
-  /** One more than the highest slot that is not free, or more. */
-  get end(): number {
-    return this.#end;
   }
 
   /** Read-only for others. */
@@ -83,13 +75,13 @@ export class Slots {
 
   show(slot: number): void {
     this.live.add(slot);
-    this.#liveCount++;
+    this.liveCount++;
   }
 
   free(slot: number): void {
     if (this.live.has(slot)) {
       this.live.delete(slot);
-      this.#liveCount--;
+      this.liveCount--;
     }
     if (this.#pins.has(slot)) this.#left.add(slot);
     else this.#giveBack(slot);
@@ -151,9 +143,9 @@ export class Slots {
   get compactionDue(): boolean {
     if (this.#pins.size > 0) return false;
     const free = this.#free.length;
-    if (this.#end === this.#liveCount) this.#compacting = false;
+    if (this.end === this.liveCount) this.#compacting = false;
     else if (
-      this.#chunks.length > 1 ? free > this.mask && free * 4 > this.#end : free > SLACK_SLOTS && free * 2 > this.#end
+      this.#chunks.length > 1 ? free > this.mask && free * 4 > this.end : free > SLACK_SLOTS && free * 2 > this.end
     ) {
       this.#compacting = true;
     }
@@ -165,20 +157,20 @@ export class Slots {
    * is called after each move. Nothing may be taken but not live.
    */
   compactSlice(most: number, moved: (from: number, to: number) => void): void {
-    for (let steps = 0; steps < most && this.#end > this.#liveCount; steps++) {
-      const from = this.#end - 1;
+    for (let steps = 0; steps < most && this.end > this.liveCount; steps++) {
+      const from = this.end - 1;
       if (this.live.has(from)) {
         const to = this.#lowerFree(from);
         this.#move(from, to);
         moved(from, to);
       }
-      this.#end--;
+      this.end--;
     }
-    this.#free = this.#free.filter((slot) => slot < this.#end);
-    const chunks = (this.#end + this.mask) >>> this.shift;
+    this.#free = this.#free.filter((slot) => slot < this.end);
+    const chunks = (this.end + this.mask) >>> this.shift;
     if (chunks < this.#chunks.length) this.#chunks.length = chunks;
     if (this.#chunks.length === 1) this.#shrinkOnlyChunk();
-    this.live.trim(this.#end);
+    this.live.trim(this.end);
   }
 
   /**
@@ -230,7 +222,7 @@ export class Slots {
   }
 
   #extend(): number {
-    const slot = this.#end;
+    const slot = this.end;
     const index = slot >>> this.shift;
     const row = slot & this.mask;
     if (index === this.#chunks.length) {
@@ -239,12 +231,12 @@ export class Slots {
     } else if (row === this.#chunks[index].norms.length) {
       this.#chunks[index] = this.#resized(this.#chunks[index], Math.min(row * 2, this.mask + 1));
     }
-    this.#end++;
+    this.end++;
     return slot;
   }
 
   #shrinkOnlyChunk(): void {
-    const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.#end * 2)));
+    const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.end * 2)));
     if (slots < this.#chunks[0].norms.length) this.#chunks[0] = this.#resized(this.#chunks[0], slots);
   }
 

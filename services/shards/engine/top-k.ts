@@ -7,7 +7,7 @@ export class TopK {
   /** A heap whose root is the worst kept. */
   #scores = new Float64Array(64);
   #slots = new Uint32Array(64);
-  #size = 0;
+  size = 0;
   #floor: number;
 
   constructor(k: number, scoreThreshold: number | null, idOf: (slot: number) => string) {
@@ -16,22 +16,18 @@ export class TopK {
     this.#floor = scoreThreshold ?? Number.NEGATIVE_INFINITY;
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   /** A slot may be offered once only. */
   offer(slot: number, score: number): void {
     if (!(score >= this.#floor)) return;
-    if (this.#size < this.#k) {
-      if (this.#size === this.#slots.length) this.#grow();
-      this.#up(this.#size++, slot, score);
+    if (this.size < this.#k) {
+      if (this.size === this.#slots.length) this.#grow();
+      this.#up(this.size++, slot, score);
     } else if (this.#worse(this.#scores[0], this.#slots[0], score, slot)) {
       this.#down(slot, score);
     } else {
       return;
     }
-    if (this.#size === this.#k) this.#floor = this.#scores[0];
+    if (this.size === this.#k) this.#floor = this.#scores[0];
   }
 
   /**
@@ -40,7 +36,7 @@ export class TopK {
    */
   takeWorst(): { slot: number; score: number } {
     const worst = { slot: this.#slots[0], score: this.#scores[0] };
-    const last = --this.#size;
+    const last = --this.size;
     if (last > 0) this.#down(this.#slots[last], this.#scores[last]);
     return worst;
   }
@@ -62,10 +58,10 @@ export class TopK {
 
   #down(slot: number, score: number): void {
     let i = 0;
-    for (let child = 1; child < this.#size; child = 2 * i + 1) {
+    for (let child = 1; child < this.size; child = 2 * i + 1) {
       const right = child + 1;
       if (
-        right < this.#size &&
+        right < this.size &&
         this.#worse(this.#scores[right], this.#slots[right], this.#scores[child], this.#slots[child])
       ) {
         child = right;

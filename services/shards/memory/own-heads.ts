@@ -10,7 +10,11 @@ export const OWN_HEADS_MAX = 1_024;
  */
 export class OwnHeads {
   #anchored: ShardHead | null;
-  #contradiction: string | null;
+  /**
+   * Null where nothing stood against the stored bytes when it opened, or an operator has decided
+   * since.
+   */
+  contradiction: string | null;
   readonly #recent = new Map<number, ShardHead>();
 
   /**
@@ -19,21 +23,13 @@ export class OwnHeads {
    */
   constructor(anchored: ShardHead | null, passed: readonly ShardHead[], contradiction: string | null) {
     this.#anchored = anchored;
-    this.#contradiction = contradiction;
+    this.contradiction = contradiction;
     for (const head of passed) this.add(head);
-  }
-
-  /**
-   * Null where nothing stood against the stored bytes when it opened, or an operator has decided
-   * since.
-   */
-  get contradiction(): string | null {
-    return this.#contradiction;
   }
 
   /** An operator has decided that what the shard holds is right. */
   resumed(): void {
-    this.#contradiction = null;
+    this.contradiction = null;
   }
 
   add(head: ShardHead): void {
@@ -47,7 +43,7 @@ export class OwnHeads {
    * its stored bytes stand against it.
    */
   at(seq: number): ShardHead | null {
-    if (this.#contradiction !== null) return unsoundHead(seq);
+    if (this.contradiction !== null) return unsoundHead(seq);
     return this.#anchored?.seq === seq ? this.#anchored : (this.#recent.get(seq) ?? null);
   }
 

@@ -85,18 +85,11 @@ export class WriteQueue {
   }
 
   #hasRoom({ kind }: ShardWrite, bytes: number): boolean {
-    const {
-      shardQueueDeletesReserveBytes,
-      shardQueueDeletesReserveRequests,
-      shardQueueMaxBytes,
-      shardQueueMaxRequests,
-    } = INTERNAL_LIMITS;
+    const limits = INTERNAL_LIMITS;
     const [reserveRequests, reserveBytes] =
-      kind === 'delete' ? [0, 0] : [shardQueueDeletesReserveRequests, shardQueueDeletesReserveBytes];
-    return (
-      this.#waiting.length < shardQueueMaxRequests - reserveRequests &&
-      this.#bytes + bytes <= shardQueueMaxBytes - reserveBytes
-    );
+      kind === 'delete' ? [0, 0] : [limits.shardQueueDeletesReserveRequests, limits.shardQueueDeletesReserveBytes];
+    const hasRequests = this.#waiting.length < limits.shardQueueMaxRequests - reserveRequests;
+    return hasRequests && this.#bytes + bytes <= limits.shardQueueMaxBytes - reserveBytes;
   }
 
   #refuseLate(): void {

@@ -105,14 +105,10 @@ export class HeldShard {
     else this.#waiting.push({ kind: 'query', run, version: this.#version });
   }
 
-  /** Takes out the query whose turn it is; `enter` or `goOn` it, or it has ended. */
-  takeTurn(): QueryRun | undefined {
-    return this.#running.shift();
-  }
-
-  /** Puts a query back that takes more turns. */
-  goOn(run: QueryRun): void {
-    this.#running.push(run);
+  /** Gives the query whose turn it is to `work`, which says whether that was its last turn. */
+  takeTurn(work: (run: QueryRun) => boolean): void {
+    const run = this.#running.shift();
+    if (run && !work(run)) this.#running.push(run);
   }
 
   /** Takes out the first of those that wait, if it may run now; a query is then under way. */

@@ -63,12 +63,12 @@ export class ShardWorker implements WorkerRequests {
   readonly busyMs = new Map<ShardKey, number>();
   searches = 0;
   searchMs = 0;
+  isGone = false;
   readonly lost: Promise<void>;
   readonly #sizes = new Map<ShardKey, OnSize>();
   #thread: Worker;
   #pending = new Map<number, Pending>();
   #nextId = 1;
-  #gone = false;
 
   constructor(log: Logger, graphThreads = 1) {
     this.#thread = new Worker(new URL('./main.ts', import.meta.url), {
@@ -87,17 +87,13 @@ export class ShardWorker implements WorkerRequests {
     this.#thread.on('error', (error) => log.error({ err: error }, 'a shard worker failed'));
     this.lost = new Promise((resolve) => {
       this.#thread.on('exit', () => {
-        this.#gone = true;
+        this.isGone = true;
         const error = new WorkerLost('a shard worker ended');
         for (const { reject } of this.#pending.values()) reject(error);
         this.#pending.clear();
         resolve();
       });
     });
-  }
-
-  get isGone(): boolean {
-    return this.#gone;
   }
 
   /** `onSize` instead of who was told before, until the shard is closed. */
@@ -110,7 +106,7 @@ export class ShardWorker implements WorkerRequests {
     params: WorkerOps[O]['params'],
     transfer: ArrayBuffer[] = [],
   ): Promise<WorkerOps[O]['result']> {
-    if (this.#gone) throw new WorkerLost('the shard worker has ended');
+    if (this.isGone) throw new WorkerLost('the shard worker has ended');
     const key = 'key' in params ? params.key : null;
     if (op === 'close' && key !== null) {
       this.busyMs.delete(key);

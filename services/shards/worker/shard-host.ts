@@ -330,8 +330,7 @@ export class ShardHost {
   }
 
   #goOn(held: HeldShard): void {
-    const run = held.takeTurn();
-    if (run && !this.#work(held, run, this.#terms.sliceMs)) held.goOn(run);
+    held.takeTurn((run) => this.#work(held, run, this.#terms.sliceMs));
     this.#admit(held);
   }
 
