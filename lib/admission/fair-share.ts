@@ -10,17 +10,13 @@ export class Shares {
   readonly #factor: number;
   readonly #max: number;
   readonly #held = new Map<string, number>();
-  #total = 0;
+  /** What all accounts hold. */
+  total = 0;
 
   /** `factor` infinite: an account may hold all; `max`: what there is, where that does not vary. */
   constructor(factor: number, max = Number.POSITIVE_INFINITY) {
     this.#factor = factor;
     this.#max = max;
-  }
-
-  /** What all accounts hold. */
-  get total(): number {
-    return this.#total;
   }
 
   of(account: string): number {
@@ -34,12 +30,12 @@ export class Shares {
   admits(account: string, amount: number, max: number): boolean {
     const own = this.of(account);
     if (own === 0 || this.#factor === Number.POSITIVE_INFINITY) return true;
-    return own + amount <= this.#factor * (max - this.#total - amount);
+    return own + amount <= this.#factor * (max - this.total - amount);
   }
 
   /** Whether an account may hold `amount` more of `max`; where nobody holds anything it may. */
   fits(account: string, amount: number, max = this.#max): boolean {
-    return this.#total === 0 || (this.#total + amount <= max && this.admits(account, amount, max));
+    return this.total === 0 || (this.total + amount <= max && this.admits(account, amount, max));
   }
 
   /** `amount` is negative for what is given back. */
@@ -47,6 +43,6 @@ export class Shares {
     const held = this.of(account) + amount;
     if (held === 0) this.#held.delete(account);
     else this.#held.set(account, held);
-    this.#total += amount;
+    this.total += amount;
   }
 }

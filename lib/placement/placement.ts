@@ -63,7 +63,8 @@ export class Placement {
     this.nodes.forEach(({ node, weight }, at) => {
       if (!(weight > 0)) throw new RangeError('A node has no weight.');
       const was = before ? before.#at.get(node) : undefined;
-      const { low, high } = before && was !== undefined ? before.#halvesAt(was) : halvesOf(node);
+      const { low, high } =
+        before && was !== undefined ? { low: before.#low[was]!, high: before.#high[was]! } : halvesOf(node);
       this.#low[at] = low;
       this.#high[at] = high;
       if (before && was !== undefined && before.nodes[was]!.weight === weight) stayed[was] = at;
@@ -154,10 +155,6 @@ export class Placement {
   #score({ low, high }: Halves, at: number): number {
     const mixed = finalise((finalise(low ^ this.#low[at]!) + high) ^ this.#high[at]!) >>> 0;
     return this.#isEven ? mixed : Math.log((mixed + 0.5) / 2 ** 32) / this.nodes[at]!.weight;
-  }
-
-  #halvesAt(at: number): Halves {
-    return { low: this.#low[at]!, high: this.#high[at]! };
   }
 
   #halves(shard: ShardKey): Halves {

@@ -1,41 +1,37 @@
 /** A growing set of small integers, one bit each. */
 export class Bitmap {
-  #words = new Uint32Array(0);
+  /** The bits of 32 neighbours a word; read-only, and replaced when the set grows. */
+  words = new Uint32Array(0);
 
   get bytes(): number {
-    return this.#words.byteLength;
-  }
-
-  /** The bits of 32 neighbours a word; read-only, and replaced when the set grows. */
-  get words(): Uint32Array {
-    return this.#words;
+    return this.words.byteLength;
   }
 
   has(i: number): boolean {
-    return (this.#words[i >>> 5] & (1 << (i & 31))) !== 0;
+    return (this.words[i >>> 5] & (1 << (i & 31))) !== 0;
   }
 
   add(i: number): void {
     const word = i >>> 5;
-    if (word >= this.#words.length) this.#resize(Math.max(word + 1, this.#words.length * 2));
-    this.#words[word] |= 1 << (i & 31);
+    if (word >= this.words.length) this.#resize(Math.max(word + 1, this.words.length * 2));
+    this.words[word] |= 1 << (i & 31);
   }
 
   delete(i: number): void {
     const word = i >>> 5;
-    if (word < this.#words.length) this.#words[word] &= ~(1 << (i & 31));
+    if (word < this.words.length) this.words[word] &= ~(1 << (i & 31));
   }
 
   /** Gives back the memory for integers at or above `end`, all of which must be absent. */
   trim(end: number): void {
     const words = (end + 31) >>> 5;
-    if (words * 2 < this.#words.length) this.#resize(words);
+    if (words * 2 < this.words.length) this.#resize(words);
   }
 
   #resize(words: number): void {
     const resized = new Uint32Array(words);
-    resized.set(this.#words.subarray(0, words));
-    this.#words = resized;
+    resized.set(this.words.subarray(0, words));
+    this.words = resized;
   }
 }
 

@@ -9,8 +9,7 @@
 import { MetricKind, ScalarKind } from 'usearch';
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
-import { norm } from './norm.ts';
-import type { Slots } from './slots.ts';
+import { norm, type Slots } from './slots.ts';
 
 const SAMPLE_MAX_SLOTS = 4096;
 /** Of the norms that fit for dot, the greatest over the least. */

@@ -1,7 +1,6 @@
 import type { Metric } from '../../../lib/store/catalog.ts';
 import { kernelRows, rowsAtATime, sumsOf } from './kernel/similarity-kernel.ts';
-import { norm } from './norm.ts';
-import type { Slots } from './slots.ts';
+import { norm, type Slots } from './slots.ts';
 
 /**
  * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order

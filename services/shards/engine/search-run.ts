@@ -91,9 +91,8 @@ export class SearchRun {
     const reachable = this.#matching - tail.length;
     const wanted = Math.min(this.#query.topK, reachable);
     const yielded = reachable / Math.max(1, graph.nodes);
-    let candidates = Math.ceil(
-      graph.space.candidateFactor * (this.#candidatesMin + (wanted / yielded) * CANDIDATES_PER_MATCH),
-    );
+    const least = Math.min(CANDIDATES_NARROW_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_MIN_NS / this.#rowNs));
+    let candidates = Math.ceil(graph.space.candidateFactor * (least + (wanted / yielded) * CANDIDATES_PER_MATCH));
     while (wanted > 0 && this.#prefersGraph(graph, candidates, reachable)) {
       if (this.#meter.due()) yield 'reading';
       const found = graph.search(queryVector, candidates, matches);
@@ -102,10 +101,6 @@ export class SearchRun {
       candidates *= 2;
     }
     return yield* this.scan();
-  }
-
-  get #candidatesMin(): number {
-    return Math.min(CANDIDATES_NARROW_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_MIN_NS / this.#rowNs));
   }
 
   get #matching(): number {

@@ -9,7 +9,6 @@
  * keeps its content until nobody does.
  */
 import { Bitmap } from './bitmap.ts';
-import { norm } from './norm.ts';
 import { NO_ADDRESS, RecordArena } from './record-arena.ts';
 
 const CHUNK_VECTOR_BYTES = 1024 * 1024;
@@ -259,4 +258,11 @@ function newChunk(slots: number, dimensions: number) {
     seqs: new Float64Array(slots),
     addresses: new Uint32Array(slots).fill(NO_ADDRESS),
   };
+}
+
+/** Euclidean norm of row `at` of `vectors`. */
+export function norm(vectors: Float32Array, at: number, dimensions: number): number {
+  let sum = 0;
+  for (let i = at; i < at + dimensions; i++) sum += vectors[i] * vectors[i];
+  return Math.sqrt(sum);
 }

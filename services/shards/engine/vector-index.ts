@@ -50,10 +50,9 @@ export class VectorIndex {
   readonly #metric: Metric;
   readonly #quantization: Quantization;
   readonly #slots: Slots;
-  readonly #graphMinRecords: number;
-  readonly #threads: number;
-  readonly #monotonicMs: () => number;
-  #graph: Graph | null = null;
+  readonly #options: Required<VectorIndexOptions>;
+  /** Null while searches are to scan everything. */
+  graph: Graph | null = null;
   #next: Graph | null = null;
   /** So many vectors were out of the graph when no other space would have suited them better. */
   #unfitAccepted = 0;
@@ -65,35 +64,29 @@ export class VectorIndex {
     this.#metric = metric;
     this.#quantization = quantization;
     this.#slots = slots;
-    this.#graphMinRecords = options.graphMinRecords ?? 2_000;
-    this.#threads = options.graphThreads ?? 1;
-    this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
-  }
-
-  /** Null while searches are to scan everything. */
-  get graph(): Graph | null {
-    return this.#graph;
+    const { graphMinRecords = 2_000, graphThreads = 1, monotonicMs = () => performance.now() } = options;
+    this.#options = { graphMinRecords, graphThreads, monotonicMs };
   }
 
   get bytes(): number {
-    return (this.#graph?.bytes ?? 0) + (this.#next?.bytes ?? 0);
+    return (this.graph?.bytes ?? 0) + (this.#next?.bytes ?? 0);
   }
 
   /** Records that `buildSlice` has still to add. */
   get waiting(): number {
     const live = this.#slots.liveCount;
-    if (this.#graph === null) return live < this.#graphMinRecords ? 0 : live;
-    if (this.#next === null && isStale(this.#graph)) return live;
-    const growing = this.#next ?? this.#graph;
+    if (this.graph === null) return live < this.#options.graphMinRecords ? 0 : live;
+    if (this.#next === null && isStale(this.graph)) return live;
+    const growing = this.#next ?? this.graph;
     const waiting = growing.tail.length - growing.unfit;
-    return growing === this.#graph && waiting < TAIL_MIN_SLOTS ? 0 : waiting;
+    return growing === this.graph && waiting < TAIL_MIN_SLOTS ? 0 : waiting;
   }
 
   /**
    * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
    */
   changed(oldSlot: number, newSlot: number): void {
-    if (this.#graph === null) return;
+    if (this.graph === null) return;
     const sameVector =
       oldSlot >= 0 && newSlot >= 0 && sameBits(this.#slots.vector(oldSlot), this.#slots.vector(newSlot));
     for (const graph of this.#graphs()) {
@@ -114,14 +107,14 @@ export class VectorIndex {
    * IndexFailure.
    */
   buildSlice(): boolean {
-    if (this.#monotonicMs() < this.#pausedUntilMs) return false;
+    if (this.#options.monotonicMs() < this.#pausedUntilMs) return false;
     try {
       const more = this.#build();
       if (!more) this.#failures = 0;
       return more;
     } catch (error) {
       const pauseMs = Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** this.#failures++);
-      this.#pausedUntilMs = this.#monotonicMs() + pauseMs;
+      this.#pausedUntilMs = this.#options.monotonicMs() + pauseMs;
       throw new IndexFailure(error, pauseMs, this.#failures === 1);
     }
   }
@@ -133,40 +126,41 @@ export class VectorIndex {
 
   /** Takes over a loaded graph; every live slot must be attached to it or inserted. */
   adopt(graph: Graph): void {
-    this.#graph = graph;
+    this.graph = graph;
     this.#next = null;
   }
 
   #build(): boolean {
-    if (this.#slots.liveCount < this.#graphMinRecords / 2) {
-      this.#graph = null;
+    if (this.#slots.liveCount < this.#options.graphMinRecords / 2) {
+      this.graph = null;
       this.#next = null;
       return false;
     }
-    if (this.#graph === null) {
-      if (this.#slots.liveCount < this.#graphMinRecords) return false;
-      this.#graph = this.#newGraph();
+    if (this.graph === null) {
+      if (this.#slots.liveCount < this.#options.graphMinRecords) return false;
+      this.graph = this.#newGraph();
     }
-    if (this.#next === null && this.#isWorn(this.#graph)) this.#next = this.#newGraph();
+    const { graph } = this;
+    if (this.#next === null && (isStale(graph) || this.#isOutgrown(graph))) this.#next = this.#newGraph();
     if (this.#next !== null) {
       if (!this.#grow(this.#next)) {
-        this.#graph = this.#next;
+        this.graph = this.#next;
         this.#next = null;
       }
       return true;
     }
-    const waiting = this.#graph.tail.length - this.#graph.unfit;
+    const waiting = this.graph.tail.length - this.graph.unfit;
     if (waiting < TAIL_MIN_SLOTS) return false;
-    this.#grow(this.#graph);
+    this.#grow(this.graph);
     return true;
   }
 
   /** False when the graph has all that fits. */
   #grow(graph: Graph): boolean {
     try {
-      return graph.addSlice(this.#slots, SLICE_VECTORS, this.#threads);
+      return graph.addSlice(this.#slots, SLICE_VECTORS, this.#options.graphThreads);
     } catch (error) {
-      if (graph === this.#graph) this.#graph = null;
+      if (graph === this.graph) this.graph = null;
       else this.#next = null;
       throw error;
     }
@@ -184,10 +178,6 @@ export class VectorIndex {
 
   #spaceOf(fit: SpaceFit): IndexSpace {
     return new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, fit);
-  }
-
-  #isWorn(graph: Graph): boolean {
-    return isStale(graph) || this.#isOutgrown(graph);
   }
 
   /** Whether many vectors do not fit into the graph's space that would fit into a new one. */
@@ -214,7 +204,7 @@ export class VectorIndex {
   }
 
   *#graphs(): Iterable<Graph> {
-    if (this.#graph !== null) yield this.#graph;
+    if (this.graph !== null) yield this.graph;
     if (this.#next !== null) yield this.#next;
   }
 }

@@ -40,8 +40,6 @@ interface Use {
 
 type ShardRuntime = Pick<Runtime, 'store' | 'clock' | 'log'>;
 
-const isGone = (error: unknown): boolean => error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
-
 export class ShardCache {
   readonly events = new EventEmitter<ShardCacheEvents>();
   readonly #runtime: ShardRuntime;
@@ -152,13 +150,9 @@ export class ShardCache {
         this.#gate.changed();
       }
     } catch (error) {
-      throw this.#unsettled(error);
+      // Where other nodes can hold the shard the caller is told to ask for its holder again.
+      throw error instanceof ShardUnsettled && this.#parts.claims.isShared ? new ShardMoved(null) : error;
     }
-  }
-
-  /** Where other nodes can hold the shard the caller is told to ask for its holder again. */
-  #unsettled(error: unknown): unknown {
-    return error instanceof ShardUnsettled && this.#parts.claims.isShared ? new ShardMoved(null) : error;
   }
 
   #assertHeld({ claim }: Resident): void {
@@ -257,7 +251,8 @@ export class ShardCache {
         worker.placed--;
         await worker.request('close', { key }).catch(() => undefined);
         // Dropped meanwhile: the claim and its fence were made after the drop had looked.
-        if (claims.isShared && isGone(error)) await store.dropCollectionData(spec.collectionId);
+        const isGone = error instanceof ProvecError && error.code === 'COLLECTION_NOT_FOUND';
+        if (claims.isShared && isGone) await store.dropCollectionData(spec.collectionId);
         throw error;
       }
     };

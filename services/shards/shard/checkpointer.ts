@@ -90,7 +90,8 @@ export class Checkpointer {
     // What an earlier process no longer needed and did not live to trim. The shard's next run makes
     // good what fails here.
     const trim = async (): Promise<void> => {
-      if (!opening.ended) await this.#trimAfterOpening(key, opening, checkpointSeq > 0);
+      if (opening.ended) return;
+      await this.#trim(key, opening, await this.#store.records.appliedSeq(key), checkpointSeq > 0);
     };
     this.#trims = this.#trims.then(trim).catch(() => undefined);
   }
@@ -245,10 +246,6 @@ export class Checkpointer {
       this.#stagedBytes -= shardBytes;
     }
     collectGarbage();
-  }
-
-  async #trimAfterOpening(key: ShardKey, opening: Opening, keepCheckpoints: boolean): Promise<void> {
-    await this.#trim(key, opening, await this.#store.records.appliedSeq(key), keepCheckpoints);
   }
 
   /**

@@ -206,16 +206,14 @@ export class Materialiser {
     // Where another node holds the shard by now, entries that were here may be materialised and
     // trimmed there.
     if (left && (await records.appliedSeq(key)) > mark) return { mark, more: true, isHeld };
-    if (left) this.#stickAt(key, through + 1);
-    else this.#stuck.delete(key);
+    if (!left) this.#stuck.delete(key);
+    else if (this.#stuck.get(key) !== through + 1) {
+      const place = { shard: key, seq: through + 1 };
+      this.#stuck.set(key, place.seq);
+      this.#log.error(place, 'a stored log entry does not decode; materialising stops before it');
+    }
     if (through > mark) await records.apply(key, mark, through, [...last.values()]);
     return { mark: through, more: through > mark && !left && entries.length === read.length, isHeld };
-  }
-
-  #stickAt(key: ShardKey, seq: number): void {
-    if (this.#stuck.get(key) === seq) return;
-    this.#stuck.set(key, seq);
-    this.#log.error({ shard: key, seq }, 'a stored log entry does not decode; materialising stops before it');
   }
 
   #isForgotten(key: ShardKey): boolean {

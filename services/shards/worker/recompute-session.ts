@@ -3,7 +3,7 @@ import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { RecordChange, StoredRecord } from '../../../lib/store/records.ts';
+import type { StoredRecord } from '../../../lib/store/records.ts';
 import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
 import type { Steps } from '../engine/steps.ts';
@@ -50,7 +50,9 @@ export class RecomputeSession {
 
   *addEntries(entries: ReplayEntry[]): Steps<undefined> {
     for (const entry of entries) {
-      for (const { id, record } of this.#changesOf(entry)) {
+      const changes = changesIn(entry);
+      if (changes === null) this.#unreadableEntries++;
+      for (const { id, record } of changes ?? []) {
         this.#unreadableIds.delete(id);
         if (record) this.#put(record);
         else this.#forget(this.#map.delete(keyHashOf(id)));
@@ -147,12 +149,6 @@ export class RecomputeSession {
       const id = this.#ids[slot]!;
       if (!this.#logged.has(id)) yield [id, WHAT.unexpected];
     }
-  }
-
-  #changesOf(entry: ReplayEntry): RecordChange[] {
-    const changes = changesIn(entry);
-    if (changes === null) this.#unreadableEntries++;
-    return changes ?? [];
   }
 
   #put(record: StoredRecord): void {

@@ -38,7 +38,7 @@ export class LeaseKeeper {
   #incarnation: string | null = null;
   #beat = 0;
   #validUntilMs = Number.NEGATIVE_INFINITY;
-  #draining = false;
+  draining = false;
   #stopped = false;
   #beginning: Promise<void> | null = null;
   /**
@@ -65,10 +65,6 @@ export class LeaseKeeper {
     return this.holder;
   }
 
-  get draining(): boolean {
-    return this.#draining;
-  }
-
   isValid(incarnation: string): boolean {
     return incarnation === this.#incarnation && this.#options.clock.monotonicMs() < this.#validUntilMs;
   }
@@ -81,7 +77,7 @@ export class LeaseKeeper {
 
   /** Tells the others that this node takes no more shards. */
   async drain(): Promise<void> {
-    this.#draining = true;
+    this.draining = true;
     await this.#renew();
   }
 
@@ -109,7 +105,7 @@ export class LeaseKeeper {
     const use = this.#options.use?.();
     const incarnation = newIncarnation();
     const sentAtMs = clock.monotonicMs();
-    await leases.begin({ node, incarnation, beat: 0, process, draining: this.#draining, ...(use && { use }) });
+    await leases.begin({ node, incarnation, beat: 0, process, draining: this.draining, ...(use && { use }) });
     if (this.#stopped) return;
     const validUntilMs = this.validUntil(sentAtMs);
     if (clock.monotonicMs() >= validUntilMs) {
@@ -128,7 +124,7 @@ export class LeaseKeeper {
     if (incarnation === null) return;
     this.#beat++;
     const sentAtMs = clock.monotonicMs();
-    const isThere = await leases.renew(incarnation, this.#beat, this.#draining, this.#options.use?.());
+    const isThere = await leases.renew(incarnation, this.#beat, this.draining, this.#options.use?.());
     if (incarnation !== this.#incarnation) return;
     // A renewal that comes back after the lease ran out is too late: others may have judged by
     // then.

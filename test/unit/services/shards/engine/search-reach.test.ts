@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
-import { norm } from '../../../../../services/shards/engine/norm.ts';
+import { norm } from '../../../../../services/shards/engine/slots.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 
