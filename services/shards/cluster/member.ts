@@ -75,17 +75,17 @@ export class ClusterMember {
       clock,
       log,
     });
-    this.rebalancer = new Rebalancer(
-      { clock, timers, log },
-      {
-        peers,
-        own: () => ({ node, draining: membership.draining, ...membership.use() }),
-        live: () => membership.live(),
-        held: () => this.#held(),
-        handOver: this.#handOver,
-        pool,
-      },
-    );
+    this.rebalancer = new Rebalancer({
+      clock,
+      timers,
+      log,
+      peers,
+      own: () => ({ node, draining: membership.draining, ...membership.use() }),
+      live: () => membership.live(),
+      held: () => this.#held(),
+      handOver: this.#handOver,
+      pool,
+    });
     shardCache.events.on('committed', (actor) => this.followers.committed(actor));
     membership.events.on('lost', () => shardCache.loseAll());
     membership.events.on('dead', peers.onDead);

@@ -35,13 +35,10 @@ export interface HeldShard {
   followers: readonly string[];
 }
 
-interface RebalancerRuntime {
+interface RebalancerParts {
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
   log: Logger;
-}
-
-interface RebalancerParts {
   peers: Pick<Peers, 'node' | 'offer'>;
   /** This node, as it is at this moment. */
   own(): NodeUse;
@@ -59,7 +56,6 @@ interface Held {
 }
 
 export class Rebalancer {
-  readonly #runtime: RebalancerRuntime;
   readonly #parts: RebalancerParts;
   readonly #pace = new MovePace(MOVED_BYTES_PER_SECOND);
   readonly #held = new Map<ShardKey, Held>();
@@ -68,15 +64,14 @@ export class Rebalancer {
   #cancel: () => void = () => {};
   #stopped = false;
 
-  constructor(runtime: RebalancerRuntime, parts: RebalancerParts) {
-    this.#runtime = runtime;
+  constructor(parts: RebalancerParts) {
     this.#parts = parts;
   }
 
   start(): void {
     const turn = (): void => {
       if (this.#stopped) return;
-      this.#cancel = this.#runtime.timers.after(LOOK_EVERY_MS, turn);
+      this.#cancel = this.#parts.timers.after(LOOK_EVERY_MS, turn);
       this.#look();
     };
     turn();
@@ -92,7 +87,7 @@ export class Rebalancer {
    * it.
    */
   offered(arrival: Arrival): Refusal | null {
-    const nowMs = this.#runtime.clock.monotonicMs();
+    const nowMs = this.#parts.clock.monotonicMs();
     const refusal = refusalOf(this.#parts.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);
     if (refusal === null) this.#arrivingUntilMs = nowMs + ARRIVAL_MAX_MS;
     return refusal;
@@ -104,8 +99,8 @@ export class Rebalancer {
   }
 
   #look(): void {
-    const { peers, held } = this.#parts;
-    const nowMs = this.#runtime.clock.monotonicMs();
+    const { clock, peers, held } = this.#parts;
+    const nowMs = clock.monotonicMs();
     const shards = this.#sampled(held(), nowMs);
     if (nowMs < this.#pace.nextMs) return;
     const use = this.#use();
@@ -122,8 +117,7 @@ export class Rebalancer {
   }
 
   async #carryOut({ shard, to, reason }: Move, { bytes, load, rests }: OwnedShard): Promise<void> {
-    const { clock, log } = this.#runtime;
-    const { peers, handOver } = this.#parts;
+    const { clock, log, peers, handOver } = this.#parts;
     const beganMs = clock.monotonicMs();
     this.#pace.began();
     try {

@@ -38,32 +38,32 @@ class Board {
 
   join(node: string): void {
     const clock = { monotonicMs: () => this.time.nowMs };
-    const rebalancer = new Rebalancer(
-      { clock, timers: this.time, log: LOG },
-      {
-        peers: {
-          node,
-          offer: async (to, arrival) => {
-            this.offers.push({ from: node, to, atMs: this.time.nowMs });
-            return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
-          },
+    const rebalancer = new Rebalancer({
+      clock,
+      timers: this.time,
+      log: LOG,
+      peers: {
+        node,
+        offer: async (to, arrival) => {
+          this.offers.push({ from: node, to, atMs: this.time.nowMs });
+          return this.refuses(to) ?? this.rebalancers.get(to)!.offered(arrival);
         },
-        own: () => this.#use(node),
-        live: () => [...this.rebalancers.keys()].map((name) => this.#lease(name)),
-        held: () => this.#of(node),
-        handOver: {
-          move: async (shard, to) => {
-            this.#count(node, 1);
-            await this.time.delay(MOVE_MS);
-            this.#count(node, -1);
-            this.#give(shard, to, 'open');
-            this.rebalancers.get(to)!.arrived();
-          },
-          leaveResting: async (shard, to) => this.#give(shard, to, 'resting'),
-        },
-        pool: { busyThreads: 0 },
       },
-    );
+      own: () => this.#use(node),
+      live: () => [...this.rebalancers.keys()].map((name) => this.#lease(name)),
+      held: () => this.#of(node),
+      handOver: {
+        move: async (shard, to) => {
+          this.#count(node, 1);
+          await this.time.delay(MOVE_MS);
+          this.#count(node, -1);
+          this.#give(shard, to, 'open');
+          this.rebalancers.get(to)!.arrived();
+        },
+        leaveResting: async (shard, to) => this.#give(shard, to, 'resting'),
+      },
+      pool: { busyThreads: 0 },
+    });
     this.rebalancers.set(node, rebalancer);
     rebalancer.start();
   }
