@@ -12,8 +12,7 @@
  */
 import { LEDGER_LAG_MAX_MS } from '../../../lib/ledger/lag.ts';
 import { collectionRoot, isSameAnchor } from '../../../lib/shard/collection-root.ts';
-import { committedCut } from '../../../lib/shard/cut.ts';
-import { contains, mergeCuts } from '../../../lib/shard/cut.ts';
+import { committedCut, contains, mergeCuts } from '../../../lib/shard/cut.ts';
 import { type Cut, isSameState } from '../../../lib/shard/head.ts';
 import {
   type AnchorHistoryItem,

@@ -1,6 +1,5 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
-import { committedCut } from '../../../lib/shard/cut.ts';
-import { contains } from '../../../lib/shard/cut.ts';
+import { committedCut, contains } from '../../../lib/shard/cut.ts';
 import type { Cut } from '../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
