@@ -57,6 +57,8 @@ export class InlineWorker implements WorkerRequests {
     },
     // There is no event loop that others wait for.
     queueMicrotask,
+    // How long work takes here must not decide in what order it is done.
+    { monotonicMs: () => 0, engine: { monotonicMs: () => 0 } },
   );
 
   /** `later` carries a request to the thread. */
