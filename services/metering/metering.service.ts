@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
@@ -65,8 +66,8 @@ export default function meteringService({ config, store, clock, log }: Runtime):
   const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
     const { accountId, id, writes: records, vectors, ticket } = params;
     const need = { writes: records, vectors };
-    // Whoever took the request in gave it an id.
-    return writes.reserve(accountId, { id: id!, need, allowance, isCounted: ticket !== undefined });
+    assert(id !== undefined, 'Whoever took the request in gave it an id.');
+    return writes.reserve(accountId, { id, need, allowance, isCounted: ticket !== undefined });
   };
   const work: ChargedWork = {
     async 'metering.usage'(caller, { accountId }) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ChargedActions } from '../../../lib/actions/metering.ts';
 import type { ProvecError } from '../../../lib/errors.ts';
@@ -32,7 +33,13 @@ const settle = (node: ControlNode, id: string) => node.call('metering.settle', {
 const here = (node: ControlNode, action: keyof ChargedActions, params: ChargedActions[typeof action]['params']) =>
   node.call('metering.forwarded', { action, params });
 const reserveHere = (node: ControlNode, writes: number, vectors = writes, ticket?: string) =>
-  here(node, 'metering.reserveWrite', { accountId, writes, vectors, ticket }) as Promise<WriteAnswer>;
+  here(node, 'metering.reserveWrite', {
+    accountId,
+    writes,
+    vectors,
+    ticket,
+    id: ticket ?? randomUUID(),
+  }) as Promise<WriteAnswer>;
 const commit = (writes: number, vectors = 0) => commitTally(cluster.store, clock, accountId, writes, vectors);
 const stored = () => cluster.store.usage.read(accountId, '2026-11');
 const row = () => cluster.store.usage.readHolds(accountId);
