@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from './lib/config.ts';
 import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { nodeName } from './lib/process/node-home.ts';
-import { SYSTEM_CLOCK } from './lib/runtime.ts';
+import { SYSTEM_CLOCK } from './lib/time/clock.ts';
 import { VERSION } from './lib/version.ts';
 import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';

@@ -9,12 +9,12 @@
  */
 import { Errors, type Middleware, type ServiceBroker, type ServiceSchema } from 'moleculer';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
 import { type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
+import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { answersCalls } from '../transport/lost-calls.ts';
 import { isUnsent } from '../transport/undelivered.ts';

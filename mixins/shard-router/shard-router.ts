@@ -10,12 +10,12 @@
  */
 import { LRUCache } from 'lru-cache';
 import { Placement } from '../../lib/placement/placement.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import { type AwayReason, shardAway } from '../../lib/shard/away.ts';
 import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { OwnerStore } from '../../lib/store/owners.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Timers } from '../../lib/time/timers.ts';
 import type { ShardNodePlace } from './shard-nodes.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Config } from '../../lib/config.ts';
-import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { AnchorStore } from '../../lib/store/anchors.ts';
+import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';

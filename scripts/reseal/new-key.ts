@@ -1,6 +1,6 @@
-import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import { SCOPES } from '../../lib/store/keys.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { ApiKeys } from '../../services/keys/api-keys.ts';
 
 /**

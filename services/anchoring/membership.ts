@@ -9,8 +9,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Placement } from '../../lib/placement/placement.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import type { AnchoringInstance, AnchorStore } from '../../lib/store/anchors.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { Sightings } from '../../lib/time/sightings.ts';
 
 /**

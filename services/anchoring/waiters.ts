@@ -7,10 +7,10 @@
  * How it fails: with null at the end of the wait. A store that cannot be read is asked again.
  */
 
-import type { Clock } from '../../lib/runtime.ts';
 import { contains } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { AnchorRow, AnchorStore, Confirmed } from '../../lib/store/anchors.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 
 const READING_ROWS = 100;
 /** Between two readings. */

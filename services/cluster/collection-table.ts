@@ -1,11 +1,11 @@
 import type { Caller } from '../../lib/actions/call.ts';
 import type { AnchorOverview, CollectionInCluster, Part, Slice, Unreachable } from '../../lib/actions/cluster.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import { type AnchorRow, type AnchorStanding, standingOf } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { heldBy } from './node-calls.ts';
 import { Window } from './paging.ts';
 

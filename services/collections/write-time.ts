@@ -1,6 +1,6 @@
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { within } from '../../lib/time/timers.ts';
 
 /** Kept of a request's time for making its answer and sending it. */

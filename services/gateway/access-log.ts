@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import type { AccountRow, Catalog } from '../../lib/store/catalog.ts';
 import { SCOPES } from '../../lib/store/keys.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import type { ApiKeys, NewKey } from './api-keys.ts';
 import { ReadCache } from './read-cache.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyView } from '../../lib/actions/keys.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import type { KeyRow, KeyStore, Scope } from '../../lib/store/keys.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { newSecret, secretHash, secretPrefix } from './secret.ts';
 
 export interface NewKey {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import type { KeyRow, KeyStore } from '../../lib/store/keys.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 
 /**
  * Notes in the background when a key was last used, at most once a minute per key; a note that

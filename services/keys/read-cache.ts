@@ -12,7 +12,7 @@
 import { LRUCache } from 'lru-cache';
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { within } from '../../lib/time/timers.ts';
 
 interface Reading<T> {

@@ -13,7 +13,7 @@ import type { ChargedActions } from '../../lib/actions/metering.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { Placement } from '../../lib/placement/placement.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../lib/time/timers.ts';
 import { UnresponsiveNodes } from '../../mixins/shard-router/unresponsive-nodes.ts';
 

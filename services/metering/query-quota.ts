@@ -12,9 +12,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
 import { AccountQueries, dissolve, isWritten, type QueryWaiter, spare, usedOf } from './account-queries.ts';
 import type { Allowance } from './allowance.ts';

@@ -1,5 +1,5 @@
 import { ProvecError } from '../../lib/errors.ts';
-import type { Clock } from '../../lib/runtime.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { monthEnd, monthOf } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 

@@ -11,9 +11,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Clock } from '../../lib/runtime.ts';
 import { StoreError } from '../../lib/store/port.ts';
 import type { UsageRow, UsageStore, WriteHold, WriteHolds } from '../../lib/store/usage.ts';
+import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
 import { AccountWrites, isBusy, type Waiter, type WriteAnswer } from './account-writes.ts';
 import { planLimitReached, tooBusy, unavailable } from './refusal.ts';

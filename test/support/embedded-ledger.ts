@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { SYSTEM_CLOCK } from '../../lib/runtime.ts';
+import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { openAuthority } from '../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../services/anchoring/ledger/rpc-pool.ts';

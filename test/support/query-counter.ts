@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, SYSTEM_CLOCK } from '../../lib/runtime.ts';
 import type { UsageStore } from '../../lib/store/usage.ts';
+import { type Clock, SYSTEM_CLOCK } from '../../lib/time/clock.ts';
 import { QueryQuota } from '../../services/metering/query-quota.ts';
 
 /**

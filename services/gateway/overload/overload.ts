@@ -3,7 +3,7 @@ import { answerBudget } from '../../../lib/admission/answer-size.ts';
 import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Clock } from '../../../lib/runtime.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import { FairQueue, type QueueBounds } from './fair-queue.ts';

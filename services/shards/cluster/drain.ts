@@ -11,11 +11,11 @@
 import pLimit from 'p-limit';
 import type { Logger } from 'pino';
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { StoreError } from '../../../lib/store/port.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { OPENINGS_AT_ONCE } from '../memory/opening-gate.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';

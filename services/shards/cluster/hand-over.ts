@@ -10,12 +10,12 @@
  */
 import { Mutex } from 'async-mutex';
 import type { Logger } from 'pino';
-import type { Clock } from '../../../lib/runtime.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { shardSpec } from '../../../lib/shard/spec.ts';
 import type { Catalog } from '../../../lib/store/catalog.ts';
 import type { Holder } from '../../../lib/store/owners.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Membership } from './ownership/membership.ts';

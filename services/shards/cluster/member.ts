@@ -5,10 +5,11 @@
  */
 import type { ReplicaState } from '../../../lib/actions/shards.ts';
 import { invalidArgument } from '../../../lib/errors.ts';
-import type { Clock, Runtime } from '../../../lib/runtime.ts';
+import type { Runtime } from '../../../lib/runtime.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { SYSTEM_TIMERS } from '../../../lib/time/timers.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { ShardActor } from '../shard/actor.ts';

@@ -1,6 +1,6 @@
 import { outOfCapacity } from '../../../lib/admission/out-of-capacity.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import type { Store } from '../../../lib/store/port.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 
 const DISK_CHECK_MS = 1_000;
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/runtime.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { ShardUnsettled, unavailable } from '../shard/failure.ts';
 import type { NodeMemory } from './node-memory.ts';
 

@@ -12,7 +12,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -20,6 +19,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { LogEntry, ShardLog } from '../../../lib/store/log.ts';
 import { StoreError } from '../../../lib/store/port.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { ShardWrite, Staged, WriteOutcome } from '../engine/write.ts';
 import { type ShardWorker, WorkerLost } from '../worker/pool.ts';

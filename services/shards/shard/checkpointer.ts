@@ -10,10 +10,10 @@
  */
 
 import { collectGarbage } from '../../../lib/process/garbage.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import { parseShardKey, type ShardKey } from '../../../lib/shard/key.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { ShardActor } from './actor.ts';
 import { anchoredBound } from './anchored-bound.ts';
 import type { Materialiser } from './materialiser.ts';

@@ -11,7 +11,6 @@
  */
 import type { Logger } from 'pino';
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -19,6 +18,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { versionAfter } from '../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../lib/store/port.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import { OWN_HEADS_MAX } from '../memory/own-heads.ts';
 import type { WorkerOps, WorkerRequests } from '../worker/protocol.ts';
 import { logRuns } from './log-run.ts';

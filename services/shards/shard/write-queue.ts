@@ -1,7 +1,7 @@
 import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import type { Clock } from '../../../lib/runtime.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { ShardWrite } from '../engine/write.ts';
 import { unavailable } from './failure.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SYSTEM_CLOCK as clock } from '../../../lib/runtime.ts';
 import type { Store } from '../../../lib/store/port.ts';
+import { SYSTEM_CLOCK as clock } from '../../../lib/time/clock.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { Allowance } from '../../../services/metering/allowance.ts';
 import { QueryQuota } from '../../../services/metering/query-quota.ts';

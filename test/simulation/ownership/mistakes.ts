@@ -2,11 +2,12 @@
  * Mistakes that are easily made, each in the place of the sound part: the simulation is worth what
  * it finds of them.
  */
-import type { Clock } from '../../../lib/runtime.ts';
+
 import { EMPTY_HEAD } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
 import type { LeaseRow } from '../../../lib/store/owners.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { Claim } from '../../../services/shards/cluster/ownership/claims.ts';
 import { LeaseKeeper, type LeaseKeeperOptions } from '../../../services/shards/cluster/ownership/lease-keeper.ts';
 import { DEAD_AFTER_MS, LEASE_MS } from '../../../services/shards/cluster/ownership/lease-terms.ts';

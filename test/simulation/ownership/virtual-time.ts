@@ -1,4 +1,4 @@
-import type { Clock } from '../../../lib/runtime.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { Timers } from '../../../lib/time/timers.ts';
 
 interface Event {

@@ -9,8 +9,8 @@
  * See docs/internals/ownership.md.
  */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../../lib/runtime.ts';
 import type { Holder, LeaseRow, LeaseStore, LeaseUse } from '../../../../lib/store/owners.ts';
+import type { Clock } from '../../../../lib/time/clock.ts';
 import { endedWithin, type Timers } from '../../../../lib/time/timers.ts';
 import { LEASE_MS, RENEW_AGAIN_MS, RENEW_EVERY_MS } from './lease-terms.ts';
 

@@ -9,8 +9,8 @@
  * See docs/internals/ownership.md.
  */
 import { listEveryMs, watchedLeases } from '../../../../lib/placement/lease-ring.ts';
-import type { Clock } from '../../../../lib/runtime.ts';
 import type { LeaseRow, LeaseStore } from '../../../../lib/store/owners.ts';
+import type { Clock } from '../../../../lib/time/clock.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
 import { RENEW_AGAIN_MS, WATCH_EVERY_MS } from './lease-terms.ts';
 import type { LeaseWatch } from './lease-watch.ts';

@@ -8,8 +8,8 @@
  * See docs/internals/ownership.md.
  */
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../../../../lib/runtime.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
+import type { Clock } from '../../../../lib/time/clock.ts';
 import { DEAD_AFTER_MS } from './lease-terms.ts';
 
 /**

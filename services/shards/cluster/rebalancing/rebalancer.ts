@@ -9,9 +9,9 @@
 import type { Logger } from 'pino';
 import { ClusterUse, type NodeUse } from '../../../../lib/placement/cluster-use.ts';
 import { Placement } from '../../../../lib/placement/placement.ts';
-import type { Clock } from '../../../../lib/runtime.ts';
 import type { ShardKey } from '../../../../lib/shard/key.ts';
 import type { LeaseRow } from '../../../../lib/store/owners.ts';
+import type { Clock } from '../../../../lib/time/clock.ts';
 import type { Timers } from '../../../../lib/time/timers.ts';
 import type { WorkerPool } from '../../worker/pool.ts';
 import type { HandOver } from '../hand-over.ts';

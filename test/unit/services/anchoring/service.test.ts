@@ -6,8 +6,8 @@ import { ServiceBroker } from 'moleculer';
 import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
 import { ConfigError, readConfig } from '../../../../lib/config.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
-import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
 import type { ShardHead } from '../../../../lib/shard/head.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import anchoringService from '../../../../services/anchoring/anchoring.service.ts';
 import { openAuthority } from '../../../../services/anchoring/ledger/authority.ts';
 import {

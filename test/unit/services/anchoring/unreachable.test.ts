@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../services/anchoring/ledger/rpc-pool.ts';
 import { startDevLedger } from '../../../../services/devledger/process.ts';
 import { until } from '../../../support/until.ts';

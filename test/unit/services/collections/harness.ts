@@ -9,10 +9,11 @@ import { type ActionName, type Actions, call } from '../../../../lib/actions/cal
 import { type Config, readConfig } from '../../../../lib/config.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
-import { type Clock, type Runtime, SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import type { Runtime } from '../../../../lib/runtime.ts';
 import type { AnchorRow } from '../../../../lib/store/anchors.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../../lib/store/sqlite/store.ts';
+import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import collectionsService from '../../../../services/collections/collections.service.ts';
 import keysService from '../../../../services/keys/keys.service.ts';
 import meteringService from '../../../../services/metering/metering.service.ts';

@@ -3,7 +3,8 @@ import { type Context, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { readConfig } from '../../../../lib/config.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
-import { type Clock, type Runtime, SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
+import type { Runtime } from '../../../../lib/runtime.ts';
+import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
 
 type Handler = (params: Record<string, never>) => unknown;

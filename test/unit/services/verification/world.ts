@@ -3,13 +3,13 @@ import { pino } from 'pino';
 import type { AnchorReceipt, OnChain } from '../../../../lib/actions/anchoring.ts';
 import { call } from '../../../../lib/actions/call.ts';
 import { readConfig } from '../../../../lib/config.ts';
-import { SYSTEM_CLOCK } from '../../../../lib/runtime.ts';
 import { type AnchoredRoot, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { Cut, ShardHead } from '../../../../lib/shard/head.ts';
 import type { Recomputed } from '../../../../lib/shard/recomputed.ts';
 import { type AnchorRow, type Confirmed, emptyRow } from '../../../../lib/store/anchors.ts';
 import type { Contradiction } from '../../../../lib/store/contradictions.ts';
 import type { Store } from '../../../../lib/store/port.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import verificationService from '../../../../services/verification/verification.service.ts';
 import { newCollection } from '../../../contract/store-rows.ts';
 

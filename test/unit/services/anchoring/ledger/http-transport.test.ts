@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type Address, createSolanaRpc, type Signature } from '@solana/web3.js';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { LedgerUnreachableError, type Rpc, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 
 const OF_SOMEBODY = 'Sysvar1111111111111111111111111111111111111' as Address;

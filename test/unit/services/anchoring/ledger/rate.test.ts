@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { turnsAt } from '../../../../../services/anchoring/ledger/rate-limiter.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { gatheredStatuses } from '../../../../../services/anchoring/ledger/signature-statuses.ts';

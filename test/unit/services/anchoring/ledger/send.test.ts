@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { generateKeyPairSigner } from '@solana/web3.js';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { LedgerClient } from '../../../../../services/anchoring/ledger/ledger-client.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { LedgerRelay } from '../../../../support/ledger-relay.ts';

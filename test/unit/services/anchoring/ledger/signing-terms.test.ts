@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSigner, type KeyPairSigner } from '@solana/web3.js';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { LedgerClient } from '../../../../../services/anchoring/ledger/ledger-client.ts';
 import { LedgerUnreachableError, RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';
 import { priorityFee } from '../../../../../services/anchoring/ledger/signing-terms.ts';

@@ -3,10 +3,10 @@
  * for each test. Whoever imports this has its hooks.
  */
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
 import type { Cut } from '../../../../../lib/shard/head.ts';
 import type { AnchorRow } from '../../../../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../../../../lib/store/catalog.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { openAuthority } from '../../../../../services/anchoring/ledger/authority.ts';
 import { LedgerClient } from '../../../../../services/anchoring/ledger/ledger-client.ts';
 import { RpcPool } from '../../../../../services/anchoring/ledger/rpc-pool.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import pino from 'pino';
-import { SYSTEM_CLOCK } from '../../../../../lib/runtime.ts';
 import type { ShardHead } from '../../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../../../lib/shard/moved.ts';
+import { SYSTEM_CLOCK } from '../../../../../lib/time/clock.ts';
 import { Materialiser } from '../../../../../services/shards/shard/materialiser.ts';
 import { followShard, openShard } from '../../../../../services/shards/shard/open.ts';
 import { InlineWorker } from '../../../../simulation/ownership/inline-worker.ts';
