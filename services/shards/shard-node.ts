@@ -253,8 +253,8 @@ export class ShardNode {
     }
   }
 
-  /** The others on the same store. Throws UNAVAILABLE where there are none. */
-  get others(): ClusterMember {
+  /** This node's part in the cluster. Throws UNAVAILABLE where there are none. */
+  get cluster(): ClusterMember {
     if (!this.#cluster) throw new ProvecError('UNAVAILABLE', 'This is the only node on its store.');
     return this.#cluster;
   }
@@ -278,7 +278,7 @@ export class ShardNode {
 
   /** Closes the shards of a deleted collection; nothing of it is under way any more. */
   async forget(collectionId: string): Promise<void> {
-    await this.shardCache.drop(collectionId);
+    await this.shardCache.closeAllOf(collectionId);
     await this.#cluster?.forget(collectionId);
     // In this order: a checkpoint that is under way has the materialiser catch up first.
     await this.#checkpointer.forget(collectionId);
@@ -334,7 +334,7 @@ export class ShardNode {
     await this.#admitToDisk(incomingBytes);
     // Writes that are admitted meanwhile may take the room that was made.
     while (!this.#memory.fitsWrite(incomingBytes)) {
-      if (!(await this.shardCache.makeRoom(incomingBytes + this.#memory.writes.total))) throw outOfCapacity('memory');
+      if (!(await this.shardCache.freeMemory(incomingBytes + this.#memory.writes.total))) throw outOfCapacity('memory');
     }
   }
 

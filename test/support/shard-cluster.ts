@@ -128,8 +128,8 @@ export async function shardCluster(
         silenceMs: () => 0,
         adopt: async (to: string, shard: ShardSpec) => reached(name, to).adopt(shard),
         isThere: (to: string) => members.get(to)?.isUp ?? false,
-        offer: async (to: string, arrival: Arrival) => reached(name, to).others.rebalancer.offered(arrival),
-        follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).others.follow(shard, seq),
+        offer: async (to: string, arrival: Arrival) => reached(name, to).cluster.rebalancer.offered(arrival),
+        follow: async (to: string, shard: ShardSpec, seq: number) => reached(name, to).cluster.follow(shard, seq),
         onDead: () => undefined,
         onDraining: () => {
           members.get(name)!.draining = true;

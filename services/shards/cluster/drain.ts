@@ -39,7 +39,7 @@ const NAMED_MAX = 20;
 
 export interface DrainOptions {
   handOver: Pick<HandOver, 'give' | 'specOf'>;
-  shardCache: Pick<ShardCache, 'keys' | 'open' | 'letGo' | 'save'>;
+  shardCache: Pick<ShardCache, 'keys' | 'open' | 'close' | 'save'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'placement' | 'drain'>;
   /** Nodes that follow a shard, and have it in memory. */
   followersOf?(shard: ShardKey): string[];
@@ -77,7 +77,6 @@ export class Drain {
     const { membership, shardCache, isQuick, clock, log } = this.#options;
     const endMs = clock.monotonicMs() + forMs;
     this.#unresponsive.clear();
-    this.#waiting.clear();
     const told = await failureOf(membership.drain(), signal);
     // This node takes nothing from here on, whether they know it or not.
     if (told) log.warn({ err: told }, 'could not tell the other nodes that this node is leaving');
@@ -116,7 +115,7 @@ export class Drain {
       const release = async (): Promise<void> => {
         this.#waiting.set(key, 'the end of its last write');
         open.get(key)?.refuseQueued();
-        await shardCache.letGo(key, false);
+        await shardCache.close(key, false);
         this.#waiting.set(key, 'the store, which is to release it');
         await membership.ownership.release(key);
       };
@@ -151,6 +150,8 @@ export class Drain {
       const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
       const adoptMs = Math.max(1, endMs - clock.monotonicMs());
       if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
+      // However late: what was given in vain stays, for a drain that comes after this one to take back.
+      this.#waiting.delete(key);
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
       const error = await failureOf(give(to), signal);

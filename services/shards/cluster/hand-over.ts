@@ -26,7 +26,7 @@ const FOLLOW_MAX_MS = 30_000;
 const TELL_EVERY_MS = 50;
 
 export interface HandOverOptions {
-  shardCache: Pick<ShardCache, 'peek' | 'save' | 'letGo'>;
+  shardCache: Pick<ShardCache, 'peek' | 'save' | 'close'>;
   membership: Pick<Membership, 'node' | 'ownership' | 'live'>;
   catalog: Pick<Catalog, 'getCollection'>;
   peers: Pick<Peers, 'adopt' | 'follow'>;
@@ -101,7 +101,7 @@ export class HandOver {
     ownership.redirect(key, to);
     try {
       waitsFor('the end of its writes');
-      await shardCache.letGo(key, false);
+      await shardCache.close(key, false);
       waitsFor('the store, which is to leave it to another node');
       if (!(await ownership.release(key, this.#heirAt(to)))) return;
       waitsFor(`${to}, which is to open it`);
@@ -127,7 +127,7 @@ export class HandOver {
     ownership.redirect(key, to);
     try {
       // A copy that is close needs no checkpoint, and callers need not wait until one is written.
-      await shardCache.letGo(key, !isFollowed);
+      await shardCache.close(key, !isFollowed);
       await ownership.release(key, this.#heirAt(to));
       await peers.adopt(to, spec);
     } finally {

@@ -88,7 +88,7 @@ export class ClusterMember {
       pool,
     });
     shardCache.events.on('committed', (actor) => this.followers.committed(actor));
-    membership.events.on('lost', () => shardCache.loseAll());
+    membership.events.on('lost', () => shardCache.discardAll());
     membership.events.on('dead', peers.onDead);
   }
 

@@ -20,6 +20,16 @@ export interface Resident {
   lastUsedMs: number;
 }
 
+export interface OpenResident extends Resident {
+  claim: Claim;
+  actor: ShardActor;
+}
+
+/** Throws an Error where the shard is not open, which is a mistake of the cache. */
+export function assertOpen(resident: Resident): asserts resident is OpenResident {
+  if (!resident.claim || !resident.actor) throw new Error(`shard ${resident.spec.index} is in use and not open`);
+}
+
 /** Copies of shards that other nodes hold. */
 export type Copies = Pick<Replicas, 'bytesOf' | 'take' | 'shed'>;
 

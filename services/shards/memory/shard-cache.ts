@@ -28,7 +28,13 @@ import type { ShardSize } from '../worker/protocol.ts';
 import { Eviction } from './eviction.ts';
 import { OpeningGate } from './opening-gate.ts';
 import { OwnHeads } from './own-heads.ts';
-import type { Resident, ShardCacheEvents, ShardCacheParts } from './resident.ts';
+import {
+  assertOpen,
+  type OpenResident,
+  type Resident,
+  type ShardCacheEvents,
+  type ShardCacheParts,
+} from './resident.ts';
 
 /** How a shard is used. */
 interface Use {
@@ -72,7 +78,7 @@ export class ShardCache {
       events: {
         committed: (actor, entryBytes) => this.#committed(actor, entryBytes),
         resized: (actor, size) => this.#resized(actor, size),
-        broken: (actor, reason) => this.#broken(actor, reason),
+        broken: (actor, reason) => this.#discard(actor, reason),
       },
     };
   }
@@ -104,36 +110,36 @@ export class ShardCache {
     const key = shardKey(spec.collectionId, spec.index);
     const ask = () => this.#with(spec, {}, async () => this.#parts.ownHeads.get(key)!.at(seq));
     const known = await ask();
-    if (known === null) await this.letGo(key, false);
+    if (known === null) await this.close(key, false);
     return known ?? ask();
   }
 
   /** Runs `work` on the shard, opened where needed. Throws UNAVAILABLE for a lost worker. */
   use<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, how: Use = {}): Promise<T> {
-    return this.#with(spec, how, ({ actor }) => work(actor!));
+    return this.#with(spec, how, ({ actor }) => work(actor));
   }
 
   /** As `use`, to read: throws where the node lost the shard meanwhile. */
   read<T>(spec: ShardSpec, work: (actor: ShardActor) => Promise<T>, openMaxMs?: number): Promise<T> {
     return this.#with(spec, { openMaxMs }, async (resident) => {
       try {
-        const result = await work(resident.actor!);
+        const result = await work(resident.actor);
         this.#assertHeld(resident);
         return result;
       } catch (error) {
         // The worker let go of the shard under it.
-        const isLeaving = resident.closing !== null || this.#residents.get(resident.actor!.key) !== resident;
+        const isLeaving = resident.closing !== null || this.#residents.get(resident.actor.key) !== resident;
         throw isLeaving && isUnavailable(error) ? new ShardUnsettled('The shard is closing; try again.', error) : error;
       }
     });
   }
 
-  /** The lease under which everything was held is over: lets go of it without saving. */
-  loseAll(): void {
-    for (const { actor } of [...this.#residents.values()]) if (actor) this.#broken(actor, 'the lease is over');
+  /** The lease under which everything was held is over: discards it, unsaved. */
+  discardAll(): void {
+    for (const { actor } of [...this.#residents.values()]) if (actor) this.#discard(actor, 'the lease is over');
   }
 
-  async #with<T>(spec: ShardSpec, how: Use, work: (open: Resident) => Promise<T>): Promise<T> {
+  async #with<T>(spec: ShardSpec, how: Use, work: (open: OpenResident) => Promise<T>): Promise<T> {
     try {
       const resident = await this.#acquire(spec, how);
       try {
@@ -142,7 +148,7 @@ export class ShardCache {
       } catch (error) {
         if (!(error instanceof WorkerLost)) throw error;
         // It may be another than the shard's.
-        if (resident.actor!.worker.isGone) this.#broken(resident.actor!, 'its worker ended');
+        if (resident.actor.worker.isGone) this.#discard(resident.actor, 'its worker ended');
         throw new ShardUnsettled('The shard is opening again; try again.', error);
       } finally {
         resident.uses--;
@@ -155,17 +161,17 @@ export class ShardCache {
     }
   }
 
-  #assertHeld({ claim }: Resident): void {
-    if (!claim || !this.#parts.claims.holds(claim)) throw new ShardMoved(null);
+  #assertHeld({ claim }: OpenResident): void {
+    if (!this.#parts.claims.holds(claim)) throw new ShardMoved(null);
   }
 
   /** Drops copies and idle shards but `kept` until `freeBytes` are free; false: had none. */
-  makeRoom(freeBytes: number, kept: ShardActor | null = null): Promise<boolean> {
+  freeMemory(freeBytes: number, kept: ShardActor | null = null): Promise<boolean> {
     return this.#eviction.free(freeBytes, kept);
   }
 
   /** Closes the shard, if it is open, saved unless `save` is false. */
-  async letGo(key: ShardKey, save = true): Promise<void> {
+  async close(key: ShardKey, save = true): Promise<void> {
     const resident = this.#residents.get(key);
     if (resident) await this.#close(resident, save);
   }
@@ -192,7 +198,7 @@ export class ShardCache {
   }
 
   /** Closes, unsaved, the shards of a collection that was deleted. */
-  async drop(collectionId: string): Promise<void> {
+  async closeAllOf(collectionId: string): Promise<void> {
     const own = [...this.#residents.values()].filter(({ spec }) => spec.collectionId === collectionId);
     await Promise.all(own.map((resident) => this.#close(resident, false)));
   }
@@ -204,7 +210,7 @@ export class ShardCache {
     await Promise.all([...this.#residents.values()].map((resident) => this.#close(resident, save)));
   }
 
-  async #acquire(spec: ShardSpec, how: Use): Promise<Resident> {
+  async #acquire(spec: ShardSpec, how: Use): Promise<OpenResident> {
     const key = shardKey(spec.collectionId, spec.index);
     const endMs = performance.now() + (how.openMaxMs ?? Number.POSITIVE_INFINITY);
     for (;;) {
@@ -217,6 +223,7 @@ export class ShardCache {
       resident.uses++;
       try {
         if (!resident.actor) await openWithin(resident.opening, endMs, spec, 'is being opened');
+        assertOpen(resident);
         return resident;
       } catch (error) {
         resident.uses--;
@@ -315,15 +322,15 @@ export class ShardCache {
     }
     const dueBytes = this.#parts.memory.due;
     // Closing the one in use now would have it open again at its next request, and so at every one.
-    if (dueBytes > 0) void this.makeRoom(dueBytes, actor);
+    if (dueBytes > 0) void this.freeMemory(dueBytes, actor);
   }
 
   #close(resident: Resident, save: boolean): Promise<void> {
-    resident.closing ??= this.#closeNow(resident, save);
+    resident.closing ??= this.#saveAndRemove(resident, save);
     return resident.closing;
   }
 
-  async #closeNow(resident: Resident, save: boolean): Promise<void> {
+  async #saveAndRemove(resident: Resident, save: boolean): Promise<void> {
     const actor = resident.actor ?? (await resident.opening.catch(() => null));
     if (!actor) return;
     const { checkpointer } = this.#parts;
@@ -340,36 +347,32 @@ export class ShardCache {
     await checkpointer.closed(actor.key);
     if (this.#residents.get(actor.key) !== resident) return;
     if (resident.claim) this.#parts.claims.rest(resident.claim, actor.size.bytes);
-    this.#forget(actor);
+    this.#remove(actor);
     this.events.emit('changed');
   }
 
-  #broken(actor: ShardActor, reason: string): void {
+  #discard(actor: ShardActor, reason: string): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
     this.#runtime.log.error({ reason, shard: actor.key }, 'closed a shard; it will open again from its log');
-    this.#forget(actor);
+    this.#remove(actor);
     this.events.emit('changed');
   }
 
-  #forget(actor: ShardActor): void {
+  #remove(actor: ShardActor): void {
     if (this.#residents.get(actor.key)?.actor !== actor) return;
     this.#residents.delete(actor.key);
     this.#parts.ownHeads.delete(actor.key);
     actor.worker.placed--;
-    this.#end(actor);
+    // What it has still under way ends by itself; whoever opens the shard again waits for it.
+    const ending = actor.close().finally(() => {
+      if (this.#endings.get(actor.key) === ending) this.#endings.delete(actor.key);
+    });
+    this.#endings.set(actor.key, ending);
     void this.#parts.checkpointer.closed(actor.key);
     this.#count(actor, 0);
     actor.size = { bytes: 0, records: 0, unindexed: 0 };
     actor.worker.request('close', { key: actor.key }).catch(() => undefined);
     this.#gate.changed();
-  }
-
-  /** Keeps in mind, until it is over, what a forgotten actor has still under way. */
-  #end(actor: ShardActor): void {
-    const ending = actor.close().finally(() => {
-      if (this.#endings.get(actor.key) === ending) this.#endings.delete(actor.key);
-    });
-    this.#endings.set(actor.key, ending);
   }
 
   #count(actor: ShardActor, bytes: number): void {

@@ -134,7 +134,7 @@ test('shards and their copies keep to the memory limit together, and copies give
   for (const spec of specs) await write(spec, 250);
   const [first, second] = await cluster.holders();
   const other = first === 'a' ? 'b' : 'a';
-  if (first === second) await nodes.get(first!)!.others.move(shardKey(specs[1]!.collectionId, 1), other);
+  if (first === second) await nodes.get(first!)!.cluster.move(shardKey(specs[1]!.collectionId, 1), other);
   await until('each follows the other', () => [...nodes.values()].every((node) => node.stats().copiedBytes > 0));
   let most = 0;
   let isRefused = false;

@@ -100,7 +100,7 @@ test('callers of a shard that moves wait for its last entries alone, and none of
   const [holder] = await cluster.holders();
   const to = holder === 'a' ? 'b' : 'a';
   events = [];
-  expect(await useMeanwhile(cluster.nodes.get(holder!)!.others.move(`${cluster.row.id}.0`, to))).toBeGreaterThan(0);
+  expect(await useMeanwhile(cluster.nodes.get(holder!)!.cluster.move(`${cluster.row.id}.0`, to))).toBeGreaterThan(0);
   expect((await cluster.holders())[0]).toBe(to);
   const at = events.indexOf('released');
   expect(events.slice(0, at).filter((op) => OPENINGS.includes(op))).toEqual(['load']);
@@ -115,10 +115,10 @@ test('a node that leaves has its shards followed, too', async () => {
   for (const spec of cluster.specs) {
     const key = `${cluster.row.id}.${spec.index}`;
     const [holder] = (await cluster.store.owners.get(key).then((row) => [row?.holder?.node])) as [string];
-    if (holder !== 'a') await cluster.nodes.get(holder)!.others.move(key, 'a');
+    if (holder !== 'a') await cluster.nodes.get(holder)!.cluster.move(key, 'a');
   }
   events = [];
-  expect(await useMeanwhile(cluster.nodes.get('a')!.others.drain())).toBeGreaterThan(0);
+  expect(await useMeanwhile(cluster.nodes.get('a')!.cluster.drain())).toBeGreaterThan(0);
   expect(await cluster.holders()).toEqual(['b', 'b']);
   const [first, last] = [events.indexOf('released'), events.lastIndexOf('released')];
   expect(events.filter((op) => op === 'load')).toHaveLength(2);
@@ -148,7 +148,7 @@ test('queries that take many slices are asked again where the shard is now, and 
       Promise.race([asking.then(() => true), Promise.resolve(answers > before + 6)]),
     );
     const [holder] = await cluster.holders();
-    await cluster.nodes.get(holder!)!.others.move(`${cluster.row.id}.0`, holder === 'a' ? 'b' : 'a');
+    await cluster.nodes.get(holder!)!.cluster.move(`${cluster.row.id}.0`, holder === 'a' ? 'b' : 'a');
   }
   isOver = true;
   await asking;

@@ -90,12 +90,14 @@ describe('shards on several nodes', () => {
         [to, holder!],
         [holder!, to],
       ] as const) {
-        await cluster.nodes.get(from)!.others.move(key, target);
+        await cluster.nodes.get(from)!.cluster.move(key, target);
         expect((await cluster.holders())[0]).toBe(target);
       }
     };
     expect(await useMeanwhile(move())).toBeGreaterThan(0);
-    await expect(cluster.nodes.get(to)!.others.move(key, 'nobody')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(cluster.nodes.get(to)!.cluster.move(key, 'nobody')).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   test('a node that leaves gives away what it holds, and no request fails', async () => {
@@ -144,10 +146,10 @@ describe('shards on several nodes', () => {
   test('a drained node takes nothing until it starts again', async () => {
     cluster = await shardCluster(['a', 'b'], { shards: 8 });
     await writeAll(1);
-    await cluster.nodes.get('a')!.others.drain();
+    await cluster.nodes.get('a')!.cluster.drain();
     expect(new Set(await cluster.holders())).toEqual(new Set(['b']));
     expect(cluster.nodes.get('a')!.held()).toEqual([]);
-    const move = () => cluster.nodes.get('b')!.others.move(`${cluster.row.id}.0`, 'a');
+    const move = () => cluster.nodes.get('b')!.cluster.move(`${cluster.row.id}.0`, 'a');
     await until('b knows that a takes nothing', async () => {
       const refusal: unknown = await move().catch((error: unknown) => error);
       expect(refusal).toBeInstanceOf(Error);

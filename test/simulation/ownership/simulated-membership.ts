@@ -57,8 +57,7 @@ export class SimulatedMembership {
       leases,
       clock: time,
       timers: time,
-      node,
-      process: { pid: 0, startedAt: null, place: node },
+      self: { node, process: { pid: 0, startedAt: null, place: node } },
       onLost: () => {
         this.ownership.forget();
         onLost();

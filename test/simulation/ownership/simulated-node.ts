@@ -105,7 +105,7 @@ export class SimulatedNode {
       store,
       newId,
       parts,
-      onLost: () => this.#shardCache.loseAll(),
+      onLost: () => this.#shardCache.discardAll(),
       onClaim,
     });
     this.#materialiser = new PromptedMaterialiser(store, LOG);
@@ -264,7 +264,7 @@ export class SimulatedNode {
   /** Lets go of the collection, which was deleted. */
   async forget(collectionId: string): Promise<void> {
     await this.#replicas.forget(collectionId);
-    await this.#shardCache.drop(collectionId);
+    await this.#shardCache.closeAllOf(collectionId);
   }
 
   /** Opens the shard here, as a node does that is told to take it over. */
@@ -284,7 +284,7 @@ export class SimulatedNode {
 
   /** Lets the shard out of memory and goes on holding it. */
   rest(spec: ShardSpec): Promise<void> {
-    return this.#shardCache.letGo(shardKey(spec.collectionId, spec.index));
+    return this.#shardCache.close(shardKey(spec.collectionId, spec.index));
   }
 
   move(spec: ShardSpec, to: string): Promise<void> {

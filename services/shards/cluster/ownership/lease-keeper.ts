@@ -18,8 +18,7 @@ export interface LeaseKeeperOptions {
   leases: LeaseStore;
   clock: Pick<Clock, 'monotonicMs'>;
   timers: Timers;
-  node: string;
-  process: LeaseRow['process'];
+  self: Pick<LeaseRow, 'node' | 'process'>;
   /** The lease is over: drop what is held under that incarnation. */
   onLost(incarnation: string): void;
   /** What the node says of itself at the beginning and with each renewal; default: nothing. */
@@ -55,7 +54,7 @@ export class LeaseKeeper {
   /** Under what this node holds shards now; null while it has no valid lease. */
   get holder(): Holder | null {
     if (this.#incarnation === null || !this.isValid(this.#incarnation)) return null;
-    return { node: this.#options.node, incarnation: this.#incarnation };
+    return { node: this.#options.self.node, incarnation: this.#incarnation };
   }
 
   /** The same, after a lease that is being taken was, or `maxMs` have gone by. */
@@ -101,11 +100,11 @@ export class LeaseKeeper {
   }
 
   async #take(): Promise<void> {
-    const { leases, clock, node, process, newIncarnation = randomUUID } = this.#options;
+    const { leases, clock, self, newIncarnation = randomUUID } = this.#options;
     const use = this.#options.use?.();
     const incarnation = newIncarnation();
     const sentAtMs = clock.monotonicMs();
-    await leases.begin({ node, incarnation, beat: 0, process, draining: this.draining, ...(use && { use }) });
+    await leases.begin({ ...self, incarnation, beat: 0, draining: this.draining, ...(use && { use }) });
     if (this.#stopped) return;
     const validUntilMs = this.validUntil(sentAtMs);
     if (clock.monotonicMs() >= validUntilMs) {

@@ -67,8 +67,7 @@ export class Membership {
       leases: store.leases,
       clock,
       timers,
-      node,
-      process,
+      self: { node, process },
       use: () => ({ ...this.use(), silenceMs: this.#silenceMs() }),
       cutOff: () => {
         const cutOff = this.#cutOff();

@@ -122,6 +122,23 @@ test('a drain ends when its time is over; what is left is released in order, wha
   expect(drain.waiting()).toEqual([]);
 });
 
+test('what an earlier drain gave in vain is taken back by the next, what was opened late is not', async () => {
+  const terms = { shards: [0, 1], quick: [0, 1] };
+  const adopt = (_node: string, index: string) => (index === '0' ? FOREVER : undefined);
+  const { time, done, drain } = leavingNode({
+    ...terms,
+    adopt: (node, index) => adopt(node, index) ?? time.delay(90_000),
+  });
+  const end = new AbortController();
+  time.after(60_000, () => end.abort());
+  await over(time, drain.giveAll(end.signal, 1_000_000), 60_000);
+  expect(drain.waiting()).toHaveLength(2);
+  await over(time, drain.giveAll(NEVER, 20_000));
+  expect(of(done, 'opened 1')).toHaveLength(1);
+  await over(time, drain.releaseAll(NEVER));
+  expect(of(done, 'release')).toEqual(['release 0']);
+});
+
 test('a checkpoint is not begun that would not be written in time', async () => {
   const { time, done, drain } = leavingNode({ shards: [0, 1], bytes: 64 * 2 ** 20, saveMs: 2_500 });
   await over(time, drain.giveAll(NEVER, 3_000));

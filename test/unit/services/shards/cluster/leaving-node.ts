@@ -61,7 +61,7 @@ export function leavingNode({
       await time.delay(saveMs);
       done.push(`save ${indexOf(key)}`);
     },
-    letGo: async (key: string, save: boolean) => {
+    close: async (key: string, save: boolean) => {
       held.delete(key);
       done.push(`${save ? 'save and let go' : 'let go'} ${indexOf(key)}`);
     },
