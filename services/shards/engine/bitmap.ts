@@ -60,20 +60,20 @@ export function forEachBit(words: Uint32Array, visit: (i: number) => void): void
 }
 
 /** Leaves in `words` only what is in `others` as well; those may be shorter. */
-export function keep(words: Uint32Array, others: Uint32Array): void {
+export function intersect(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] &= others[i];
   words.fill(0, shared);
 }
 
 /** Adds to `words` what is in `others`, as far as it has room. */
-export function join(words: Uint32Array, others: Uint32Array): void {
+export function unite(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] |= others[i];
 }
 
 /** Takes out of `words` what is in `others`, which may be shorter. */
-export function leaveOut(words: Uint32Array, others: Uint32Array): void {
+export function subtract(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);
   for (let i = 0; i < shared; i++) words[i] &= ~others[i];
 }

@@ -8,7 +8,7 @@
  */
 import type { Condition, Relation, Scalar } from '../../../../lib/filter/ast.ts';
 import { compares } from '../../../../lib/filter/evaluate.ts';
-import { join, keep, leaveOut } from '../bitmap.ts';
+import { intersect, subtract, unite } from '../bitmap.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
 
@@ -31,29 +31,29 @@ const EQUAL = Uint8Array.of(0, 1, 0);
 
 export class ColumnMatch {
   readonly #column: Column;
-  readonly #among: Uint32Array;
+  readonly #candidates: Uint32Array;
   readonly #meter: StepMeter;
   readonly #found: Uint32Array;
 
-  /** Only slots `among` are asked for. For one condition. */
-  constructor(column: Column, among: Uint32Array, meter: StepMeter) {
+  /** Looks at the slots `candidates` only. For one condition. */
+  constructor(column: Column, candidates: Uint32Array, meter: StepMeter) {
     this.#column = column;
-    this.#among = among;
+    this.#candidates = candidates;
     this.#meter = meter;
-    this.#found = new Uint32Array(among.length);
+    this.#found = new Uint32Array(candidates.length);
   }
 
   /** The slots that meet a condition on the column's field. */
-  *meeting(condition: Condition): Steps<Uint32Array> {
+  *match(condition: Condition): Steps<Uint32Array> {
     yield* this.#find(condition);
-    keep(this.#found, this.#among);
+    intersect(this.#found, this.#candidates);
     return this.#found;
   }
 
   *#find(condition: Condition): Steps<void> {
     switch (condition.op) {
       case 'exists':
-        return join(this.#found, this.#column.present.words);
+        return unite(this.#found, this.#column.present.words);
       case 'in':
         return yield* this.#findValues(condition.values);
       case 'compare': {
@@ -76,7 +76,7 @@ export class ColumnMatch {
       const code = postings.codeOf(value);
       if (code !== undefined) codes.push(code);
       if (typeof value === 'number') numbers.push(value);
-      else if (typeof value !== 'string') join(this.#found, literals.get(value)!.words);
+      else if (typeof value !== 'string') unite(this.#found, literals.get(value)!.words);
       this.#meter.spentNs += VALUE_NS + (typeof value === 'string' ? Math.ceil(value.length / CHARS_PER_NS) : 0);
       if (this.#meter.due()) yield 'reading';
     }
@@ -90,7 +90,7 @@ export class ColumnMatch {
       return;
     }
     const sorted = Float64Array.from(numbers).sort();
-    yield* this.#inParts(Math.log2(sorted.length), (from, until) => this.#markAmong(sorted, from, until));
+    yield* this.#inParts(Math.log2(sorted.length), (from, until) => this.#markOneOf(sorted, from, until));
   }
 
   /** What is a number below, on or above `operand`, where `meets` has a 1. */
@@ -112,7 +112,7 @@ export class ColumnMatch {
       related = [];
     }
     yield* this.#mark(related);
-    leaveOut(this.#found, lists.words);
+    subtract(this.#found, lists.words);
   }
 
   *#mark(codes: readonly number[]): Steps<void> {
@@ -140,9 +140,9 @@ export class ColumnMatch {
 
   #markSides(operand: number, meets: Uint8Array, from: number, until: number): void {
     const { numbers, numeric } = this.#column;
-    const [found, among, are] = [this.#found, this.#among, numeric.words];
+    const [found, candidates, are] = [this.#found, this.#candidates, numeric.words];
     for (let word = from; word < until; word++) {
-      const asked = among[word] & are[word];
+      const asked = candidates[word] & are[word];
       if (asked === 0) continue;
       let bits = 0;
       for (let i = 0; i < 32; i++) {
@@ -153,21 +153,21 @@ export class ColumnMatch {
     }
   }
 
-  #markAmong(sorted: Float64Array, from: number, until: number): void {
+  #markOneOf(sorted: Float64Array, from: number, until: number): void {
     const { numbers, numeric } = this.#column;
-    const [found, among, are] = [this.#found, this.#among, numeric.words];
+    const [found, candidates, are] = [this.#found, this.#candidates, numeric.words];
     for (let word = from; word < until; word++) {
-      const asked = among[word] & are[word];
+      const asked = candidates[word] & are[word];
       if (asked === 0) continue;
       let bits = 0;
-      for (let i = 0; i < 32; i++) bits |= isAmong(sorted, numbers[word * 32 + i]) << i;
+      for (let i = 0; i < 32; i++) bits |= isOneOf(sorted, numbers[word * 32 + i]) << i;
       found[word] |= bits & asked;
     }
   }
 }
 
 /** 1 if it is, else 0. */
-function isAmong(sorted: Float64Array, number: number): number {
+function isOneOf(sorted: Float64Array, number: number): number {
   let below = 0;
   for (let open = sorted.length; open > 1; open -= open >>> 1) {
     below += Number(sorted[below + (open >>> 1) - 1] < number) * (open >>> 1);

@@ -1,13 +1,13 @@
 /**
  * Works a filter out over all live slots.
  *
- * A part of an `and` is worked out only for the slots that those before it left: first equality
+ * A part of an `and` is worked out only for the slots that the parts before it left: first equality
  * with a few strings or literals, the rarest first, then all that looks at every slot. Where few
- * slots are left, and where a field has no column, the records themselves are read.
+ * slots remain, and where a field has no column, the records themselves are read.
  */
 import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
 import { predicateOf } from '../../../../lib/filter/evaluate.ts';
-import { countBits, join, leaveOut } from '../bitmap.ts';
+import { countBits, subtract, unite } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
@@ -37,61 +37,61 @@ export class Evaluation {
     this.#meter = meter;
   }
 
-  /** Those of the slots `among` that match. */
-  *match(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
-    this.#meter.spentNs += NODE_NS + among.length * WORD_NS;
+  /** Which of `candidates` match. */
+  *match(node: FilterNode, candidates: Uint32Array): Steps<Uint32Array> {
+    this.#meter.spentNs += NODE_NS + candidates.length * WORD_NS;
     if (this.#meter.due()) yield 'reading';
-    if (node.op === 'and') return yield* this.#all(node.nodes, among);
-    if (!this.#hasColumns(node)) return yield* this.#read(node, among);
+    if (node.op === 'and') return yield* this.#all(node.nodes, candidates);
+    if (!this.#hasColumns(node)) return yield* this.#read(node, candidates);
     switch (node.op) {
       case 'or':
-        return yield* this.#any(node.nodes, among);
+        return yield* this.#any(node.nodes, candidates);
       case 'not':
-        return yield* this.#none(node.node, among);
+        return yield* this.#none(node.node, candidates);
       default:
-        return yield* new ColumnMatch(this.#columns.get(node.field)!, among, this.#meter).meeting(node);
+        return yield* new ColumnMatch(this.#columns.get(node.field)!, candidates, this.#meter).match(node);
     }
   }
 
-  *#all(nodes: readonly FilterNode[], among: Uint32Array): Steps<Uint32Array> {
-    const parts = nodes.map((node) => ({ node, held: this.#held(node) })).sort((a, b) => a.held - b.held);
-    let left = among;
-    for (const [i, { node, held }] of parts.entries()) {
-      const count = countBits(left);
+  *#all(nodes: readonly FilterNode[], candidates: Uint32Array): Steps<Uint32Array> {
+    const parts = nodes.map((node) => ({ node, cost: this.#slotsToRead(node) })).sort((a, b) => a.cost - b.cost);
+    let remaining = candidates;
+    for (const [i, { node, cost }] of parts.entries()) {
+      const count = countBits(remaining);
       if (count === 0) break;
-      if (held === Infinity || count * SLOTS_PER_RECORD < this.#slots.end) {
-        return yield* this.#read({ op: 'and', nodes: parts.slice(i).map(({ node }) => node) }, left);
+      if (cost === Infinity || count * SLOTS_PER_RECORD < this.#slots.end) {
+        return yield* this.#read({ op: 'and', nodes: parts.slice(i).map(({ node }) => node) }, remaining);
       }
-      left = yield* this.match(node, left);
+      remaining = yield* this.match(node, remaining);
     }
-    return left;
+    return remaining;
   }
 
-  *#any(nodes: readonly FilterNode[], among: Uint32Array): Steps<Uint32Array> {
-    const found = new Uint32Array(among.length);
-    const left = among.slice();
+  *#any(nodes: readonly FilterNode[], candidates: Uint32Array): Steps<Uint32Array> {
+    const found = new Uint32Array(candidates.length);
+    const remaining = candidates.slice();
     for (const node of nodes) {
-      join(found, yield* this.match(node, left));
-      leaveOut(left, found);
+      unite(found, yield* this.match(node, remaining));
+      subtract(remaining, found);
     }
     return found;
   }
 
-  *#none(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
-    const left = among.slice();
-    leaveOut(left, yield* this.match(node, among));
-    return left;
+  *#none(node: FilterNode, candidates: Uint32Array): Steps<Uint32Array> {
+    const remaining = candidates.slice();
+    subtract(remaining, yield* this.match(node, candidates));
+    return remaining;
   }
 
   /** By the records themselves. */
-  *#read(node: FilterNode, among: Uint32Array): Steps<Uint32Array> {
+  *#read(node: FilterNode, candidates: Uint32Array): Steps<Uint32Array> {
     const matches = predicateOf(node, (count) => {
       this.#meter.spentNs += count * COMPARED_NS;
     });
     const conditionsNs = [...conditionsOf(node)].length * CONDITION_NS;
-    const found = new Uint32Array(among.length);
-    for (let word = 0; word < among.length; word++) {
-      for (let rest = among[word]; rest !== 0; rest &= rest - 1) {
+    const found = new Uint32Array(candidates.length);
+    for (let word = 0; word < candidates.length; word++) {
+      for (let rest = candidates[word]; rest !== 0; rest &= rest - 1) {
         const bit = rest & -rest;
         const bytes = this.#slots.metadata(word * 32 + 31 - Math.clz32(bit));
         if (matches(metadataObject(bytes))) found[word] |= bit;
@@ -103,15 +103,15 @@ export class Evaluation {
   }
 
   /** About how many slots have to be looked at for a part; Infinity where there is no column. */
-  #held(node: FilterNode): number {
+  #slotsToRead(node: FilterNode): number {
     if (!this.#hasColumns(node)) return Infinity;
-    return node.op === 'in' ? this.#heldBy(node) : this.#slots.end;
+    return node.op === 'in' ? this.#slotsWith(node) : this.#slots.end;
   }
 
-  #heldBy({ field, values }: Extract<Condition, { op: 'in' }>): number {
+  #slotsWith({ field, values }: Extract<Condition, { op: 'in' }>): number {
     const column = this.#columns.get(field)!;
     if (values.length > COUNTED_VALUES_MAX || values.some((value) => typeof value === 'number')) return this.#slots.end;
-    return values.reduce<number>((held, value) => held + column.count(value), 0);
+    return values.reduce<number>((slots, value) => slots + column.count(value), 0);
   }
 
   #hasColumns(node: FilterNode): boolean {
