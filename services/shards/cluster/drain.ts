@@ -150,7 +150,7 @@ export class Drain {
       const spec: ShardSpec | null = actor?.spec ?? (await handOver.specOf(key));
       const adoptMs = Math.max(1, endMs - clock.monotonicMs());
       if (spec) await handOver.give(spec, to, { isQuick, saves: saves(), followMs, adoptMs, signal, waitsFor });
-      // However late: what was given in vain stays, for a drain that comes after this one to take back.
+      // However late; what was given in vain stays for the next drain to take back.
       this.#waiting.delete(key);
     };
     for (let to = this.#heir(key, tried); to !== null; to = this.#heir(key, tried)) {
