@@ -78,6 +78,12 @@ export interface CollectionQuery {
 export const CONSISTENCIES = ['strong', 'eventual'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
+/** Which records are read; without `filter` all. */
+export interface Selected {
+  filter?: Record<string, unknown>;
+  consistency?: Consistency;
+}
+
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
@@ -152,6 +158,7 @@ export interface CollectionsActions {
     params: Named & { ids: string[]; consistency?: Consistency };
     result: FetchedRecord[];
   };
+  'collections.count': { params: Named & Selected; result: { count: number } };
   /**
    * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
    * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,

@@ -24,6 +24,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.resolve',
   'collections.query',
   'collections.fetch',
+  'collections.count',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

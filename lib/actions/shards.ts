@@ -3,6 +3,7 @@ import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../shard/match.ts';
 import type { ShardProof } from '../shard/proof.ts';
+import type { ShardRead } from '../shard/read.ts';
 import type { Recomputed } from '../shard/recomputed.ts';
 import type { ShardSpec } from '../shard/spec.ts';
 import type { WriteAck } from '../shard/write-ack.ts';
@@ -87,6 +88,8 @@ export interface ShardsActions {
     params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<FetchedRecord>;
   };
+  /** Answers are of type `ShardReads[op]['result']`. */
+  'shards.read': { params: { shard: ShardSpec; read: ShardRead; eventual?: boolean } & Opening; result: unknown };
   /** Resolves when the shard is open. */
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**

@@ -93,6 +93,10 @@ export const vectorRequests = (limits: Limits) => ({
   upsert: new RequestKind({ records: records(limits) }),
   delete: new RequestKind({ ids: ids(limits) }),
   fetch: new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') }),
+  count: new RequestKind({
+    filter: optional(filter(limits)),
+    consistency: optional(consistency, 'strong'),
+  }),
   query: new RequestKind(
     {
       vector: optional(vector(limits, 'The vector to search near.')),

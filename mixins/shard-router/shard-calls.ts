@@ -28,7 +28,7 @@ import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.resume']);
 /** Calls that are made again when it is unknown what became of them. */
 const REPEATED = new Set([
-  ...['shards.query', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.countNew', 'shards.prove'],
+  ...['shards.query', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read', 'shards.countNew', 'shards.prove'],
   ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.release', 'shards.stats'],
 ]);
 /** The field by which a call goes on where an earlier one began. */

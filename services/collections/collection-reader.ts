@@ -1,10 +1,11 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { CollectionQuery, QueryResult } from '../../lib/actions/collections.ts';
+import type { CollectionQuery, QueryResult, Selected } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
+import type { ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';
@@ -28,9 +29,7 @@ export async function queryCollection(
   const checked = requestsOf(limits).query.decode(request, { shape: row });
   const { topK, filter, includeValues, includeMetadata, scoreThreshold = null, exact, allowPartial } = checked;
   const eventual = checked.consistency === 'eventual';
-  // `{}` filters nothing.
-  const filters = filter !== undefined && Object.keys(filter).length > 0;
-  const options = { topK, filter: filters ? filter : null, includeValues, includeMetadata, scoreThreshold, exact };
+  const options = { topK, filter: filterOrNull(filter), includeValues, includeMetadata, scoreThreshold, exact };
   const { accountId: account } = row;
   const { month } = await call(caller, 'metering.takeQuery', { accountId: account });
   try {
@@ -58,6 +57,35 @@ async function vectorOf(
   const [record] = items;
   if (!record) throw notFound('RECORD_NOT_FOUND');
   return record.values;
+}
+
+/** How many records match. Throws what the shards throw. */
+export async function countRecords(
+  caller: Caller,
+  row: CollectionRow,
+  { filter, consistency }: Selected,
+  awayMaxMs?: number,
+): Promise<number> {
+  const read = { op: 'count', filter: filterOrNull(filter) } as const;
+  const counts = await readShards(caller, row, read, { eventual: consistency === 'eventual', awayMaxMs });
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+/** What each of the collection's shards answers. */
+function readShards<O extends ShardReadOp>(
+  caller: Caller,
+  row: CollectionRow,
+  read: ShardRead<O>,
+  { eventual = false, awayMaxMs }: Omit<ReadTerms, 'account'>,
+): Promise<ShardReads[O]['result'][]> {
+  const asked = { read, eventual, openMaxMs: awayMaxMs };
+  const answers = shardSpecs(row).map((shard) => call(caller, 'shards.read', { shard, ...asked }, { awayMaxMs }));
+  return Promise.all(answers) as Promise<ShardReads[O]['result'][]>;
+}
+
+/** `{}` filters nothing. */
+function filterOrNull(filter: Selected['filter']): Record<string, unknown> | null {
+  return filter !== undefined && Object.keys(filter).length > 0 ? filter : null;
 }
 
 /** The records that exist, in the order of `ids`. */

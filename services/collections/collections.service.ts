@@ -16,7 +16,7 @@ import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
-import { fetchRecords, queryCollection } from './collection-reader.ts';
+import { countRecords, fetchRecords, queryCollection } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
@@ -135,6 +135,13 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
             eventual: consistency === 'eventual',
             awayMaxMs: awayMaxMsOf(ctx),
           });
+        });
+      },
+
+      count(ctx: Params<'collections.count'>): Result<'collections.count'> {
+        return use(ctx.params, async (row) => {
+          const selected = requests.count.decode(ctx.params);
+          return { count: await countRecords(ctx, row, selected, awayMaxMsOf(ctx)) };
         });
       },
 

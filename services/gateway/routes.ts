@@ -145,6 +145,12 @@ const VECTOR_ROUTES = [
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
   }),
+  route('POST', '/collections/{name}/count', 'collections.count', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'count',
+    params: (input) => ({ ...named(input), ...input.body }),
+  }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { OpenShardStats, ShardStats } from '../../lib/actions/shards.ts';
 import { outOfCapacity } from '../../lib/admission/out-of-capacity.ts';
 import { ProvecError } from '../../lib/errors.ts';
+import type { FilterNode } from '../../lib/filter/ast.ts';
 import { parsedFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
@@ -12,6 +13,7 @@ import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
+import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
@@ -40,7 +42,7 @@ const ADOPT_ATTEMPTS_MAX = 4;
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 
-type ReadOp = 'query' | 'fetch' | 'next' | 'leave' | 'countNew' | 'prove';
+type ReadOp = 'query' | ShardReadOp | 'fetch' | 'next' | 'leave' | 'countNew' | 'prove';
 
 /** How a shard is read. */
 interface Reading {
@@ -187,6 +189,10 @@ export class ShardNode {
     return this.shardCache.use(shard, async () => undefined);
   }
 
+  #parsed(filter: QueryOptions['filter']): FilterNode | null {
+    return filter === null ? null : parsedFilter(filter, this.#limits);
+  }
+
   /** Asks what is held here, or, when that is enough, a copy. */
   #read<O extends ReadOp>(
     shard: ShardSpec,
@@ -201,9 +207,13 @@ export class ShardNode {
   }
 
   async query(shard: ShardSpec, query: QueryOptions, how: Reading = {}): Promise<Page<ShardMatch>> {
-    const filter = query.filter === null ? null : parsedFilter(query.filter, this.#limits);
+    const filter = this.#parsed(query.filter);
     const { pageMaxBytes = Number.POSITIVE_INFINITY } = how;
     return this.#read(shard, 'query', { query: { ...query, filter }, pageMaxBytes }, how);
+  }
+
+  async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: Reading = {}): Promise<unknown> {
+    return this.#read(shard, op, { ...asked, filter: this.#parsed(asked.filter) }, how);
   }
 
   fetch(shard: ShardSpec, ids: string[], how: Reading = {}): Promise<Page<FetchedRecord>> {

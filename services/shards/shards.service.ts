@@ -51,6 +51,7 @@ function answersOf(node: () => ShardNode): Answers {
   const shard = { type: 'object' } as const;
   const batch = shard;
   const query = shard;
+  const read = shard;
   const ids = { type: 'array', items: 'string' } as const;
   const eventual = { type: 'boolean', optional: true } as const;
   const waitMs = { type: 'number', min: 0 } as const;
@@ -71,6 +72,7 @@ function answersOf(node: () => ShardNode): Answers {
       (write) => node().delete(write.shard, write.ids, write.waitMs, write.openMaxMs),
     ],
     query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read) => node().query(read.shard, read.query, read)],
+    read: [{ shard, read, eventual, openMaxMs }, (asked) => node().read(asked.shard, asked.read, asked)],
     fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read) => node().fetch(read.shard, read.ids, read)],
     next: [{ shard, rest: 'string', pageMaxBytes }, (read) => node().next(read.shard, read.rest, read.pageMaxBytes)],
     leave: [{ shard, rest: 'string' }, (read) => node().leave(read.shard, read.rest)],

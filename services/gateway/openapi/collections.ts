@@ -168,6 +168,11 @@ export const COLLECTION_WORDS: AllWords = {
     'Exactly one of `vector` and `id`. Best first, ties by id.',
   ],
   'collections.fetch': ['fetchVectors', 'Records by id; absent ones are left out', object({ vectors: BY_ID })],
+  'collections.count': [
+    'countRecords',
+    'Count records',
+    object({ count: count('Records that match; without `filter` all.') }),
+  ],
   'collections.delete': ['deleteVectors', 'Delete records by id', ref('DeleteResult')],
   'verification.verify': [
     'verifyCollection',

@@ -11,10 +11,11 @@
  * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
  */
 
+import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
-import { Selector } from './filter/selection.ts';
+import { type Selection, Selector } from './filter/selection.ts';
 import type { ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
@@ -77,6 +78,11 @@ export class Search {
   moved(from: number, to: number): void {
     this.index.moved(from, to);
     this.#selector.changed(from, to);
+  }
+
+  /** The records that match a filter. */
+  select(filter: FilterNode): Steps<Selection> {
+    return this.#selector.select(filter, new StepMeter(this.#stepNs));
   }
 
   *rank(query: ShardQuery): Steps<Ranking> {

@@ -9,6 +9,7 @@
  */
 
 import { join } from 'node:path';
+import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
@@ -174,6 +175,11 @@ export class Shard {
   *rankSteps(query: ShardQuery): Steps<Ranking> {
     this.#assertDimensions(query.vector);
     return yield* this.#search.rank(query);
+  }
+
+  /** How many records match; all of them where the filter is null. */
+  *countSteps(filter: FilterNode | null): Steps<number> {
+    return filter === null ? this.records : (yield* this.#search.select(filter)).count;
   }
 
   /** One match of a ranking. Its slots are pinned, or the state is as it was. */

@@ -13,7 +13,7 @@ import type { Shard } from '../engine/shard.ts';
 import type { Staged } from '../engine/write.ts';
 import { IndexDebt } from './index-debt.ts';
 import type { ShardSize, WorkerOp, WorkerRequest } from './protocol.ts';
-import type { QueryRun } from './query-run.ts';
+import type { ReadRun } from './read-run.ts';
 import { Readings } from './reading.ts';
 import type { StepRun } from './step-run.ts';
 
@@ -27,7 +27,7 @@ const RUNS_WHILE_STAGED = new Set<WorkerOp>(['commit', 'abort', 'size', 'close',
 
 export type Waiting =
   | { kind: 'request'; request: WorkerRequest }
-  | { kind: 'query'; run: QueryRun; version: number }
+  | { kind: 'query'; run: ReadRun; version: number }
   | { kind: 'maintenance' };
 
 export class HeldShard {
@@ -37,7 +37,7 @@ export class HeldShard {
   /** The staging that is under way. */
   staging: StepRun<Staged> | null = null;
   readonly indexDebt = new IndexDebt();
-  readonly #running: QueryRun[] = [];
+  readonly #running: ReadRun[] = [];
   readonly #waiting: Waiting[] = [];
   #requestsWaiting = 0;
   #maintenanceWaits = false;
@@ -100,13 +100,13 @@ export class HeldShard {
   }
 
   /** Takes in a query that its first slice has not ended. */
-  enter(run: QueryRun): void {
+  enter(run: ReadRun): void {
     if (this.#waiting.length === 0 && this.#running.length < RUNNING_MAX) this.#running.push(run);
     else this.#waiting.push({ kind: 'query', run, version: this.#version });
   }
 
   /** Gives the query whose turn it is to `work`, which says whether that was its last turn. */
-  takeTurn(work: (run: QueryRun) => boolean): void {
+  takeTurn(work: (run: ReadRun) => boolean): void {
     const run = this.#running.shift();
     if (run && !work(run)) this.#running.push(run);
   }
@@ -135,7 +135,7 @@ export class HeldShard {
   }
 
   /** Takes out everything: the shard is given up. */
-  clear(): { queries: QueryRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
+  clear(): { queries: ReadRun[]; requests: WorkerRequest[]; staging: StepRun<Staged> | null } {
     const { staging } = this;
     this.staging = null;
     const waiting = this.#waiting.splice(0);

@@ -7,10 +7,12 @@
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
+import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { FetchedRecord, Page, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
+import type { ShardReadOp, ShardReads } from '../../../lib/shard/read.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
@@ -37,7 +39,15 @@ type OfShard<P = unknown, R = undefined> = { params: { key: ShardKey } & P; resu
 /** Of one recomputation. */
 type OfSession<P = unknown, R = undefined> = { params: { session: string } & P; result: R };
 
-export interface WorkerOps {
+/** As the shard reads are, their filters parsed. */
+type ReadOps = {
+  [op in ShardReadOp]: OfShard<
+    Omit<ShardReads[op]['params'], 'filter'> & { filter: FilterNode | null },
+    ShardReads[op]['result']
+  >;
+};
+
+export interface WorkerOps extends ReadOps {
   create: OfShard<{ spec: ShardSpec }>;
   load: OfShard<{ spec: ShardSpec; checkpoint: FetchedCheckpoint }, ShardHead>;
   /** Leaves out what cannot be a record of the shard. */

@@ -10,7 +10,7 @@ import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
 
-type Item = ShardMatch | FetchedRecord;
+export type Item = ShardMatch | FetchedRecord;
 
 /** Readings of one shard that are not at their end: past it the oldest ends. */
 const READINGS_MAX = 64;

@@ -29,8 +29,9 @@ import type {
   WorkerReply,
   WorkerRequest,
 } from './protocol.ts';
-import { QueryRun, type QueryTerms } from './query-run.ts';
+import { ReadRun, type ReadTerms } from './read-run.ts';
 import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
+import { isLongRead, type LongRead, readWork } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
 import { StepRun } from './step-run.ts';
 import { describeThrown, faultOf } from './worker-fault.ts';
@@ -45,7 +46,7 @@ const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
 const TIMER_SLACK_MS = 10;
 const OPENING_AGAIN = 'The shard is opening again; try again.';
 
-const QUERY_TERMS: QueryTerms = {
+const READ_TERMS: ReadTerms = {
   sliceMs: 10,
   firstSliceMinMs: 2,
   cpuMaxMs: INTERNAL_LIMITS.queryCpuMaxMs,
@@ -56,17 +57,17 @@ const QUERY_TERMS: QueryTerms = {
 export type Post = (message: WorkerReply | SizeNotice | IndexNotice, transfer: ArrayBuffer[]) => void;
 
 /** For tests: how queries are cut, what engines are made with, and how time passes. */
-export interface HostOptions extends Partial<QueryTerms> {
+export interface HostOptions extends Partial<ReadTerms> {
   engine?: EngineOptions;
   timers?: Timers;
 }
 
-type Handlers = WorkerHandlers<Exclude<WorkerOp, 'query' | 'stage'>>;
+type Handlers = WorkerHandlers<Exclude<WorkerOp, LongRead | 'stage'>>;
 
 /** Takes requests and posts replies and notices; knows nothing of threads. */
 export class ShardHost {
   readonly #post: Post;
-  readonly #terms: QueryTerms;
+  readonly #terms: ReadTerms;
   readonly #engine: EngineOptions;
   readonly #timers: Timers;
   readonly #later: (run: () => void) => void;
@@ -84,7 +85,7 @@ export class ShardHost {
     { engine = {}, timers = SYSTEM_TIMERS, ...terms }: HostOptions = {},
   ) {
     this.#post = post;
-    this.#terms = { ...QUERY_TERMS, ...terms };
+    this.#terms = { ...READ_TERMS, ...terms };
     this.#engine = engine;
     this.#timers = timers;
     this.#later = later;
@@ -106,8 +107,8 @@ export class ShardHost {
     const { key } = params as { key?: ShardKey | null };
     const held = key ? this.#held.get(key) : undefined;
     if (held) this.#expire(held);
-    if (op === 'query' && held) this.#query(id, held, params as WorkerOps['query']['params']);
-    else if (op === 'query') this.#refuse(id);
+    if (isLongRead(op) && held) this.#read(id, held, op, params as WorkerOps[LongRead]['params']);
+    else if (isLongRead(op)) this.#refuse(id);
     else {
       if (held && !held.admits(op)) held.wait(request);
       else this.#answer(request);
@@ -270,8 +271,8 @@ export class ShardHost {
     this.#admit(held);
   }
 
-  #query(id: number, held: HeldShard, { query, pageMaxBytes }: WorkerOps['query']['params']): void {
-    const run = new QueryRun(id, held, query, pageMaxBytes, this.#terms);
+  #read<O extends LongRead>(id: number, held: HeldShard, op: O, params: WorkerOps[O]['params']): void {
+    const run = new ReadRun(id, readWork(op, held, params, this.#terms.monotonicMs), this.#terms);
     // Many that come at once must not have all others wait for a whole slice of each.
     const { firstSliceMinMs, sliceMs } = this.#terms;
     const isAnswered = this.#work(held, run, Math.max(firstSliceMinMs, sliceMs / (1 + held.queries)));
@@ -282,7 +283,7 @@ export class ShardHost {
   }
 
   /** Gives a query a slice; true when that was its last. */
-  #work(held: HeldShard, run: QueryRun, sliceMs: number): boolean {
+  #work(held: HeldShard, run: ReadRun, sliceMs: number): boolean {
     const reply = run.slice(sliceMs);
     held.indexDebt.note(run.lastSliceMs, held.shard.unindexed);
     if (!reply) return false;

@@ -248,7 +248,7 @@ describe('refused', () => {
     expect(refusal(long)).toEqual({
       code: 'UNAVAILABLE',
       message:
-        'The query took more than 50 ms of processor time in one shard: the filter is too expensive for this many records.',
+        'The request took more than 50 ms of processor time in one shard: the filter is too expensive for this many records.',
     });
     expect(host.isAnswered(commit)).toBe(true);
     const scan = host.query(large, { ...CHEAP, exact: true });
@@ -277,7 +277,7 @@ describe('refused', () => {
     host.settle();
     const long = host.query(large, BOMB);
     host.settle();
-    expect(refusal(long)).toEqual({ code: 'UNAVAILABLE', message: 'The query was not answered in time.' });
+    expect(refusal(long)).toEqual({ code: 'UNAVAILABLE', message: 'The shard did not answer in time.' });
   });
 
   test('are all queries and requests of a shard that is closed', () => {

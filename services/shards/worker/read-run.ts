@@ -1,30 +1,19 @@
 import { ProvecError } from '../../../lib/errors.ts';
-import type { Page } from '../../../lib/shard/match.ts';
-import type { ShardQuery } from '../engine/query.ts';
-import type { Shard } from '../engine/shard.ts';
 import type { Phase, Steps } from '../engine/steps.ts';
 import type { WorkerReply } from './protocol.ts';
-import { Reading, type Readings } from './reading.ts';
 import { faultOf } from './worker-fault.ts';
 
-/** What a query reads. */
-export interface Queried {
-  readonly shard: Shard;
-  /** Where answers that come in pages are kept. */
-  readonly readings: Readings;
-}
-
-export interface QueryTerms {
-  /** How long a query works before it is others' turn. */
+export interface ReadTerms {
+  /** How long a read works before it is others' turn. */
   sliceMs: number;
   /**
    * How long it works at least when it arrives, however many there are on its shard: longer than
-   * most queries take.
+   * most reads take.
    */
   firstSliceMinMs: number;
   /**
    * Reading beyond this much of the thread's time is refused. Building columns is not counted:
-   * queries to come have them too.
+   * reads to come have them too.
    */
   cpuMaxMs: number;
   /** No caller waits longer than this. */
@@ -32,33 +21,34 @@ export interface QueryTerms {
   monotonicMs(): number;
 }
 
-const NOTHING: Page<unknown> = { items: [], rest: null };
+/** What a read does, and what its caller is told was too much where it takes too long. */
+export interface ReadWork {
+  /** Begins it. */
+  steps(): Steps<unknown>;
+  tooMuch: 'the search' | 'the filter' | 'the listing';
+}
 
-/** One query on one shard, from its arrival to its reply, worked on in slices. */
-export class QueryRun {
+/** One read of one shard, from its arrival to its reply, worked on in slices. */
+export class ReadRun {
   /** Whether it had columns built, so that the shard has grown. */
   hasBuilt = false;
   /** What its last slice took. */
   lastSliceMs = 0;
   readonly #id: number;
-  readonly #held: Queried;
-  readonly #query: ShardQuery;
-  readonly #pageMaxBytes: number;
-  readonly #terms: QueryTerms;
+  readonly #work: ReadWork;
+  readonly #terms: ReadTerms;
   readonly #receivedMs: number;
-  #steps: Steps<Page<unknown>>;
+  #steps: Steps<unknown>;
   #phase: Phase = 'building';
   #usedMs = 0;
   #readingMs = 0;
 
-  constructor(id: number, held: Queried, query: ShardQuery, pageMaxBytes: number, terms: QueryTerms) {
+  constructor(id: number, work: ReadWork, terms: ReadTerms) {
     this.#id = id;
-    this.#held = held;
-    this.#query = query;
-    this.#pageMaxBytes = pageMaxBytes;
+    this.#work = work;
     this.#terms = terms;
     this.#receivedMs = terms.monotonicMs();
-    this.#steps = this.#answer();
+    this.#steps = work.steps();
   }
 
   /** Whether it has read what a change of the shard would make untrue. */
@@ -66,11 +56,11 @@ export class QueryRun {
     return this.#phase === 'reading';
   }
 
-  /** Works for one slice. The reply where that ended the query, else null. */
+  /** Works for one slice. The reply where that ended the read, else null. */
   slice(sliceMs: number): WorkerReply | null {
     const startedMs = this.#terms.monotonicMs();
     const { cpuMaxMs, waitMaxMs } = this.#terms;
-    if (startedMs - this.#receivedMs > waitMaxMs) return this.refuse('The query was not answered in time.');
+    if (startedMs - this.#receivedMs > waitMaxMs) return this.refuse('The shard did not answer in time.');
     try {
       for (let beforeMs = startedMs; ; ) {
         const { done, value } = this.#steps.next();
@@ -92,33 +82,19 @@ export class QueryRun {
 
   /** Begins anew, the shard having changed since the last slice. */
   restart(): void {
-    this.#steps.return(NOTHING);
-    this.#steps = this.#answer();
+    this.#steps.return(null);
+    this.#steps = this.#work.steps();
     this.#phase = 'building';
   }
 
-  /** Ends the query with 503. */
+  /** Ends the read with 503. */
   refuse(message: string): WorkerReply {
-    this.#steps.return(NOTHING);
+    this.#steps.return(null);
     return { id: this.#id, fault: faultOf(new ProvecError('UNAVAILABLE', message)) };
   }
 
-  /** The first page of what is found. */
-  *#answer(): Steps<Page<unknown>> {
-    const { shard, readings } = this.#held;
-    const reading = Reading.ofMatches(shard, yield* shard.rankSteps(this.#query), this.#query);
-    let page: Page<unknown> | null = null;
-    try {
-      page = readings.keep(reading, yield* reading.page(this.#pageMaxBytes), this.#terms.monotonicMs());
-      return page;
-    } finally {
-      if (page === null) reading.end();
-    }
-  }
-
   #tooExpensive(): string {
-    const what = this.#query.filter === null ? 'the search' : 'the filter';
     const took = `more than ${this.#terms.cpuMaxMs} ms of processor time in one shard`;
-    return `The query took ${took}: ${what} is too expensive for this many records.`;
+    return `The request took ${took}: ${this.#work.tooMuch} is too expensive for this many records.`;
   }
 }

@@ -1,0 +1,19 @@
+/**
+ * What can be read of a shard beside its nearest records (`shards.query`) and records by id
+ * (`shards.fetch`): by operation, what it takes and gives. To add one: here, in the worker's
+ * `reads.ts`, and in the engine.
+ */
+export interface ShardReads {
+  /** How many records match. */
+  count: { params: Filtered; result: number };
+}
+
+/** Null: all records. */
+interface Filtered {
+  filter: Record<string, unknown> | null;
+}
+
+export type ShardReadOp = keyof ShardReads;
+
+/** A read that was asked for, as it travels. */
+export type ShardRead<O extends ShardReadOp = ShardReadOp> = { [op in O]: { op: op } & ShardReads[op]['params'] }[O];
