@@ -12,6 +12,8 @@ export const LIMITS = Object.freeze({
   idsPerRequestMax: 1_000,
   topKMax: 10_000,
   topKDefault: 10,
+  facetsMax: 1_000,
+  facetsDefault: 20,
   bodyMaxBytes: 64 * 1024 * 1024,
   /** Of a request that brings no records, ids or vector. */
   jsonMaxLevels: 64,

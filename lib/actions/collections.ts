@@ -84,6 +84,13 @@ export interface Selected {
   consistency?: Consistency;
 }
 
+export interface FacetsResult {
+  /** The values that occur most, most first; a list counts for each of its elements once. */
+  values: { value: string | number | boolean | null; count: number }[];
+  /** Records that do not have the field. */
+  missing: number;
+}
+
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
@@ -159,6 +166,7 @@ export interface CollectionsActions {
     result: FetchedRecord[];
   };
   'collections.count': { params: Named & Selected; result: { count: number } };
+  'collections.facets': { params: Named & Selected & { field: string; limit?: number }; result: FacetsResult };
   /**
    * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
    * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,

@@ -25,6 +25,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.query',
   'collections.fetch',
   'collections.count',
+  'collections.facets',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

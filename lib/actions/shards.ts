@@ -1,7 +1,7 @@
 import type { RecordBatch } from '../records/batch.ts';
 import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../shard/match.ts';
+import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../shard/match.ts';
 import type { ShardProof } from '../shard/proof.ts';
 import type { ShardRead } from '../shard/read.ts';
 import type { Recomputed } from '../shard/recomputed.ts';
@@ -98,7 +98,7 @@ export interface ShardsActions {
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };
-    result: Page<ShardMatch | FetchedRecord> | null;
+    result: Page<PageItem> | null;
   };
   /** What is left will not be asked for. */
   'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { INTERNAL_LIMITS } from '../limits.ts';
-import type { FetchedRecord, ShardMatch } from '../shard/match.ts';
+import type { PageItem } from '../shard/match.ts';
 import { type MemoryBounds, MemoryBudget, type MemoryObserver } from './memory-budget.ts';
 
 const RECORD_OVERHEAD_BYTES = 128;
@@ -30,11 +30,12 @@ export function vectorBytes(records: number, dimensions: number): number {
   return records * dimensions * Float32Array.BYTES_PER_ELEMENT;
 }
 
-/** Bytes that an answer's records take in memory, roughly. */
-export function recordBytes(records: readonly (FetchedRecord | ShardMatch)[]): number {
-  return records.reduce(
-    (bytes, { id, metadata, values }) =>
-      bytes + RECORD_OVERHEAD_BYTES + id.length + (metadata?.length ?? 0) + (values?.byteLength ?? 0),
-    0,
-  );
+/** Bytes that an answer's records take in memory, or its counts of values, roughly. */
+export function recordBytes(items: readonly PageItem[]): number {
+  return items.reduce((bytes, item) => bytes + RECORD_OVERHEAD_BYTES + bytesOf(item), 0);
+}
+
+function bytesOf(item: PageItem): number {
+  if (Array.isArray(item)) return String(item[0]).length;
+  return item.id.length + (item.metadata?.length ?? 0) + (item.values?.byteLength ?? 0);
 }

@@ -1,4 +1,5 @@
 import { CONSISTENCIES } from '../actions/collections.ts';
+import { invalidArgument } from '../errors.ts';
 import { parseFilter } from '../filter/parse.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
@@ -84,6 +85,19 @@ const filter = (limits: Limits): Field<JsonObject> => ({
   },
 });
 
+const fieldName = (limits: Limits): Field<string> => ({
+  schema: {
+    type: 'string',
+    description: 'A field of the metadata, as filters name it: a top-level key, else a dotted path.',
+    minLength: 1,
+    maxLength: limits.metadataMaxBytes,
+  },
+  decode(value, path) {
+    if (typeof value === 'string' && value !== '' && value.length <= limits.metadataMaxBytes) return value;
+    throw invalidArgument(path, 'the name of a metadata field', value);
+  },
+});
+
 const consistency = oneOf(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
   CONSISTENCIES,
@@ -95,6 +109,12 @@ export const vectorRequests = (limits: Limits) => ({
   fetch: new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') }),
   count: new RequestKind({
     filter: optional(filter(limits)),
+    consistency: optional(consistency, 'strong'),
+  }),
+  facets: new RequestKind({
+    field: fieldName(limits),
+    filter: optional(filter(limits)),
+    limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
     consistency: optional(consistency, 'strong'),
   }),
   query: new RequestKind(

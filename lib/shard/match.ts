@@ -1,3 +1,5 @@
+import type { ValueCount } from '../filter/value-counts.ts';
+
 export interface QueryOptions {
   vector: Float32Array;
   topK: number;
@@ -25,6 +27,9 @@ export interface FetchedRecord {
   /** JSON text. */
   metadata: string;
 }
+
+/** What answers that come in pages are made of. */
+export type PageItem = ShardMatch | FetchedRecord | ValueCount;
 
 /** The first part of an answer, or its next one: in order, and all of one state of the shard. */
 export interface Page<T> {

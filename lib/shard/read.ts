@@ -1,3 +1,6 @@
+import type { ValueCount } from '../filter/value-counts.ts';
+import type { Page } from './match.ts';
+
 /**
  * What can be read of a shard beside its nearest records (`shards.query`) and records by id
  * (`shards.fetch`): by operation, what it takes and gives. To add one: here, in the worker's
@@ -6,6 +9,14 @@
 export interface ShardReads {
   /** How many records match. */
   count: { params: Filtered; result: number };
+  /**
+   * How often each value of a field occurs in the records that match. With `limit` only the values
+   * that occur most, most first; without, all of them, in pages and in no order.
+   */
+  facets: {
+    params: Filtered & { field: string; limit: number | null; pageMaxBytes: number };
+    result: { missing: number; page: Page<ValueCount> };
+  };
 }
 
 /** Null: all records. */

@@ -1,5 +1,5 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { CollectionQuery, QueryResult, Selected } from '../../lib/actions/collections.ts';
+import type { CollectionQuery, FacetsResult, QueryResult, Selected } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
@@ -71,6 +71,18 @@ export async function countRecords(
   return counts.reduce((total, count) => total + count, 0);
 }
 
+/** The values that a field has most, of the records that match. Throws what the shards throw. */
+export function countValues(
+  caller: Caller,
+  shards: ShardReader,
+  row: CollectionRow,
+  { field, filter, limit, consistency }: Selected & { field: string; limit: number },
+  awayMaxMs?: number,
+): Promise<FacetsResult> {
+  const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
+  return shards.facets(caller, shardSpecs(row), { field, filter: filterOrNull(filter), limit }, terms);
+}
+
 /** What each of the collection's shards answers. */
 function readShards<O extends ShardReadOp>(
   caller: Caller,
@@ -78,7 +90,7 @@ function readShards<O extends ShardReadOp>(
   read: ShardRead<O>,
   { eventual = false, awayMaxMs }: Omit<ReadTerms, 'account'>,
 ): Promise<ShardReads[O]['result'][]> {
-  const asked = { read, eventual, openMaxMs: awayMaxMs };
+  const asked = { read: read as ShardRead, eventual, openMaxMs: awayMaxMs };
   const answers = shardSpecs(row).map((shard) => call(caller, 'shards.read', { shard, ...asked }, { awayMaxMs }));
   return Promise.all(answers) as Promise<ShardReads[O]['result'][]>;
 }

@@ -9,14 +9,17 @@
  * without a lost shard.
  * See docs/internals/search.md.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Semaphore } from 'async-mutex';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { QueryResult } from '../../lib/actions/collections.ts';
+import type { FacetsResult, QueryResult } from '../../lib/actions/collections.ts';
 import { answerBudget, recordBytes } from '../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
+import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { ShardReads } from '../../lib/shard/read.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { mergeMatches } from './merge-matches.ts';
 
@@ -29,10 +32,12 @@ const FIRST_PAGES_MAX_BYTES = 8 * 1024 * 1024;
 /** Further pages on their way to this process. */
 const PAGES_MAX = 4;
 const ATTEMPTS_MAX = 4;
+/** Values that are compared in one turn of the event loop. */
+const OFFERS_PER_TURN = 10_000;
 /** How long an answer that may be partial waits for a shard that cannot be reached. */
 export const PARTIAL_WAIT_MS = 3_000;
 
-type Gathered = readonly (FetchedRecord | ShardMatch)[];
+type Gathered = readonly PageItem[];
 
 /** Ids by the shard they belong to. */
 type IdsByShard = readonly { shard: ShardSpec; ids: string[] }[];
@@ -137,6 +142,36 @@ export class ShardReader {
     });
   }
 
+  /** The values that a field has in the records that match, those that occur most first. */
+  facets(
+    caller: Caller,
+    shards: readonly ShardSpec[],
+    { field, filter, limit }: { field: string; filter: Record<string, unknown> | null; limit: number },
+    { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
+  ): Promise<FacetsResult> {
+    return this.#gather(account, async (gathered, rests) => {
+      const pageMaxBytes = firstPageMaxBytes(shards.length);
+      // Of several shards each must tell all: what one has most may be rare in the others.
+      const asked = { op: 'facets', field, filter, limit: shards.length === 1 ? limit : null, pageMaxBytes } as const;
+      const counts = new ValueCounts();
+      let missing = 0;
+      const read = async (shard: ShardSpec): Promise<void> => {
+        const params = { shard, read: asked, eventual, openMaxMs: awayMaxMs };
+        const answer = (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['facets']['result'];
+        missing += answer.missing;
+        const rest = this.#restOf<ValueCount>(caller, shard, answer.page.rest);
+        rests.push(rest);
+        for (let { items } = answer.page; items.length > 0; items = await rest.more()) {
+          gathered(items);
+          for (const [value, count] of items) counts.add(value, count);
+        }
+      };
+      await Promise.all(shards.map(read));
+      const values = await topValues(counts, limit);
+      return { values: values.map(([value, count]) => ({ value, count })), missing };
+    });
+  }
+
   /**
    * Runs `read` until the shards keep what it reads, and holds memory for what it says that it has
    * gathered; what it says is left of answers need not be kept after it. Throws UNAVAILABLE when
@@ -163,7 +198,7 @@ export class ShardReader {
     });
   }
 
-  #restOf<T extends ShardMatch | FetchedRecord>(
+  #restOf<T extends PageItem>(
     caller: Caller,
     shard: ShardSpec,
     first: string | null,
@@ -214,6 +249,15 @@ export class ShardReader {
       return null;
     }
   }
+}
+
+async function topValues({ entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {
+  const top = new TopValues(limit);
+  for (const [at, entry] of entries.entries()) {
+    top.offer(entry);
+    if (at % OFFERS_PER_TURN === OFFERS_PER_TURN - 1) await nextTurn();
+  }
+  return top.best;
 }
 
 function firstPageMaxBytes(shards: number): number {

@@ -151,6 +151,12 @@ const VECTOR_ROUTES = [
     body: 'count',
     params: (input) => ({ ...named(input), ...input.body }),
   }),
+  route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'facets',
+    params: (input) => ({ ...named(input), ...input.body }),
+  }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',

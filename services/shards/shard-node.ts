@@ -10,7 +10,7 @@ import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
-import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
@@ -221,7 +221,7 @@ export class ShardNode {
   }
 
   /** The next page of what was queried or fetched; null when it is not kept any more. */
-  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<ShardMatch | FetchedRecord> | null> {
+  async next(shard: ShardSpec, rest: string, pageMaxBytes: number): Promise<Page<PageItem> | null> {
     // A shard that is not open, nor copied, has forgotten what was read of it.
     if (!this.shardCache.peek(shard) && !this.#cluster) return null;
     try {

@@ -2,12 +2,37 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { naiveMatches } from '../support/naive-filter.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
-const KINDS = ['book', 'sheet', 'note', ['book', 'note'], 4, null];
+const KINDS = ['book', 'sheet', 'note', ['book', 'note', 'book', ['list']], 4, null, true, { an: 'object' }];
 const RECORDS = Array.from({ length: 600 }, (_, at) => ({
   id: `r${at}`,
   values: [1, at],
   metadata: at % 7 === 0 ? {} : { kind: KINDS[at % KINDS.length], pages: at % 40, deep: { of: `part${at % 3}` } },
 }));
+
+type Scalar = string | number | boolean | null;
+
+/** Highest count first; then null, booleans, numbers, strings. */
+function naiveFacets(field: string, filter: Record<string, unknown>, limit: number) {
+  const matching = RECORDS.filter(({ metadata }) => naiveMatches(filter, metadata));
+  const fieldOf = (metadata: object) =>
+    field.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | undefined)?.[name], metadata);
+  const counts = new Map<Scalar, number>();
+  let missing = 0;
+  for (const { metadata } of matching) {
+    const value = fieldOf(metadata);
+    if (value === undefined) missing++;
+    const values = new Set(Array.isArray(value) ? value : [value]);
+    for (const each of values)
+      if (each !== undefined && (each === null || typeof each !== 'object'))
+        counts.set(each, (counts.get(each) ?? 0) + 1);
+  }
+  const rank = (value: Scalar) =>
+    [null, false, true].indexOf(value as null) +
+    (typeof value === 'number' ? 4 : 0) +
+    (typeof value === 'string' ? 5 : 0);
+  const ordered = [...counts].sort(([a, m], [b, n]) => n - m || rank(a) - rank(b) || (a! < b! ? -1 : 1));
+  return { values: ordered.slice(0, limit).map(([value, count]) => ({ value, count })), missing };
+}
 
 let service: SharedService;
 beforeAll(async () => {
@@ -16,6 +41,7 @@ beforeAll(async () => {
 
 describe.each([1, 4, 16])('over %i shards', (shards) => {
   const path = `/collections/counted-${shards}`;
+  const facets = async (body: object) => (await service.api('POST', `${path}/facets`, body)).body;
   const count = async (body: object) => (await service.api('POST', `${path}/count`, body)).body;
 
   beforeAll(async () => {
@@ -41,6 +67,17 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(await count({ filter })).toEqual({ count: matching });
   });
 
+  test.each<[string, Record<string, unknown>, number]>([
+    ['kind', {}, 20],
+    ['pages', {}, 7],
+    ['pages', { kind: { $in: ['book'] } }, 1],
+    ['pages', { kind: 'book' }, 1_000],
+    ['deep.of', { pages: { $lt: 9 } }, 20],
+    ['absent', {}, 20],
+  ])('tells how often each value of %s occurs with %j, %i at most', async (field, filter, limit) => {
+    expect(await facets({ field, filter, limit })).toEqual(naiveFacets(field, filter, limit));
+  });
+
   test('sees every write acknowledged before it', async () => {
     await service.api('POST', `${path}/upsert`, { records: [{ id: 'new', values: [1, 1], metadata: { only: 1 } }] });
     expect(await count({ filter: { only: 1 } })).toEqual({ count: 1 });
@@ -58,6 +95,17 @@ test.each<[string, object, string]>([
     status: 400,
     body: { code },
   });
+});
+
+test.each<[string, object]>([
+  ['no field', {}],
+  ['a field of no letters', { field: '' }],
+  ['a list of fields', { field: ['kind'] }],
+  ['no values wanted', { field: 'kind', limit: 0 }],
+  ['1,001 values wanted', { field: 'kind', limit: 1_001 }],
+])('refuses facets of %s', async (_, body) => {
+  const { status, body: answer } = await service.api('POST', '/collections/counted-1/facets', body);
+  expect([status, answer]).toMatchObject([400, { code: 'INVALID_ARGUMENT' }]);
 });
 
 test('another account finds no such collection', async () => {

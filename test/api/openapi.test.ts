@@ -15,6 +15,8 @@ const ROUTES = [
   'POST /api/v1/collections/{name}/upsert',
   'POST /api/v1/collections/{name}/query',
   'POST /api/v1/collections/{name}/fetch',
+  'POST /api/v1/collections/{name}/count',
+  'POST /api/v1/collections/{name}/facets',
   'POST /api/v1/collections/{name}/delete',
   'GET /api/v1/collections/{name}/verify',
   'GET /api/v1/collections/{name}/proof',
@@ -299,6 +301,9 @@ describe('what it says is so', () => {
     await call(`POST ${one}/query`, 404, { name: 'never' }, { id: 'absent' });
     await call(`GET ${V1}/collections`, 200);
     await call(`POST ${one}/fetch`, 200, some, { ids: ['a', '🧭', 'absent'] });
+    await call(`POST ${one}/count`, 200, some, { filter: { x: { $exists: true } }, consistency: 'eventual' });
+    await call(`POST ${one}/facets`, 200, some, { field: 'x', filter: {}, limit: 3 });
+    await call(`POST ${one}/facets`, 400, some, { field: '' });
     await call(`POST ${one}/delete`, 200, some, { ids: ['a', 'absent'] });
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });

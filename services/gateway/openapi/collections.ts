@@ -173,6 +173,15 @@ export const COLLECTION_WORDS: AllWords = {
     'Count records',
     object({ count: count('Records that match; without `filter` all.') }),
   ],
+  'collections.facets': [
+    'facetRecords',
+    'Count the values of a metadata field',
+    object({
+      values: list(object({ value: ref('FilterScalar'), count: count('Records that have it.') })),
+      missing: count('Records that do not have the field.'),
+    }),
+    'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing.',
+  ],
   'collections.delete': ['deleteVectors', 'Delete records by id', ref('DeleteResult')],
   'verification.verify': [
     'verifyCollection',

@@ -15,6 +15,7 @@ import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
+import type { FieldCounts } from './filter/facets.ts';
 import { type Selection, Selector } from './filter/selection.ts';
 import type { ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
@@ -83,6 +84,11 @@ export class Search {
   /** The records that match a filter. */
   select(filter: FilterNode): Steps<Selection> {
     return this.#selector.select(filter, new StepMeter(this.#stepNs));
+  }
+
+  /** What values a field has in the records that match. */
+  countValues(field: string, filter: FilterNode | null): Steps<FieldCounts> {
+    return this.#selector.countValues(field, filter, new StepMeter(this.#stepNs));
   }
 
   *rank(query: ShardQuery): Steps<Ranking> {

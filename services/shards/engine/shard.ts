@@ -21,6 +21,7 @@ import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
+import type { FieldCounts } from './filter/facets.ts';
 import type { Graph } from './graph.ts';
 import { withPrivateCopy } from './private-copy.ts';
 import type { ShardQuery } from './query.ts';
@@ -180,6 +181,11 @@ export class Shard {
   /** How many records match; all of them where the filter is null. */
   *countSteps(filter: FilterNode | null): Steps<number> {
     return filter === null ? this.records : (yield* this.#search.select(filter)).count;
+  }
+
+  /** How often each value of a field occurs in the records that match. */
+  countValuesSteps(field: string, filter: FilterNode | null): Steps<FieldCounts> {
+    return this.#search.countValues(field, filter);
   }
 
   /** One match of a ranking. Its slots are pinned, or the state is as it was. */

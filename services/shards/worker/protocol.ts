@@ -10,7 +10,7 @@ import type { ProvecError } from '../../../lib/errors.ts';
 import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
-import type { FetchedRecord, Page, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardReadOp, ShardReads } from '../../../lib/shard/read.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
@@ -69,7 +69,7 @@ export interface WorkerOps extends ReadOps {
   query: OfShard<{ query: ShardQuery; pageMaxBytes: number }, Page<ShardMatch>>;
   fetch: OfShard<{ ids: string[]; pageMaxBytes: number }, Page<FetchedRecord>>;
   /** The next page of what was queried or fetched; null when it is not kept any more. */
-  next: OfShard<{ rest: string; pageMaxBytes: number }, Page<ShardMatch | FetchedRecord> | null>;
+  next: OfShard<{ rest: string; pageMaxBytes: number }, Page<PageItem> | null>;
   leave: OfShard<{ rest: string }>;
   countNew: OfShard<{ ids: string[] }, number>;
   prove: OfShard<{ id: string }, ShardProof>;

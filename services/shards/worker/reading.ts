@@ -4,13 +4,12 @@
  * page was taken or the reading ends otherwise.
  */
 import { randomUUID } from 'node:crypto';
-import type { FetchedRecord, Page, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ValueCount } from '../../../lib/filter/value-counts.ts';
+import type { Page, PageItem } from '../../../lib/shard/match.ts';
 import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
-
-export type Item = ShardMatch | FetchedRecord;
 
 /** Readings of one shard that are not at their end: past it the oldest ends. */
 const READINGS_MAX = 64;
@@ -22,43 +21,57 @@ const ITEM_NS = 1_000;
 const ITEM_BYTE_NS = 1;
 /** Estimate of what an item takes beside metadata and values. */
 const ITEM_BYTES = 200;
+/** ... and a value and its count beside the characters. */
+const VALUE_BYTES = 40;
 
 export class Reading {
-  readonly #shard: Shard;
-  readonly #slots: Uint32Array;
-  readonly #itemAt: (at: number) => Item;
+  readonly #length: number;
+  readonly #itemAt: (at: number) => PageItem;
+  readonly #unpin: () => void;
   #next = 0;
   #ended = false;
 
-  private constructor(shard: Shard, slots: Uint32Array, itemAt: (at: number) => Item) {
-    this.#shard = shard;
-    this.#slots = slots;
+  private constructor(length: number, itemAt: (at: number) => PageItem, unpin: () => void) {
+    this.#length = length;
     this.#itemAt = itemAt;
-    shard.pin(slots);
+    this.#unpin = unpin;
   }
 
   static ofMatches(shard: Shard, ranking: Ranking, query: ShardQuery): Reading {
-    return new Reading(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
+    return Reading.#ofSlots(shard, ranking.slots, (rank) => shard.matchAt(rank, ranking, query));
   }
 
   static ofRecords(shard: Shard, slots: Uint32Array): Reading {
-    return new Reading(shard, slots, (at) => shard.recordAt(slots[at]));
+    return Reading.#ofSlots(shard, slots, (at) => shard.recordAt(slots[at]));
+  }
+
+  static ofValues(counts: readonly ValueCount[]): Reading {
+    return new Reading(
+      counts.length,
+      (at) => counts[at],
+      () => undefined,
+    );
+  }
+
+  static #ofSlots(shard: Shard, slots: Uint32Array, itemAt: (at: number) => PageItem): Reading {
+    shard.pin(slots);
+    return new Reading(slots.length, itemAt, () => shard.unpin(slots));
   }
 
   get isAtEnd(): boolean {
-    return this.#next === this.#slots.length;
+    return this.#next === this.#length;
   }
 
   /**
    * The items that come next: until they are `maxBytes` or a little more, at least one if one is
    * left.
    */
-  *page(maxBytes: number): Steps<Item[]> {
+  *page(maxBytes: number): Steps<PageItem[]> {
     const meter = new StepMeter(STEP_NS);
-    const items: Item[] = [];
+    const items: PageItem[] = [];
     for (let bytes = 0; bytes < maxBytes && !this.isAtEnd; ) {
       const item = this.#itemAt(this.#next++);
-      const itemBytes = ITEM_BYTES + (item.metadata?.length ?? 0) + (item.values?.byteLength ?? 0);
+      const itemBytes = bytesOf(item);
       items.push(item);
       bytes += itemBytes;
       meter.spentNs += ITEM_NS + itemBytes * ITEM_BYTE_NS;
@@ -68,9 +81,14 @@ export class Reading {
   }
 
   end(): void {
-    if (!this.#ended) this.#shard.unpin(this.#slots);
+    if (!this.#ended) this.#unpin();
     this.#ended = true;
   }
+}
+
+function bytesOf(item: PageItem): number {
+  if (Array.isArray(item)) return VALUE_BYTES + (typeof item[0] === 'string' ? item[0].length : 0);
+  return ITEM_BYTES + (item.metadata?.length ?? 0) + (item.values?.byteLength ?? 0);
 }
 
 /** The readings of one shard that are not at their end. */
@@ -79,7 +97,7 @@ export class Readings {
   readonly #open = new Map<string, { reading: Reading; usedMs: number }>();
 
   /** The page, and the name under which the rest of the reading is kept, if there is a rest. */
-  keep(reading: Reading, items: Item[], nowMs: number, name: string = randomUUID()): Page<Item> {
+  keep(reading: Reading, items: PageItem[], nowMs: number, name: string = randomUUID()): Page<PageItem> {
     if (reading.isAtEnd) {
       reading.end();
       return { items, rest: null };
@@ -91,7 +109,7 @@ export class Readings {
   }
 
   /** The next page; null when there is no such reading any more. */
-  next(name: string, maxBytes: number, nowMs: number): Page<Item> | null {
+  next(name: string, maxBytes: number, nowMs: number): Page<PageItem> | null {
     const found = this.#open.get(name);
     if (!found) return null;
     this.#open.delete(name);

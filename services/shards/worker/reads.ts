@@ -3,13 +3,17 @@
  * shard changed under it.
  */
 import type { FilterNode } from '../../../lib/filter/ast.ts';
-import type { Page, ShardMatch } from '../../../lib/shard/match.ts';
+import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
+import type { Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
-import type { Steps } from '../engine/steps.ts';
+import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
 import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';
-import { type Item, Reading, type Readings } from './reading.ts';
+import { Reading, type Readings } from './reading.ts';
+
+/** Estimate of what it takes to compare a value's count with the highest. */
+const OFFER_NS = 100;
 
 export type LongRead = 'query' | ShardReadOp;
 
@@ -32,6 +36,12 @@ const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {
     const reading = Reading.ofMatches(shard, yield* shard.rankSteps(query), query);
     return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ShardMatch>;
+  },
+  *facets({ shard, readings }, { field, filter, limit, pageMaxBytes }, monotonicMs) {
+    const { counts, missing } = yield* shard.countValuesSteps(field, filter);
+    const values = limit === null ? counts.entries : yield* topValues(counts, limit);
+    const page = yield* firstPage(readings, Reading.ofValues(values), pageMaxBytes, monotonicMs);
+    return { missing, page: page as Page<ValueCount> };
   },
   *count({ shard }, { filter }) {
     return yield* shard.countSteps(filter);
@@ -57,14 +67,25 @@ function filterOf(params: { query?: { filter: FilterNode | null }; filter?: Filt
   return params.query?.filter ?? params.filter ?? null;
 }
 
+function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly ValueCount[]> {
+  const meter = new StepMeter(STEP_NS);
+  const top = new TopValues(limit);
+  for (const entry of entries) {
+    top.offer(entry);
+    meter.spentNs += OFFER_NS;
+    if (meter.due()) yield 'sending';
+  }
+  return top.best;
+}
+
 /** The rest is kept among `readings`. */
 function* firstPage(
   readings: Readings,
   reading: Reading,
   pageMaxBytes: number,
   monotonicMs: () => number,
-): Steps<Page<Item>> {
-  let page: Page<Item> | null = null;
+): Steps<Page<PageItem>> {
+  let page: Page<PageItem> | null = null;
   try {
     page = readings.keep(reading, yield* reading.page(pageMaxBytes), monotonicMs());
     return page;

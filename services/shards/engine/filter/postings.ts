@@ -91,6 +91,14 @@ export class Postings {
     this.#firstIn[slot] = NONE;
   }
 
+  /** Adds one for each code in a slot, however often it is there; gives how many are there. */
+  countIn(slot: number, counts: Uint32Array): number {
+    const codes: number[] = [];
+    for (let at = this.#firstIn[slot] ?? NONE; at !== NONE; at = this.#nextInSlot[at]) codes.push(this.#code[at]);
+    for (const code of codes.length > 1 ? new Set(codes) : codes) counts[code]++;
+    return codes.length;
+  }
+
   /** Where the occurrences of a code begin; 0 where it has none. */
   first(code: number): number {
     return this.#first[code];

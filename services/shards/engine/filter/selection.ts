@@ -12,6 +12,7 @@ import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { Columns } from './columns.ts';
 import { Evaluation } from './evaluation.ts';
+import { countColumn, countRecords, type FieldCounts } from './facets.ts';
 
 const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Filters with longer text are worked out each time. */
@@ -46,11 +47,22 @@ export class Selector {
     if (cached !== undefined) return cached;
 
     const columns = yield* this.#columns.of(new Set(conditions.map(({ field }) => field)), meter);
-    const live = this.#slots.live.words.slice(0, (this.#slots.end + 31) >>> 5);
-    const words = yield* new Evaluation(this.#slots, columns, meter).match(filter, live);
+    const words = yield* new Evaluation(this.#slots, columns, meter).match(filter, this.#live());
     const selection = { words, count: countBits(words) };
     if (text !== null && words.byteLength < CACHE_MAX_BYTES) this.#remember(text, selection);
     return selection;
+  }
+
+  /** What values a field has in the records that match; in all of them where the filter is null. */
+  *countValues(field: string, filter: FilterNode | null, meter: StepMeter): Steps<FieldCounts> {
+    const conditions = filter === null ? [] : [...conditionsOf(filter)];
+    const columns = yield* this.#columns.of(new Set([field, ...conditions.map((each) => each.field)]), meter);
+    const live = this.#live();
+    const selected = filter === null ? live : yield* new Evaluation(this.#slots, columns, meter).match(filter, live);
+    const column = columns.get(field);
+    return yield* column === undefined
+      ? countRecords(field, this.#slots, selected, meter)
+      : countColumn(column, selected, meter);
   }
 
   /**
@@ -59,6 +71,10 @@ export class Selector {
   changed(oldSlot: number, newSlot: number): void {
     this.#cache?.clear();
     this.#columns.changed(oldSlot, newSlot);
+  }
+
+  #live(): Uint32Array {
+    return this.#slots.live.words.slice(0, (this.#slots.end + 31) >>> 5);
   }
 
   #remember(text: string, selection: Selection): void {

@@ -54,10 +54,10 @@ async function startShards(of: number) {
         pageMaxBytes: number;
       };
       const { node } = fixture;
-      let page: Page<ShardMatch | FetchedRecord> | null = null;
+      let page: Page<FetchedRecord | ShardMatch> | null = null;
       if (action === 'shards.query') page = await node.query(shard, query, { pageMaxBytes });
       else if (action === 'shards.fetch') page = await node.fetch(shard, ids, { pageMaxBytes });
-      else if (action === 'shards.next') page = await node.next(shard, rest, pageMaxBytes);
+      else if (action === 'shards.next') page = (await node.next(shard, rest, pageMaxBytes)) as typeof page;
       else if (action === 'shards.leave') void node.leave(shard, rest);
       else throw new Error(`Nobody asks for ${action}.`);
       const valueBytes = page?.items.reduce((sum, { values }) => sum + (values?.byteLength ?? 0), 0) ?? 0;

@@ -1,0 +1,83 @@
+/**
+ * Counts the values that a field has in some records: a list counts for each of its elements once,
+ * an object and a list in a list for nothing. From the field's column, or, where it has none, from
+ * the records themselves.
+ */
+import type { Scalar } from '../../../../lib/filter/ast.ts';
+import { fieldReader } from '../../../../lib/filter/field.ts';
+import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
+import { countBits, forEachBit, intersect, subtract } from '../bitmap.ts';
+import type { Slots } from '../slots.ts';
+import type { StepMeter, Steps } from '../steps.ts';
+import type { Column } from './column.ts';
+import { metadataObject, readingNs } from './metadata-object.ts';
+
+/** What is counted; `missing` records have no such field. */
+export interface FieldCounts {
+  counts: ValueCounts;
+  missing: number;
+}
+
+/** Estimates of what it takes to count an occurrence of a string, a number, and a new value. */
+const OCCURRENCE_NS = 30;
+const NUMBER_NS = 300;
+const VALUE_NS = 300;
+const WORDS_PER_LOOK = 64;
+
+/** By the column; `selected` are bits of slots. */
+export function* countColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
+  const { literals, postings, numeric, present, numbers } = column;
+  const counts = new ValueCounts();
+  const missing = selected.slice();
+  subtract(missing, present.words);
+  for (const [value, { words }] of literals) {
+    const having = selected.slice();
+    intersect(having, words);
+    const count = countBits(having);
+    if (count > 0) counts.add(value, count);
+  }
+  const byCode = new Uint32Array(postings.codes);
+  const countSlot = (slot: number): void => {
+    if (numeric.has(slot)) {
+      counts.add(numbers[slot], 1);
+      meter.spentNs += NUMBER_NS;
+    } else meter.spentNs += postings.countIn(slot, byCode) * OCCURRENCE_NS;
+  };
+  for (let from = 0; from < selected.length; from += WORDS_PER_LOOK) {
+    forEachBit(selected.subarray(from, from + WORDS_PER_LOOK), (bit) => countSlot(from * 32 + bit));
+    if (meter.due()) yield 'reading';
+  }
+  for (let code = 1; code < byCode.length; code++) {
+    if (byCode[code] === 0) continue;
+    counts.add(postings.valueOf(code)!, byCode[code]);
+    meter.spentNs += VALUE_NS;
+    if (meter.due()) yield 'reading';
+  }
+  return { counts, missing: countBits(missing) };
+}
+
+/** By the records of the slots `selected`. */
+export function* countRecords(
+  field: string,
+  slots: Slots,
+  selected: Uint32Array,
+  meter: StepMeter,
+): Steps<FieldCounts> {
+  const read = fieldReader(field);
+  const counts = new ValueCounts();
+  let missing = 0;
+  for (let word = 0; word < selected.length; word++) {
+    for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
+      const bytes = slots.metadata(word * 32 + 31 - Math.clz32(rest & -rest));
+      const value = read(metadataObject(bytes));
+      const values = Array.isArray(value) ? [...new Set(value)] : [value];
+      if (value === undefined) missing++;
+      else for (const each of values) if (isScalar(each)) counts.add(each, 1);
+      meter.spentNs += readingNs(bytes) + values.length * VALUE_NS;
+      if (meter.due()) yield 'reading';
+    }
+  }
+  return { counts, missing };
+}
+
+const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
