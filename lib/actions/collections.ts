@@ -1,4 +1,5 @@
 import type { RecordBatch } from '../records/batch.ts';
+import type { RecordUpdate } from '../shard/change.ts';
 import type { FetchedRecord, ShardMatch } from '../shard/match.ts';
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
 import type { AnchorStatus } from './anchoring.ts';
@@ -45,8 +46,32 @@ export interface UpsertResult extends WriteResult {
   upsertedCount: number;
 }
 export interface DeleteResult extends WriteResult {
-  deleted: true;
+  /** False of a dry run. */
+  deleted: boolean;
   deletedCount: number;
+}
+export interface UpdateResult extends WriteResult {
+  /** Records that were found, changed or not. */
+  matchedCount: number;
+  updatedCount: number;
+}
+
+/** Exactly one of `ids`, `filter` and `all`. */
+export interface DeleteRecords {
+  ids?: string[];
+  filter?: Record<string, unknown>;
+  all?: boolean;
+  /** Counts what would be deleted, and deletes nothing. */
+  dryRun?: boolean;
+}
+
+/** Exactly one of `updates` and `filter`, which takes what is merged beside it. */
+export interface UpdateRecords {
+  updates?: RecordUpdate[];
+  filter?: Record<string, unknown>;
+  setMetadata?: string;
+  unsetMetadata?: string[];
+  dryRun?: boolean;
 }
 
 export interface CreateCollection {
@@ -159,7 +184,9 @@ export interface CollectionsActions {
    * validated here).
    */
   'collections.upsert': { params: Named & { batch?: RecordBatch; records?: unknown }; result: UpsertResult };
-  'collections.delete': { params: Named & { ids: string[] }; result: DeleteResult };
+  'collections.delete': { params: Named & DeleteRecords; result: DeleteResult };
+  /** `updates` and `setMetadata` as a request has them, or as its decoding made them. */
+  'collections.updateRecords': { params: Named & UpdateRecords; result: UpdateResult };
   'collections.query': { params: Named & CollectionQuery; result: QueryResult };
   'collections.fetch': {
     params: Named & { ids: string[]; consistency?: Consistency };

@@ -1,4 +1,5 @@
 import type { RecordBatch } from '../records/batch.ts';
+import type { ShardChange } from '../shard/change.ts';
 import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../shard/match.ts';
@@ -76,6 +77,8 @@ export interface ShardsActions {
    */
   'shards.upsert': { params: { shard: ShardSpec; batch: RecordBatch; waitMs: number } & Opening; result: WriteAck };
   'shards.delete': { params: { shard: ShardSpec; ids: string[]; waitMs: number } & Opening; result: WriteAck };
+  /** As these; INVALID_ARGUMENT where a merge would make metadata too long. */
+  'shards.change': { params: { shard: ShardSpec; change: ShardChange; waitMs: number } & Opening; result: WriteAck };
   /**
    * `eventual`: a copy may answer, which may be behind. A page is of `pageMaxBytes` or little more,
    * and has at least one item where there is one.

@@ -18,6 +18,12 @@ export interface DecodeContext {
   wallMs?: number;
 }
 
+/** The collection's shape, which whoever decodes vectors must know. */
+export function shapeOf({ shape }: DecodeContext): NonNullable<DecodeContext['shape']> {
+  if (!shape) throw new Error('a body with vectors needs the shape of its collection');
+  return shape;
+}
+
 export interface Field<T> {
   decode(value: unknown, path: string, context: DecodeContext): T;
   readonly schema: JsonSchema;
@@ -64,6 +70,9 @@ export const finiteNumber = (description: string): Field<number> =>
 
 export const flag = (description: string): Field<boolean> =>
   checked('true or false', { type: 'boolean', description }, (value) => typeof value === 'boolean');
+
+export const isTrue = (description: string): Field<true> =>
+  checked('true', { type: 'boolean', const: true, description }, (value) => value === true);
 
 export const oneOf = <T extends string>(description: string, values: readonly T[]): Field<T> =>
   checked(`one of ${values.join(', ')}`, { type: 'string', description, enum: [...values] }, (value) =>

@@ -19,11 +19,11 @@ type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: Valu
 export class RequestKind<F extends Fields> {
   readonly names: readonly string[];
   readonly #fields: readonly [string, Field<unknown>][];
-  readonly #exactlyOne: readonly [string, string] | null;
+  readonly #exactlyOne: readonly string[] | null;
   readonly #decoded = new WeakMap<object, DecodeContext['shape']>();
 
-  /** Of the fields `exactlyOne` one is given and the other is not. */
-  constructor(fields: F, exactlyOne: readonly [keyof F & string, keyof F & string] | null = null) {
+  /** Of the fields `exactlyOne` one is given and no other. */
+  constructor(fields: F, exactlyOne: readonly (keyof F & string)[] | null = null) {
     this.#fields = Object.entries(fields);
     this.names = Object.keys(fields);
     this.#exactlyOne = exactlyOne;
@@ -82,8 +82,11 @@ export class RequestKind<F extends Fields> {
   }
 }
 
-function requireOne(given: JsonObject, [one, other]: readonly [string, string]): void {
-  const isGiven = (name: string): boolean => given[name] !== undefined;
-  if (isGiven(one) !== isGiven(other)) return;
-  throw invalid(one, `given, or ${other} instead (exactly one)`, isGiven(one) ? `given with ${other}` : 'missing');
+function requireOne(given: JsonObject, names: readonly string[]): void {
+  const present = names.filter((name) => given[name] !== undefined);
+  if (present.length === 1) return;
+  const [one, ...others] = present.length === 0 ? names : present;
+  const got = present.length === 0 ? 'missing' : `given with ${others.join(' and ')}`;
+  const alternatives = names.filter((name) => name !== one).join(' or ');
+  throw invalid(one, `given, or ${alternatives} instead (exactly one)`, got);
 }

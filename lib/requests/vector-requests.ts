@@ -5,11 +5,12 @@ import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
-import type { JsonObject } from '../records/fields.ts';
+import { invalid, type JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
-import { component, type DecodeContext, type Field, finiteNumber, flag, integer, oneOf, optional } from './field.ts';
+import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
 import { RequestKind } from './request.ts';
+import { setMetadata, unsetMetadata, updates } from './update-request.ts';
 
 export const recordId = (limits: Limits): Field<string> => ({
   schema: {
@@ -85,6 +86,16 @@ const filter = (limits: Limits): Field<JsonObject> => ({
   },
 });
 
+/** As `filter`, of a write: `{}` is refused, because it might have been meant to say something. */
+const selecting = (limits: Limits): Field<JsonObject> => ({
+  schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
+  decode(value, path, context) {
+    const decoded = filter(limits).decode(value, path, context);
+    if (Object.keys(decoded).length === 0) throw invalid(path, 'a filter with a condition', 'an empty object');
+    return decoded;
+  },
+});
+
 const fieldName = (limits: Limits): Field<string> => ({
   schema: {
     type: 'string',
@@ -105,7 +116,25 @@ const consistency = oneOf(
 
 export const vectorRequests = (limits: Limits) => ({
   upsert: new RequestKind({ records: records(limits) }),
-  delete: new RequestKind({ ids: ids(limits) }),
+  delete: new RequestKind(
+    {
+      ids: optional(ids(limits)),
+      filter: optional(selecting(limits)),
+      all: optional(isTrue('Delete all records.')),
+      dryRun: optional(flag('Count what would be deleted, and delete nothing.'), false),
+    },
+    ['ids', 'filter', 'all'],
+  ),
+  update: new RequestKind(
+    {
+      updates: optional(updates(limits)),
+      filter: optional(selecting(limits)),
+      setMetadata: optional(setMetadata(limits)),
+      unsetMetadata: optional(unsetMetadata(limits)),
+      dryRun: optional(flag('Count what would be updated, and update nothing.'), false),
+    },
+    ['updates', 'filter'],
+  ),
   fetch: new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') }),
   count: new RequestKind({
     filter: optional(filter(limits)),
@@ -133,8 +162,3 @@ export const vectorRequests = (limits: Limits) => ({
     ['vector', 'id'],
   ),
 });
-
-function shapeOf({ shape }: DecodeContext): NonNullable<DecodeContext['shape']> {
-  if (!shape) throw new Error('a body with vectors needs the shape of its collection');
-  return shape;
-}

@@ -11,4 +11,8 @@ export interface WriteAck {
   deleted: number;
   /** Change of the number of stored vectors. */
   created: number;
+  /** Of a change: records that it found, changed or not. */
+  matched?: number;
+  /** Of a change by filter that left records of the first round: how the next one goes on. */
+  next?: { throughSeq: number };
 }

@@ -25,7 +25,7 @@ import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 /**
  * Calls that change what a shard holds: not asked twice when it is unknown whether they were done.
  */
-const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.resume']);
+const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shards.resume']);
 /** Calls that are made again when it is unknown what became of them. */
 const REPEATED = new Set([
   ...['shards.query', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read', 'shards.countNew', 'shards.prove'],

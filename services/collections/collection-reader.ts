@@ -71,6 +71,16 @@ export async function countRecords(
   return counts.reduce((total, count) => total + count, 0);
 }
 
+/** How many records of each shard match, by its index. Throws what the shards throw. */
+export async function countByShard(
+  caller: Caller,
+  row: CollectionRow,
+  filter: Record<string, unknown> | null,
+): Promise<Map<number, number>> {
+  const counts = await readShards(caller, row, { op: 'count', filter }, {});
+  return new Map(counts.entries());
+}
+
 /** The values that a field has most, of the records that match. Throws what the shards throw. */
 export function countValues(
   caller: Caller,

@@ -13,7 +13,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { DeleteResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
+import type { DeleteResult, UpdateResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
 import { ProvecError, unavailable } from '../../lib/errors.ts';
@@ -22,6 +22,7 @@ import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
+import type { RecordUpdate } from '../../lib/shard/change.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
@@ -30,8 +31,9 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { changeInRounds, type Filter, type MatchingMerge } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
-import { splitBatch, splitIds } from './shard-routing.ts';
+import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
 import type { WriteTime } from './write-time.ts';
 
@@ -108,11 +110,69 @@ export class CollectionWriter {
     return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
   }
 
-  /** Writes every part, and ends when the outcome of each is known. */
+  /** Deletes every record that matches; without a filter all. */
+  async deleteMatching(write: Write, filter: Filter): Promise<DeleteResult> {
+    const change = { kind: 'delete matching', filter } as const;
+    const committed = await this.#commit(
+      write,
+      everyShard(write.row),
+      (terms, _part, options) => changeInRounds(write.caller, terms, change, Number.POSITIVE_INFINITY, options),
+      true,
+    );
+    const deletedCount = sumOf(committed.acks.values(), ({ deleted }) => deleted);
+    return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /** What the collection is at, as the answer to a write that changes nothing says it. */
+  unchanged(write: Write): Promise<WriteResult> {
+    return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
+  }
+
+  /** Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and as the shards do. */
+  async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
+    const { caller, row } = write;
+    const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
+    return this.#updated(write, updates.length, () =>
+      this.#commit(write, parts, ({ shard, ...times }, part, options) => {
+        const change = { kind: 'update', updates: part, metadataMaxBytes } as const;
+        return call(caller, 'shards.change', { shard, change, ...times }, options);
+      }),
+    );
+  }
+
+  /** Merges into every record that matches: so many in each shard, by its index, as were counted. */
+  async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
+    const counted = sumOf(matching.values(), (count) => count);
+    return this.#updated(write, counted, () =>
+      this.#commit(
+        write,
+        matching,
+        (terms, count, options) =>
+          changeInRounds(write.caller, terms, { kind: 'merge matching', ...merge }, count, options),
+        true,
+      ),
+    );
+  }
+
+  async #updated(write: Write, records: number, commit: () => Promise<Committed>): Promise<UpdateResult> {
+    const { accountId } = write.row;
+    const metered = { accountId, records, vectors: 0, countNew: async () => 0 };
+    const committed = await withinQuota(write.caller, this.#runtime.log, metered, commit);
+    const acks = [...committed.acks.values()];
+    const matchedCount = sumOf(acks, ({ matched = 0 }) => matched);
+    const updatedCount = sumOf(acks, ({ upserted }) => upserted);
+    return { matchedCount, updatedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /**
+   * Writes every part, and ends when the outcome of each is known. `isInRounds`: a part that is
+   * refused may be committed as far as it went.
+   */
   async #commit<Part>(
     write: Write,
     parts: Map<number, Part>,
     send: (terms: Terms, part: Part, options: Record<string, unknown>) => Promise<WriteAck>,
+    isInRounds = false,
   ): Promise<Committed> {
     const { row, time } = write;
     const waitMs = time.leftToCommitMs;
@@ -127,7 +187,7 @@ export class CollectionWriter {
     const outcomes = await Promise.allSettled(sent);
     const reasons = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     if (reasons.length > 0) {
-      if (parts.size > 1 || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
+      if (parts.size > 1 || isInRounds || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
       const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
       // Nobody is to make the whole write again: parts of it may be committed.
       throw parts.size > 1 ? withoutShards(reason) : reason;
@@ -239,6 +299,9 @@ export class CollectionWriter {
     return sumOf(counts, (count) => count);
   }
 }
+
+const everyShard = (row: CollectionRow): Map<number, null> =>
+  new Map(Array.from({ length: row.shards }, (_, index) => [index, null]));
 
 function sumOf<T>(values: Iterable<T>, numberOf: (value: T) => number): number {
   let sum = 0;

@@ -20,6 +20,7 @@ import { countRecords, countValues, fetchRecords, queryCollection } from './coll
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
+import { deleteRecords, updateRecords } from './record-changes.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
@@ -119,8 +120,17 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
-        return write(ctx, async (one) => writer.delete(one, requests.delete.decode(ctx.params).ids));
+        return write(ctx, async (one) => deleteRecords(writer, one, requests.delete.decode(ctx.params)));
       }),
+
+      updateRecords: timedAction(
+        timeoutMs,
+        (ctx: Params<'collections.updateRecords'>): Result<'collections.updateRecords'> => {
+          return write(ctx, async (one) =>
+            updateRecords(writer, one, requests.update.decode(ctx.params, { shape: one.row }), limits),
+          );
+        },
+      ),
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
         return use(ctx.params, (row) =>

@@ -19,6 +19,8 @@ import { StoreError } from '../../lib/store/port.ts';
 interface MeteredWrite {
   accountId: string;
   records: number;
+  /** New ones at most; default: all. */
+  vectors?: number;
   countNew(): Promise<number>;
 }
 
@@ -29,7 +31,7 @@ interface MeteredWrite {
 export async function withinQuota<T>(
   caller: Caller,
   log: Logger,
-  { accountId, records, countNew }: MeteredWrite,
+  { accountId, records, vectors: newMax = records, countNew }: MeteredWrite,
   write: () => Promise<T>,
 ): Promise<T> {
   /** Of room, or a ticket for it. */
@@ -43,7 +45,7 @@ export async function withinQuota<T>(
   let isOpen = false;
   try {
     const need = { accountId, writes: records };
-    let reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors: records });
+    let reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors: newMax });
     // Asked again where deletes made the count uncertain; metering bounds how long that goes on.
     while (reserved.outcome === 'count') {
       const { ticket } = reserved;

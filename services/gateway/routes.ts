@@ -157,6 +157,12 @@ const VECTOR_ROUTES = [
     body: 'facets',
     params: (input) => ({ ...named(input), ...input.body }),
   }),
+  route('POST', '/collections/{name}/update', 'collections.updateRecords', 'write', {
+    mayBeAway: true,
+    queue: 'write',
+    body: 'update',
+    params: (input) => ({ ...named(input), ...input.body }),
+  }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',

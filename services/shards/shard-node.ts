@@ -8,14 +8,14 @@ import { parsedFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import type { ShardChange } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
-import type { ShardSpec } from '../../lib/shard/spec.ts';
-import { shardSpec } from '../../lib/shard/spec.ts';
+import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { Store } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -24,6 +24,7 @@ import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
 import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
+import type { ShardWrite } from './engine/write.ts';
 import { diskGuard } from './memory/disk-guard.ts';
 import { NodeMemory } from './memory/node-memory.ts';
 import { OpenList } from './memory/open-list.ts';
@@ -182,6 +183,24 @@ export class ShardNode {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
     const write = (actor: ShardActor): Promise<WriteAck> => actor.write({ kind: 'delete', ids }, deadlineMs);
     return this.shardCache.use(shard, write, { openMaxMs });
+  }
+
+  /** As upsert and delete, a change that looks at what the shard holds. */
+  change(
+    shard: ShardSpec,
+    change: ShardChange,
+    waitMs = Number.POSITIVE_INFINITY,
+    openMaxMs?: number,
+  ): Promise<WriteAck> {
+    const deadlineMs = this.#clock.monotonicMs() + waitMs;
+    const write: ShardWrite = change.kind === 'update' ? change : { ...change, filter: this.#parsed(change.filter) };
+    const run = async (actor: ShardActor): Promise<WriteAck> => {
+      const records = change.kind === 'update' ? change.updates.length : change.max;
+      // What is merged into is written anew, before what was there is freed.
+      if (write.kind !== 'delete matching') await this.#admit(records * shard.dimensions * 4);
+      return actor.write(write, deadlineMs);
+    };
+    return this.shardCache.use(shard, run, { openMaxMs });
   }
 
   /** Has the shard open: here, or, as it throws ShardMoved, elsewhere. */

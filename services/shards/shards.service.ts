@@ -52,6 +52,7 @@ function answersOf(node: () => ShardNode): Answers {
   const batch = shard;
   const query = shard;
   const read = shard;
+  const change = shard;
   const ids = { type: 'array', items: 'string' } as const;
   const eventual = { type: 'boolean', optional: true } as const;
   const waitMs = { type: 'number', min: 0 } as const;
@@ -70,6 +71,10 @@ function answersOf(node: () => ShardNode): Answers {
     delete: [
       { shard, ids, waitMs, openMaxMs },
       (write) => node().delete(write.shard, write.ids, write.waitMs, write.openMaxMs),
+    ],
+    change: [
+      { shard, change, waitMs, openMaxMs },
+      (write) => node().change(write.shard, write.change, write.waitMs, write.openMaxMs),
     ],
     query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read) => node().query(read.shard, read.query, read)],
     read: [{ shard, read, eventual, openMaxMs }, (asked) => node().read(asked.shard, asked.read, asked)],

@@ -15,6 +15,7 @@ const ROUTES = [
   'POST /api/v1/collections/{name}/upsert',
   'POST /api/v1/collections/{name}/query',
   'POST /api/v1/collections/{name}/fetch',
+  'POST /api/v1/collections/{name}/update',
   'POST /api/v1/collections/{name}/count',
   'POST /api/v1/collections/{name}/facets',
   'POST /api/v1/collections/{name}/delete',
@@ -304,6 +305,12 @@ describe('what it says is so', () => {
     await call(`POST ${one}/count`, 200, some, { filter: { x: { $exists: true } }, consistency: 'eventual' });
     await call(`POST ${one}/facets`, 200, some, { field: 'x', filter: {}, limit: 3 });
     await call(`POST ${one}/facets`, 400, some, { field: '' });
+    const filter = { x: { $exists: true } };
+    await call(`POST ${one}/update`, 200, some, { updates: [{ id: 'a', values: [1, 2], unsetMetadata: ['x'] }] });
+    await call(`POST ${one}/update`, 200, some, { filter, setMetadata: { y: null }, dryRun: true });
+    await call(`POST ${one}/update`, 400, some, { filter, setMetadata: {} });
+    await call(`POST ${one}/delete`, 200, some, { filter, dryRun: true });
+    await call(`POST ${one}/delete`, 400, some, { all: false });
     await call(`POST ${one}/delete`, 200, some, { ids: ['a', 'absent'] });
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });

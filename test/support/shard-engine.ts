@@ -99,6 +99,7 @@ export class Model {
       for (const id of write.ids) this.records.delete(id);
       return;
     }
+    if (write.kind !== 'upsert') throw new Error(`The reference does not know ${write.kind}.`);
     const { ids, vectors, metadata, dimensions } = write.batch;
     ids.forEach((id, i) => {
       const values = [...vectors.subarray(i * dimensions, (i + 1) * dimensions)];

@@ -1,6 +1,7 @@
 import { filterSchemas } from '../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
+import { updateSchema } from '../../../lib/requests/update-request.ts';
 import { recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
 import type { AllWords } from './operation.ts';
 import {
@@ -115,7 +116,17 @@ export function collectionSchemas(limits: Limits): Schemas {
     AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
     Record: recordSchema(limits),
     UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN }),
-    DeleteResult: object({ deleted: TRUE, deletedCount: integer('Records that existed.'), ...WRITTEN }),
+    RecordUpdate: updateSchema(limits, values('The new vector.')),
+    UpdateResult: object({
+      matchedCount: count('Records that were found, changed or not.'),
+      updatedCount: count('Records that changed; 0 for a dry run.'),
+      ...WRITTEN,
+    }),
+    DeleteResult: object({
+      deleted: flag('False for a dry run.'),
+      deletedCount: count('Records that existed, or that a dry run found.'),
+      ...WRITTEN,
+    }),
     ...filterSchemas(limits),
     Match: object(match, ['metadata', 'values', 'distance']),
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
@@ -182,7 +193,18 @@ export const COLLECTION_WORDS: AllWords = {
     }),
     'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing.',
   ],
-  'collections.delete': ['deleteVectors', 'Delete records by id', ref('DeleteResult')],
+  'collections.delete': [
+    'deleteVectors',
+    'Delete records by id, by filter, or all',
+    ref('DeleteResult'),
+    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter takes the records that match when their shard comes to them and were there when it began.',
+  ],
+  'collections.updateRecords': [
+    'updateRecords',
+    'Change vectors, and merge into metadata',
+    ref('UpdateResult'),
+    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes.',
+  ],
   'verification.verify': [
     'verifyCollection',
     'Compare the stored bytes with the root on the ledger',

@@ -19,6 +19,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
+import { applyWrite, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
@@ -27,7 +28,7 @@ import { withPrivateCopy } from './private-copy.ts';
 import type { ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
-import { assertMetadata, hashRecord, Staging } from './staging.ts';
+import { assertDimensions, assertMetadata, hashRecord, Staging } from './staging.ts';
 import type { Steps } from './steps.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
@@ -85,8 +86,9 @@ export class Shard {
     this.#staged = { staging, head: null };
     try {
       const outcomes: WriteOutcome[] = [];
-      for (const write of writes) outcomes.push(yield* this.#apply(staging, write));
-      if (outcomes.every(({ upserted, deleted }) => upserted + deleted === 0)) {
+      for (const write of writes)
+        outcomes.push(yield* applyWrite(staging, write, (matching) => this.#matching(matching)));
+      if (staging.isEmpty) {
         this.#staged = null;
         return { outcomes, commit: null };
       }
@@ -131,7 +133,7 @@ export class Shard {
       const { upserts, deletes } = decodeEntry(entry.body);
       for (const { id, vector, metadata } of upserts) {
         assertMetadata(metadata);
-        this.#upsert(staging, id, vector, metadata);
+        staging.upsert(id, vector, metadata);
       }
       for (const id of deletes) staging.delete(id);
       this.#show(staging);
@@ -174,7 +176,7 @@ export class Shard {
    * Throws RangeError for another length.
    */
   *rankSteps(query: ShardQuery): Steps<Ranking> {
-    this.#assertDimensions(query.vector);
+    assertDimensions(this.spec, query.vector);
     return yield* this.#search.rank(query);
   }
 
@@ -326,34 +328,25 @@ export class Shard {
     return this.#slots.compactArenaSlice();
   }
 
-  *#apply(staging: Staging, write: ShardWrite): Steps<WriteOutcome> {
-    const outcome = { upserted: 0, deleted: 0, created: 0 };
-    if (write.kind === 'delete') {
-      for (const id of write.ids) {
-        if (staging.delete(id)) outcome.deleted++;
-        yield 'staging';
+  /** Ids of the records that match and are no newer; and whether there are more. */
+  *#matching({ filter, throughSeq, max }: MatchingWrite): Steps<{ ids: string[]; next?: { throughSeq: number } }> {
+    const through = throughSeq ?? this.#head.seq;
+    const words = filter === null ? this.#slots.live.words.slice() : (yield* this.#search.select(filter)).words;
+    const ids: string[] = [];
+    for (let word = 0; word < words.length; word++) {
+      for (let rest = words[word]; rest !== 0; rest &= rest - 1) {
+        const slot = word * 32 + 31 - Math.clz32(rest & -rest);
+        if (this.#slots.seq(slot) > through) continue;
+        if (ids.length === max) return { ids, next: { throughSeq: through } };
+        ids.push(this.#slots.id(slot));
       }
-      outcome.created = 0 - outcome.deleted;
-      return outcome;
-    }
-    const { ids, vectors, metadata, dimensions } = write.batch;
-    for (let i = 0; i < ids.length; i++) {
-      const vector = vectors.subarray(i * dimensions, (i + 1) * dimensions);
-      if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
-      if (this.#upsert(staging, ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
-      outcome.upserted++;
       yield 'staging';
     }
-    return outcome;
-  }
-
-  #upsert(staging: Staging, id: string, vector: Float32Array, metadata: Uint8Array): boolean {
-    this.#assertDimensions(vector);
-    return staging.upsert(id, vector, metadata);
+    return { ids };
   }
 
   #restoreOne({ id, vector, metadata, seq }: Omit<StoredRecord, 'leaf'>): number {
-    this.#assertDimensions(vector);
+    assertDimensions(this.spec, vector);
     assertMetadata(metadata);
     const { key, leaf } = hashRecord(this.spec, id, vector, metadata);
     if (this.#map.find(key) >= 0) throw new UnreadableBytes('A record to be restored occurs twice.');
@@ -387,10 +380,5 @@ export class Shard {
 
   #assertNothingStaged(): void {
     if (this.isStaged) throw new Error('A group of writes is staged.');
-  }
-
-  #assertDimensions(vector: Float32Array): void {
-    if (vector.length === this.spec.dimensions) return;
-    throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${this.spec.dimensions}.`);
   }
 }

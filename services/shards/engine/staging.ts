@@ -44,11 +44,16 @@ export class Staging {
     return this.#changes.values();
   }
 
+  get isEmpty(): boolean {
+    return this.#changes.size === 0;
+  }
+
   /**
    * Writes a record; false when it existed. Throws UnreadableBytes for an ill-formed id or vector,
    * and then changes nothing.
    */
   upsert(id: string, vector: Float32Array, metadata: Uint8Array): boolean {
+    assertDimensions(this.#spec, vector);
     const { key, leaf } = hashRecord(this.#spec, id, vector, metadata);
     const change = this.#changeOf(id, key);
     const existed = change.newSlot >= 0;
@@ -61,6 +66,12 @@ export class Staging {
     change.newLeaf = leaf;
     this.#map.set(key, leaf, slot);
     return !existed;
+  }
+
+  /** The record as the group has left it so far; null when there is none. Views into the slots. */
+  current(id: string): { vector: Float32Array; metadata: Buffer } | null {
+    const slot = this.#map.find(keyHashOf(id));
+    return slot < 0 ? null : { vector: this.#slots.vector(slot), metadata: this.#slots.metadata(slot) };
   }
 
   /** Deletes a record; false when there is none. */
@@ -126,6 +137,12 @@ export function assertMetadata(metadata: Uint8Array): void {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
   } catch {}
   throw new UnreadableBytes('Stored metadata is no JSON object.');
+}
+
+/** Throws UnreadableBytes for a vector of another length than the shard's. */
+export function assertDimensions({ dimensions }: ShardSpec, vector: Float32Array): void {
+  if (vector.length === dimensions) return;
+  throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${dimensions}.`);
 }
 
 /**

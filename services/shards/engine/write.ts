@@ -1,8 +1,21 @@
+import type { ErrorDetail } from '../../../lib/errors.ts';
+import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { RecordBatch } from '../../../lib/records/batch.ts';
+import type { ShardChange } from '../../../lib/shard/change.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 
 /** One request's writes to one shard. */
-export type ShardWrite = { kind: 'upsert'; batch: RecordBatch } | { kind: 'delete'; ids: string[] };
+export type ShardWrite =
+  | { kind: 'upsert'; batch: RecordBatch }
+  | { kind: 'delete'; ids: string[] }
+  | Extract<ShardChange, { kind: 'update' }>
+  | Filtered<Exclude<ShardChange, { kind: 'update' }>>;
+
+/** As a shard takes it: its filter is parsed. */
+type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & { filter: FilterNode | null } : never;
+
+/** Whether it looks at the shard as it was before its group, and so has to be a group of its own. */
+export const isByFilter = ({ kind }: ShardWrite): boolean => kind === 'delete matching' || kind === 'merge matching';
 
 /** What one write of a group did, counted as if the group's writes had run one after the other. */
 export interface WriteOutcome {
@@ -11,6 +24,11 @@ export interface WriteOutcome {
   deleted: number;
   /** Change of the number of records. */
   created: number;
+  /** As in `WriteAck`. */
+  matched?: number;
+  next?: { throughSeq: number };
+  /** Why nothing of it was done. */
+  refused?: ErrorDetail;
 }
 
 /**

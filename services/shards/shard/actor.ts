@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { ProvecError } from '../../../lib/errors.ts';
+import { invalid } from '../../../lib/records/fields.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import { ShardMoved } from '../../../lib/shard/moved.ts';
@@ -315,12 +316,14 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
 }
 
 function acknowledge(group: QueuedWrite[], outcomes: WriteOutcome[], head: ShardHead): void {
-  group.forEach(({ resolve }, at) => {
-    resolve({ head, ...outcomes[at]! });
+  group.forEach(({ resolve, reject }, at) => {
+    const { refused, ...outcome } = outcomes[at]!;
+    if (refused) reject(invalid(refused.path, refused.expected, refused.got));
+    else resolve({ head, ...outcome });
   });
 }
 
-function sum(outcomes: WriteOutcome[], name: keyof WriteOutcome): number {
+function sum(outcomes: WriteOutcome[], name: 'upserted' | 'created'): number {
   return outcomes.reduce((total, outcome) => total + outcome[name], 0);
 }
 

@@ -1,8 +1,9 @@
 import type { Shares } from '../../../lib/admission/fair-share.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import type { MetadataMerge } from '../../../lib/shard/change.ts';
 import type { WriteAck } from '../../../lib/shard/write-ack.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
-import type { ShardWrite } from '../engine/write.ts';
+import { isByFilter, type ShardWrite } from '../engine/write.ts';
 import { unavailable } from './failure.ts';
 
 export interface QueuedWrite {
@@ -13,6 +14,12 @@ export interface QueuedWrite {
   resolve(ack: WriteAck): void;
   reject(error: unknown): void;
 }
+
+/** Estimate of what a filter takes. */
+const FILTER_BYTES = 4_096;
+
+/** Writes that make room. */
+const isDelete = ({ kind }: ShardWrite): boolean => kind === 'delete' || kind === 'delete matching';
 
 /**
  * Writes of one shard in order of arrival, from when they are accepted until they are answered.
@@ -46,7 +53,7 @@ export class WriteQueue {
     if (!this.#hasRoom(write, bytes)) {
       return Promise.reject(unavailable('Too many writes wait for this collection; try again.'));
     }
-    if (write.kind === 'upsert' && !this.#budget.fits(this.#accountId, bytes)) {
+    if (!isDelete(write) && !this.#budget.fits(this.#accountId, bytes)) {
       return Promise.reject(unavailable('Too many writes of this account wait; try again.'));
     }
     this.#grow(bytes);
@@ -67,6 +74,7 @@ export class WriteQueue {
     const { groupCommitMaxBytes, groupCommitMaxRecords, groupCommitMaxRequests } = INTERNAL_LIMITS;
     while (count < this.#waiting.length && count < groupCommitMaxRequests) {
       const next = this.#waiting[count]!;
+      if (count > 0 && (isByFilter(next.write) || isByFilter(this.#waiting[0]!.write))) break;
       bytes += next.bytes;
       records += recordsOf(next.write);
       if (count > 0 && (bytes > groupCommitMaxBytes || records > groupCommitMaxRecords)) break;
@@ -84,10 +92,11 @@ export class WriteQueue {
     this.#refuse(this.#waiting.splice(0), reason);
   }
 
-  #hasRoom({ kind }: ShardWrite, bytes: number): boolean {
+  #hasRoom(write: ShardWrite, bytes: number): boolean {
     const limits = INTERNAL_LIMITS;
-    const [reserveRequests, reserveBytes] =
-      kind === 'delete' ? [0, 0] : [limits.shardQueueDeletesReserveRequests, limits.shardQueueDeletesReserveBytes];
+    const [reserveRequests, reserveBytes] = isDelete(write)
+      ? [0, 0]
+      : [limits.shardQueueDeletesReserveRequests, limits.shardQueueDeletesReserveBytes];
     const hasRequests = this.#waiting.length < limits.shardQueueMaxRequests - reserveRequests;
     return hasRequests && this.#bytes + bytes <= limits.shardQueueMaxBytes - reserveBytes;
   }
@@ -112,15 +121,41 @@ export class WriteQueue {
   }
 }
 
-const recordsOf = (write: ShardWrite): number => (write.kind === 'delete' ? write.ids : write.batch.ids).length;
-
-/** Bytes of a write's ids, vectors and metadata. */
-function sizeOfWrite(write: ShardWrite): number {
-  if (write.kind === 'delete') return textBytes(write.ids);
-  const { ids, metadata, vectors } = write.batch;
-  return textBytes(ids) + vectors.byteLength + textBytes(metadata);
+function recordsOf(write: ShardWrite): number {
+  switch (write.kind) {
+    case 'upsert':
+      return write.batch.ids.length;
+    case 'delete':
+      return write.ids.length;
+    case 'update':
+      return write.updates.length;
+    default:
+      return write.max;
+  }
 }
 
-function textBytes(texts: string[]): number {
+/** Bytes of a write's ids, vectors, metadata and filter. */
+function sizeOfWrite(write: ShardWrite): number {
+  switch (write.kind) {
+    case 'upsert': {
+      const { ids, metadata, vectors } = write.batch;
+      return textBytes(ids) + vectors.byteLength + textBytes(metadata);
+    }
+    case 'delete':
+      return textBytes(write.ids);
+    case 'update':
+      return write.updates.reduce((sum, { id, values, ...merge }) => {
+        return sum + Buffer.byteLength(id) + (values?.byteLength ?? 0) + mergeBytes(merge);
+      }, 0);
+    case 'delete matching':
+      return FILTER_BYTES;
+    case 'merge matching':
+      return FILTER_BYTES + mergeBytes(write);
+  }
+}
+
+const mergeBytes = ({ set, unset }: MetadataMerge): number => Buffer.byteLength(set ?? '') + textBytes(unset);
+
+function textBytes(texts: readonly string[]): number {
   return texts.reduce((total, text) => total + Buffer.byteLength(text), 0);
 }

@@ -29,7 +29,7 @@ export async function posted(
   write: ShardWrite,
   isKept = false,
 ): Promise<{ write: PostedWrite; transfer: ArrayBuffer[] }> {
-  if (write.kind === 'delete') return { write, transfer: [] };
+  if (write.kind !== 'upsert') return { write, transfer: [] };
   const { ids, dimensions, vectors, metadata } = write.batch;
   const transfer = isWhole(vectors) && !isKept ? [vectors.buffer] : [];
   const packed = await pack(metadata);

@@ -1,0 +1,84 @@
+/**
+ * Deletes and updates as clients ask for them: by id, by filter, of all records, or as a dry run
+ * that only counts.
+ */
+import { call } from '../../lib/actions/call.ts';
+import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
+import type { Limits } from '../../lib/limits.ts';
+import { invalid } from '../../lib/records/fields.ts';
+import { mergeOf } from '../../lib/requests/update-request.ts';
+import type { MetadataMerge } from '../../lib/shard/change.ts';
+import { shardSpec } from '../../lib/shard/spec.ts';
+import { countByShard } from './collection-reader.ts';
+import type { CollectionWriter, Write } from './collection-writer.ts';
+import { splitIds } from './shard-routing.ts';
+
+/** `request` is decoded. Deletes cost nothing. */
+export async function deleteRecords(
+  writer: CollectionWriter,
+  write: Write,
+  { ids, filter = null, dryRun }: Omit<DeleteRecords, 'filter'> & { filter?: Record<string, unknown> | null },
+): Promise<DeleteResult> {
+  if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, filter);
+  const deletedCount = ids
+    ? await countIds(write, ids)
+    : sum((await countByShard(write.caller, write.row, filter)).values());
+  return { deleted: false, deletedCount, ...(await writer.unchanged(write)) };
+}
+
+/**
+ * `request` is decoded. One write of the plan for each record that changes. Throws
+ * INVALID_ARGUMENT, also for a filter that more records match than one request may change.
+ */
+export async function updateRecords(
+  writer: CollectionWriter,
+  write: Write,
+  request: UpdateRecords,
+  { metadataMaxBytes, updateMatchesMax }: Limits,
+): Promise<UpdateResult> {
+  const { updates, filter, dryRun } = request;
+  const merge = checkedMerge(request);
+  if (updates) {
+    if (!dryRun) return writer.update(write, updates, metadataMaxBytes);
+    const matchedCount = await countIds(
+      write,
+      updates.map(({ id }) => id),
+    );
+    return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
+  }
+  const matching = await countByShard(write.caller, write.row, filter!);
+  const matchedCount = sum(matching.values());
+  if (matchedCount > updateMatchesMax) {
+    const most = updateMatchesMax.toLocaleString('en');
+    throw invalid('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
+  }
+  if (dryRun || matchedCount === 0) return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
+  const some = new Map([...matching].filter(([, count]) => count > 0));
+  return writer.updateMatching(write, some, { filter: filter!, ...merge, metadataMaxBytes });
+}
+
+/** What is merged stands in each of `updates`, or beside `filter`. */
+function checkedMerge({ updates, ...request }: UpdateRecords): MetadataMerge {
+  const { set, unset } = mergeOf(request);
+  const isGiven = set !== null || unset.length > 0;
+  if (updates && isGiven) {
+    const name = set === null ? 'unsetMetadata' : 'setMetadata';
+    throw invalid(name, 'in each of updates, where there are updates', 'beside them');
+  }
+  if (!updates && !isGiven) throw invalid('setMetadata', 'given, or unsetMetadata, or both', 'missing');
+  return { set, unset };
+}
+
+/** How many of them exist. */
+async function countIds({ caller, row }: Write, ids: string[]): Promise<number> {
+  const absent = [...splitIds(ids, row.shards)].map(([index, part]) =>
+    call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part }),
+  );
+  return ids.length - sum(await Promise.all(absent));
+}
+
+function sum(numbers: Iterable<number>): number {
+  let total = 0;
+  for (const number of numbers) total += number;
+  return total;
+}

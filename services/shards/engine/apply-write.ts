@@ -1,0 +1,114 @@
+/**
+ * What one write of a group changes, one record a step. A write is applied as a whole or, where its
+ * outcome says `refused`, not at all.
+ */
+import canonicalize from 'canonicalize';
+import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
+import { metadataObject } from './filter/metadata-object.ts';
+import type { Staging } from './staging.ts';
+import type { Steps } from './steps.ts';
+import type { ShardWrite, WriteOutcome } from './write.ts';
+
+export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;
+type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;
+
+/** Finds the records that a write by filter is about; `next` where there are more than it takes. */
+export type FindMatching = (write: MatchingWrite) => Steps<{ ids: string[]; next?: { throughSeq: number } }>;
+
+/** A record as it is to be. */
+interface Changed {
+  id: string;
+  vector: Float32Array;
+  metadata: Buffer;
+}
+
+/** Throws RangeError for an ill-formed id, vector or metadata. */
+export function* applyWrite(staging: Staging, write: ShardWrite, find: FindMatching): Steps<WriteOutcome> {
+  switch (write.kind) {
+    case 'upsert':
+      return yield* upsert(staging, write);
+    case 'delete':
+      return yield* deleteIds(staging, write.ids);
+    case 'update':
+      return yield* update(staging, write.updates, write.metadataMaxBytes);
+    case 'delete matching': {
+      const { ids, ...more } = yield* find(write);
+      return { ...(yield* deleteIds(staging, ids)), ...more, matched: ids.length };
+    }
+    case 'merge matching': {
+      const { ids, ...more } = yield* find(write);
+      const { set, unset, metadataMaxBytes } = write;
+      const updates = ids.map((id) => ({ id, values: null, set, unset, path: `the record ${JSON.stringify(id)}` }));
+      // The next round finds what is older than the first: what is to stay as it is has to be, too.
+      const isKept = more.next === undefined;
+      return { ...(yield* update(staging, updates, metadataMaxBytes, isKept)), ...more };
+    }
+  }
+}
+
+function* upsert(staging: Staging, { batch }: Write<'upsert'>): Steps<WriteOutcome> {
+  const outcome = { upserted: 0, deleted: 0, created: 0 };
+  const { ids, vectors, metadata, dimensions } = batch;
+  for (let i = 0; i < ids.length; i++) {
+    const vector = vectors.subarray(i * dimensions, (i + 1) * dimensions);
+    if (!metadata[i].isWellFormed()) throw new RangeError('Metadata must be well-formed Unicode.');
+    if (staging.upsert(ids[i], vector, Buffer.from(metadata[i]))) outcome.created++;
+    outcome.upserted++;
+    yield 'staging';
+  }
+  return outcome;
+}
+
+function* deleteIds(staging: Staging, ids: readonly string[]): Steps<WriteOutcome> {
+  let deleted = 0;
+  for (const id of ids) {
+    if (staging.delete(id)) deleted++;
+    yield 'staging';
+  }
+  return { upserted: 0, deleted, created: 0 - deleted };
+}
+
+/**
+ * No id occurs twice; what is merged into is what the group has written so far. What stays the same
+ * is written again unless it may be kept.
+ */
+function* update(
+  staging: Staging,
+  updates: readonly RecordUpdate[],
+  maxBytes: number,
+  isKept = true,
+): Steps<WriteOutcome> {
+  const changes: Changed[] = [];
+  let [matched, same] = [0, 0];
+  for (const { id, values, path, ...merge } of updates) {
+    yield 'staging';
+    const current = staging.current(id);
+    if (current === null) continue;
+    matched++;
+    const metadata = merged(current.metadata, merge);
+    if (metadata.length > maxBytes && metadata.length > current.metadata.length) {
+      const expected = `metadata of at most ${maxBytes} bytes as compact JSON once merged`;
+      const refused = { path, expected, got: `${metadata.length} bytes` };
+      return { upserted: 0, deleted: 0, created: 0, matched, refused };
+    }
+    const isSame = metadata.equals(current.metadata) && (values === null || isEqual(values, current.vector));
+    if (isSame) same++;
+    // A copy: what is staged may move what it views.
+    if (!isSame || !isKept) changes.push({ id, vector: values ?? current.vector.slice(), metadata });
+  }
+  for (const { id, vector, metadata } of changes) {
+    staging.upsert(id, vector, metadata);
+    yield 'staging';
+  }
+  return { upserted: matched - same, deleted: 0, created: 0, matched };
+}
+
+/** Canonical JSON of what is there with what is set, and without what is not. */
+function merged(metadata: Buffer, { set, unset }: MetadataMerge): Buffer {
+  const object = metadataObject(metadata);
+  for (const key of unset) delete object[key];
+  if (set !== null) Object.assign(object, JSON.parse(set));
+  return Buffer.from(canonicalize(object)!);
+}
+
+const isEqual = (a: Float32Array, b: Float32Array): boolean => a.every((value, at) => Object.is(value, b[at]));
