@@ -128,7 +128,7 @@ export class CollectionWriter {
     return this.#result(write, { acks: new Map(), others: this.#headsOfOthers(write, new Map()) });
   }
 
-  /** Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED and as the shards do. */
+  /** Merges into records by id. Throws INVALID_ARGUMENT, PLAN_LIMIT_REACHED, as the shards do. */
   async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
     const { caller, row } = write;
     const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
@@ -140,7 +140,7 @@ export class CollectionWriter {
     );
   }
 
-  /** Merges into every record that matches: so many in each shard, by its index, as were counted. */
+  /** Merges into the records that match: in each shard, by its index, as many as were counted. */
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
     const counted = sumOf(matching.values(), (count) => count);
     return this.#updated(write, counted, () =>

@@ -12,8 +12,12 @@ import type { ShardWrite, WriteOutcome } from './write.ts';
 export type MatchingWrite = Extract<ShardWrite, { filter: unknown }>;
 type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;
 
-/** Finds the records that a write by filter is about; `next` where there are more than it takes. */
-export type FindMatching = (write: MatchingWrite) => Steps<{ ids: string[]; next?: { throughSeq: number } }>;
+/** The records that a write by filter is about; `next` where there are more than it takes. */
+export interface Found {
+  ids: string[];
+  next?: { throughSeq: number };
+}
+export type FindMatching = (write: MatchingWrite) => Steps<Found>;
 
 /** A record as it is to be. */
 interface Changed {

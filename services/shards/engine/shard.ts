@@ -19,7 +19,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
-import { applyWrite, type MatchingWrite } from './apply-write.ts';
+import { applyWrite, type Found, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
@@ -328,8 +328,8 @@ export class Shard {
     return this.#slots.compactArenaSlice();
   }
 
-  /** Ids of the records that match and are no newer; and whether there are more. */
-  *#matching({ filter, throughSeq, max }: MatchingWrite): Steps<{ ids: string[]; next?: { throughSeq: number } }> {
+  /** Of the records that match those that are no newer, `max` at most. */
+  *#matching({ filter, throughSeq, max }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
     const words = filter === null ? this.#slots.live.words.slice() : (yield* this.#search.select(filter)).words;
     const ids: string[] = [];

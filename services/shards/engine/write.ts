@@ -14,7 +14,7 @@ export type ShardWrite =
 /** As a shard takes it: its filter is parsed. */
 type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & { filter: FilterNode | null } : never;
 
-/** Whether it looks at the shard as it was before its group, and so has to be a group of its own. */
+/** Whether it looks at the shard as it was before its group, and so is a group of its own. */
 export const isByFilter = ({ kind }: ShardWrite): boolean => kind === 'delete matching' || kind === 'merge matching';
 
 /** What one write of a group did, counted as if the group's writes had run one after the other. */
