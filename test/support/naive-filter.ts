@@ -71,3 +71,17 @@ export function naiveMatches(filter: Json, metadata: Json): boolean {
     return meetsAll(lookUp(metadata, name), operand);
   });
 }
+
+/** How often each value of a field occurs in `all`; a list counts once for each of its elements. */
+export function naiveFacets(field: string, all: Json[]): { counts: Map<unknown, number>; missing: number } {
+  const counts = new Map<unknown, number>();
+  let missing = 0;
+  for (const metadata of all) {
+    const found = lookUp(metadata, field);
+    if (found.length === 0) missing++;
+    for (const value of new Set(found.flat())) {
+      if (value === null || typeof value !== 'object') counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+  }
+  return { counts, missing };
+}

@@ -109,10 +109,11 @@ function* update(
 
 /** Canonical JSON of what is there with what is set, and without what is not. */
 function merged(metadata: Buffer, { set, unset }: MetadataMerge): Buffer {
-  const object = metadataObject(metadata);
-  for (const key of unset) delete object[key];
-  if (set !== null) Object.assign(object, JSON.parse(set));
-  return Buffer.from(canonicalize(object)!);
+  const members = new Map(Object.entries(metadataObject(metadata)));
+  for (const key of unset) members.delete(key);
+  if (set !== null) for (const [key, value] of Object.entries(JSON.parse(set))) members.set(key, value);
+  // Not assigned one by one: a key may be `__proto__`.
+  return Buffer.from(canonicalize(Object.fromEntries(members))!);
 }
 
 const isEqual = (a: Float32Array, b: Float32Array): boolean => a.every((value, at) => Object.is(value, b[at]));

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { type EngineOptions, Shard } from '../../../../../../services/shards/engine/shard.ts';
+import { runThrough } from '../../../../../../services/shards/engine/steps.ts';
 import { cases } from '../../../../../support/effort.ts';
+import { naiveFacets, naiveMatches } from '../../../../../support/naive-filter.ts';
+import { fieldName, filter, metadata } from '../../../../../support/random-filters.ts';
 import {
   Model,
   queryIn,
@@ -13,45 +16,6 @@ import {
   upsertOf,
   write,
 } from '../../../../../support/shard-engine.ts';
-
-/** UTF-16 orders them otherwise than UTF-8. */
-const ODD = ['\ufffd', '\u{1f600}', '\u{1f600}a', '\ue000'];
-const scalar = fc.constantFrom<unknown>(0, -0, 1, 2.5, -3, 1e300, '', 'a', 'b', '1', 'ü', true, false, null, ...ODD);
-const list = fc.array(fc.oneof(scalar, fc.constant({ a: 1 }), fc.constant(['a'])), { maxLength: 4 });
-const leafObject = fc.dictionary(fc.constantFrom('a', 'b', '', '__proto__'), fc.oneof(scalar, list), { maxKeys: 3 });
-const value = fc.oneof({ weight: 4, arbitrary: scalar }, list, leafObject, fc.record({ a: leafObject }));
-const name = fc.constantFrom('a', 'b', 'a.b', 'a.a.b', '', '.', '__proto__', 'constructor', 'b.', 'a.__proto__');
-const metadata = fc.array(fc.tuple(name, value), { maxLength: 5 }).map((members) => Object.fromEntries(members));
-
-const condition = fc.oneof(
-  fc.record({ $eq: scalar }),
-  fc.record({ $ne: scalar }),
-  fc.record({ $in: fc.array(scalar, { maxLength: 4 }) }),
-  fc.record({ $nin: fc.array(scalar, { maxLength: 4 }) }),
-  fc.record({ $exists: fc.boolean() }),
-  ...['$gt', '$gte', '$lt', '$lte'].map((relation) =>
-    fc.constantFrom<unknown>(0, 1, 2.4, 'a', '', ...ODD).map((operand) => ({ [relation]: operand })),
-  ),
-);
-const field = fc
-  .tuple(
-    name,
-    fc.oneof(
-      { weight: 3, arbitrary: condition },
-      scalar,
-      condition.map(($not) => ({ $not })),
-    ),
-  )
-  .map((member) => Object.fromEntries([member]));
-const { filter } = fc.letrec<{ filter: Record<string, unknown> }>((tie) => ({
-  filter: fc.oneof(
-    { maxDepth: 3, depthSize: 'small' },
-    { weight: 3, arbitrary: field },
-    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($and) => ({ $and })),
-    fc.array(tie('filter'), { minLength: 1, maxLength: 3 }).map(($or) => ({ $or })),
-    tie('filter').map(($not) => ({ $not })),
-  ),
-}));
 
 const allWith = (filter: Record<string, unknown>) => queryWith([1, 1], { topK: 10_000, filter });
 
@@ -70,7 +34,8 @@ test.each<[string, EngineOptions]>([
       fc.array(metadata, { minLength: 1, maxLength: 70, size: 'max' }),
       fc.array(filter, { minLength: 1, maxLength: 8 }),
       fc.array(fc.tuple(fc.nat(80), fc.option(metadata)), { maxLength: 30, size: 'max' }),
-      (initial, filters, changes) => {
+      fieldName,
+      (initial, filters, changes, field) => {
         const shard = smallGraphShard(spec, options);
         const model = new Model(spec);
         const put = (records: [string, TestRecord][]) => {
@@ -81,7 +46,16 @@ test.each<[string, EngineOptions]>([
         const check = () => {
           for (const given of filters) {
             const query = allWith(given);
-            expect(idsOf(queryIn(shard, query))).toEqual(idsOf(model.query(query)));
+            const ids = idsOf(model.query(query));
+            expect(idsOf(queryIn(shard, query))).toEqual(ids);
+            expect(runThrough(shard.countSteps(query.filter))).toBe(ids.length);
+            const matching = [...model.records.values()].filter((each) => naiveMatches(given, each.metadata));
+            const { counts, missing } = runThrough(shard.countValuesSteps(field, query.filter));
+            const naive = naiveFacets(
+              field,
+              matching.map((each) => each.metadata),
+            );
+            expect([missing, new Map(counts.entries)]).toEqual([naive.missing, naive.counts]);
           }
         };
         put(initial.map((metadata, i) => [`r${i}`, { values: [1, i], metadata }]));
