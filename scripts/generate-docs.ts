@@ -40,10 +40,10 @@ Every error has one body, and every answer an \`X-Request-Id\` that the body rep
 The body has \`details\` if fields are to blame, \`pricingUrl\` with PLAN_LIMIT_REACHED, \`statusUrl\`
 with INTERNAL, and \`retryAfterSeconds\` (also as \`Retry-After\`) if trying again soon helps.
 
-After a 503 or a time-out, send an upsert or a delete of records again as it is. The second upsert
-leaves the same records, and its writes count again if the plan counts them. The second delete
-deletes what is left, and its \`deletedCount\` counts only that. If another request succeeded the
-first time, it answers as follows the second time:
+After a 503 or a time-out, send an upsert, an update or a delete of records again as it is. The
+second upsert leaves the same records, and its writes count again if the plan counts them. The
+second update changes what is left, the second delete deletes what is left, and their counts are of
+that. If another request succeeded the first time, it answers as follows the second time:
 
 ${table(['request', 'the second time'], secondTimes)}
 

@@ -2,8 +2,8 @@
  * A change of all records of a shard that match, made in rounds: a log entry has a bounded size.
  *
  * Promises: it ends, because each round takes what is as old as the first one found it; each round
- * is all or nothing. How it fails: the rounds that were committed stand, and the error is UNKNOWN
- * or UNAVAILABLE: sending the request again changes the rest.
+ * is all or nothing. How it fails: the rounds that were committed stand, and the error says that
+ * a part was changed, or nothing of it: sending the request again changes the rest.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { unavailable } from '../../lib/errors.ts';
@@ -15,6 +15,9 @@ import { isRefusal } from './write-quota.ts';
 
 /** Records of one log entry. */
 const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
+
+/** Of which another request changes the rest, or says what is wrong with it. */
+export const PARTLY = 'The service changed only some of the records; send the request again for the others.';
 
 export type Filter = Matching['filter'];
 export type MatchingMerge = MetadataMerge & { filter: Filter; metadataMaxBytes: number };
@@ -54,8 +57,6 @@ export async function changeInRounds(
   }
   return total;
 }
-
-const PARTLY = 'The service changed only a part of the matching records; send the request again for the others.';
 
 function together(before: WriteAck, { next: _, ...after }: WriteAck): WriteAck {
   const sum = (name: 'upserted' | 'deleted' | 'created' | 'matched'): number =>

@@ -16,7 +16,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { DeleteResult, UpdateResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
-import { ProvecError, unavailable } from '../../lib/errors.ts';
+import { isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
 import { requireDirections } from '../../lib/records/vector.ts';
@@ -31,7 +31,7 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { changeInRounds, type Filter, type MatchingMerge } from './change-rounds.ts';
+import { changeInRounds, type Filter, type MatchingMerge, PARTLY } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
@@ -189,6 +189,11 @@ export class CollectionWriter {
     if (reasons.length > 0) {
       if (parts.size > 1 || isInRounds || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
       const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
+      const wrote = outcomes.some(
+        (outcome) => outcome.status === 'fulfilled' && outcome.value.upserted + outcome.value.deleted > 0,
+      );
+      // A 400 says that nothing was written.
+      if (wrote && isProvecError(reason) && reason.status === 400) throw unavailable(PARTLY, reason);
       // Nobody is to make the whole write again: parts of it may be committed.
       throw parts.size > 1 ? withoutShards(reason) : reason;
     }

@@ -111,6 +111,21 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
       { code: 'INVALID_ARGUMENT', details: [{ path: 'updates[0]', got: expect.stringMatching(/^\d+ bytes$/) }] },
     ]);
     expect(await stored('r9', 'r10')).toEqual(before);
+    // With a record of another shard, which is changed: not as if nothing were.
+    const body = {
+      updates: [
+        { id: 'r9', setMetadata: { more: 'x'.repeat(2_000) } },
+        { id: 'r10', setMetadata: { n: -1 } },
+      ],
+    };
+    const mixed = await service.api('POST', `${path}/update`, body);
+    const { r10 } = await stored('r10');
+    const isChanged = (r10 as { metadata: Json }).metadata.n === -1;
+    expect([mixed.status, (mixed.body as Json).code]).toEqual(
+      isChanged ? [503, 'UNAVAILABLE'] : [400, 'INVALID_ARGUMENT'],
+    );
+    if (shards === 16) expect(isChanged).toBe(true);
+    expect((await service.api('POST', `${path}/update`, body)).status).toBe(400);
     // Others that are written at the same time are.
     const together = await Promise.all([
       service.api('POST', `${path}/update`, { updates: [{ id: 'r9', setMetadata: { more: 'x'.repeat(2_000) } }] }),
