@@ -1,5 +1,7 @@
+import canonicalize from 'canonicalize';
+import { naiveFacets } from '../../support/naive-filter.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
-import type { ModelRecord } from './operation.ts';
+import type { Merge, ModelRecord, ModelUpdate } from './operation.ts';
 
 /** A collection as it should be: a map of records, and exact answers by brute force. */
 export class CollectionModel {
@@ -20,15 +22,44 @@ export class CollectionModel {
     return count;
   }
 
+  /** How many of the records were there, and how many are not as they were. */
+  update(updates: ModelUpdate[]): { matchedCount: number; updatedCount: number } {
+    let [matchedCount, updatedCount] = [0, 0];
+    for (const { id, values, ...merge } of updates) {
+      const before = this.#records.get(id);
+      if (before === undefined) continue;
+      matchedCount++;
+      const after = { id, values: values ?? before.values, metadata: merged(before.metadata, merge) };
+      if (canonicalize(after) !== canonicalize(before)) updatedCount++;
+      this.#records.set(id, after);
+    }
+    return { matchedCount, updatedCount };
+  }
+
+  /** Ids of the records of a group; null: of all. */
+  idsOf(group: number | null): string[] {
+    return this.#in(group).map(({ id }) => id);
+  }
+
+  facets(field: string, group: number | null): { counts: Map<unknown, number>; missing: number } {
+    return naiveFacets(
+      field,
+      this.#in(group).map(({ metadata }) => metadata),
+    );
+  }
+
   fetch(ids: string[]): Map<string, ModelRecord> {
     return new Map(ids.flatMap((id) => (this.#records.has(id) ? [[id, this.#records.get(id)!]] : [])));
   }
 
   /** Cosine similarities, best first, ties by id. */
   query(vector: number[], topK: number, group: number | null): { id: string; score: number }[] {
-    const candidates = [...this.#records.values()].filter(({ metadata }) => group === null || metadata.group === group);
-    const scored = candidates.map(({ id, values }) => ({ id, score: cosine(vector, values) }));
+    const scored = this.#in(group).map(({ id, values }) => ({ id, score: cosine(vector, values) }));
     return scored.sort((a, b) => b.score - a.score).slice(0, topK);
+  }
+
+  #in(group: number | null): ModelRecord[] {
+    return [...this.#records.values()].filter(({ metadata }) => group === null || metadata.group === group);
   }
 
   root(): string {
@@ -36,6 +67,11 @@ export class CollectionModel {
       [...this.#records.values()].map(({ id, values, metadata }) => referenceLeaf(id, values, metadata)),
     );
   }
+}
+
+function merged(metadata: ModelRecord['metadata'], { setMetadata = {}, unsetMetadata = [] }: Merge) {
+  const kept = Object.entries(metadata).filter(([key]) => !unsetMetadata.includes(key));
+  return { ...Object.fromEntries(kept), ...setMetadata };
 }
 
 function cosine(a: number[], b: number[]): number {

@@ -56,8 +56,13 @@ interface Answers {
   merkleRoot: string;
   vectorCount: number;
   vectors: Record<string, { id: string; values: number[]; metadata: unknown }>;
+  count: number;
+  values: { value: unknown; count: number }[];
+  missing: number;
   matches: { id: string; score: number; metadata: unknown }[];
 }
+
+const filterOf = (group: number | null) => (group === null ? {} : { filter: { group } });
 
 async function step(subject: Subject, path: string, model: CollectionModel, op: Operation): Promise<void> {
   switch (op.kind) {
@@ -92,7 +97,7 @@ async function step(subject: Subject, path: string, model: CollectionModel, op: 
       const { matches } = await subject.call<Answers>('POST', `${path}/query`, {
         vector,
         topK,
-        ...(group === null ? {} : { filter: { group } }),
+        ...filterOf(group),
       });
       const expected = model.query(vector, topK, group);
       expect(matches.length).toBe(expected.length);
@@ -102,6 +107,38 @@ async function step(subject: Subject, path: string, model: CollectionModel, op: 
       const scores = new Map(model.query(vector, model.size, group).map(({ id, score }) => [id, score]));
       for (const { id, score } of matches)
         expect(Math.abs(score - scores.get(id)!)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+      return;
+    }
+    case 'update': {
+      const answer = await subject.call('POST', `${path}/update`, { updates: op.updates });
+      expect(answer).toMatchObject({ ...model.update(op.updates), vectorCount: model.size, merkleRoot: model.root() });
+      return;
+    }
+    case 'merge': {
+      const answer = await subject.call('POST', `${path}/update`, { filter: { group: op.group }, ...op.merge });
+      const counts = model.update(model.idsOf(op.group).map((id) => ({ id, ...op.merge })));
+      expect(answer).toMatchObject({ ...counts, vectorCount: model.size, merkleRoot: model.root() });
+      return;
+    }
+    case 'delete group':
+    case 'delete all': {
+      const group = op.kind === 'delete all' ? null : op.group;
+      const body = group === null ? { all: true } : { filter: { group } };
+      const answer = await subject.call('POST', `${path}/delete`, body);
+      const deletedCount = model.delete(model.idsOf(group));
+      expect(answer).toMatchObject({ deletedCount, vectorCount: model.size, merkleRoot: model.root() });
+      return;
+    }
+    case 'count': {
+      const { count } = await subject.call<Answers>('POST', `${path}/count`, filterOf(op.group));
+      expect(count).toBe(model.idsOf(op.group).length);
+      return;
+    }
+    case 'facets': {
+      const body = { field: op.field, limit: 1_000, ...filterOf(op.group) };
+      const { values, missing } = await subject.call<Answers>('POST', `${path}/facets`, body);
+      const counts = new Map(values.map(({ value, count }) => [value, count]));
+      expect({ counts, missing }).toEqual(model.facets(op.field, op.group));
       return;
     }
     case 'restart':

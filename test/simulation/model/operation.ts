@@ -8,6 +8,16 @@ export interface ModelRecord {
   metadata: Record<string, unknown>;
 }
 
+/** What is merged into metadata. */
+export interface Merge {
+  setMetadata?: Record<string, unknown>;
+  unsetMetadata?: readonly string[];
+}
+export interface ModelUpdate extends Merge {
+  id: string;
+  values?: number[];
+}
+
 /**
  * One step of a model run. `restart` and `kill` end the service with SIGTERM and SIGKILL and start
  * it again.
@@ -17,6 +27,12 @@ export type Operation =
   | { kind: 'delete'; ids: string[] }
   | { kind: 'fetch'; ids: string[] }
   | { kind: 'query'; vector: number[]; topK: number; group: number | null }
+  | { kind: 'update'; updates: ModelUpdate[] }
+  | { kind: 'merge'; group: number; merge: Merge }
+  | { kind: 'delete group'; group: number }
+  | { kind: 'delete all' }
+  | { kind: 'count'; group: number | null }
+  | { kind: 'facets'; field: string; group: number | null }
   | { kind: 'restart' }
   | { kind: 'kill' };
 
@@ -36,6 +52,19 @@ const metadata = fc.record({
   deep: fc.constantFrom(null, { a: [1, 'x', {}] }),
 });
 const record = fc.record({ id, values: vector, metadata });
+
+const merge: fc.Arbitrary<Merge> = fc.oneof(
+  fc.record({ setMetadata: fc.record({ group: fc.nat(3), extra: fc.oneof(fc.nat(3), fc.constant(null)) }) }),
+  fc.record({
+    setMetadata: fc.record({ note: fc.constantFrom('', 'ü', '😀') }),
+    unsetMetadata: fc.constant(['extra']),
+  }),
+  fc.record({ unsetMetadata: fc.constantFrom(['group'], ['deep', 'absent']) }),
+);
+const update: fc.Arbitrary<ModelUpdate> = fc
+  .record({ id, merge, values: fc.option(vector, { nil: undefined }) })
+  .map(({ id, merge, values }) => ({ id, ...merge, ...(values && { values }) }));
+const group = fc.option(fc.nat(3), { nil: null });
 
 /** Mostly writes and reads; the service is ended a few times in a thousand operations. */
 export const operation: fc.Arbitrary<Operation> = fc.oneof(
@@ -58,6 +87,25 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc
       .record({ vector, topK: fc.integer({ min: 1, max: 100 }), group: fc.option(fc.nat(3), { nil: null }) })
       .map((query): Operation => ({ kind: 'query', ...query })),
+  },
+  {
+    weight: 120,
+    arbitrary: fc
+      .uniqueArray(update, { minLength: 1, maxLength: 6, selector: (each) => each.id })
+      .map((updates): Operation => ({ kind: 'update', updates })),
+  },
+  {
+    weight: 30,
+    arbitrary: fc.record({ group: fc.nat(3), merge }).map((each): Operation => ({ kind: 'merge', ...each })),
+  },
+  { weight: 20, arbitrary: fc.nat(3).map((group): Operation => ({ kind: 'delete group', group })) },
+  { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'delete all' }) },
+  { weight: 60, arbitrary: group.map((group): Operation => ({ kind: 'count', group })) },
+  {
+    weight: 60,
+    arbitrary: fc
+      .record({ field: fc.constantFrom('group', 'note', 'extra', 'deep.a', 'absent'), group })
+      .map((each): Operation => ({ kind: 'facets', ...each })),
   },
   { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
