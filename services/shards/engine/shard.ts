@@ -28,7 +28,7 @@ import { withPrivateCopy } from './private-copy.ts';
 import type { ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
-import { assertDimensions, assertMetadata, hashRecord, Staging } from './staging.ts';
+import { assertDimensions, assertMetadata, hashRecord, isOfShard, Staging } from './staging.ts';
 import type { Steps } from './steps.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
@@ -149,18 +149,21 @@ export class Shard {
 
   /**
    * Loads stored records into a new shard; `endRestore` must follow. Computes leaves from the
-   * bytes. Leaves out what cannot be a record of this shard.
+   * bytes. Leaves out what cannot be a record of this shard, and says how many that were.
    */
-  restore(records: StoredRecord[]): void {
+  restore(records: StoredRecord[]): number {
     this.#assertNothingStaged();
     if (this.#head.seq !== 0) throw new Error('Only a new shard is restored.');
+    let leftOut = 0;
     for (const record of records) {
       try {
         this.#restoreOne(record);
       } catch (error) {
         if (!(error instanceof UnreadableBytes)) throw error;
+        leftOut++;
       }
     }
+    return leftOut;
   }
 
   /** Ends `restore`: the records are the state at `throughSeq`, which so many writes led to. */
@@ -244,10 +247,15 @@ export class Shard {
     for (const { slot } of this.#map.entries()) yield { id: this.#slots.id(slot), seq: this.#slots.seq(slot) };
   }
 
-  /** What proves a record's presence or absence under `head`. */
+  /**
+   * What proves a record's presence or absence under `head`. Of a record of another shard that is
+   * the head alone, unless the only record here stands in its way.
+   */
   prove(id: string): ShardProof {
     this.#assertNothingStaged();
     const key = keyHashOf(id);
+    const isElsewhere = this.records > 1 && !isOfShard(this.spec, key);
+    if (isElsewhere) return { head: this.#head, siblings: [], terminal: null, present: false };
     const { siblings, terminal } = this.#map.prove(key);
     if (terminal === null) return { head: this.#head, siblings, terminal: null, present: false };
     const { vecHash, metaHash } = this.#partsAt(terminal.slot);

@@ -145,6 +145,11 @@ export function assertDimensions({ dimensions }: ShardSpec, vector: Float32Array
   throw new UnreadableBytes(`A vector has ${vector.length} values where the shard has ${dimensions}.`);
 }
 
+/** Whether a record with that key hash belongs to the shard. */
+export function isOfShard({ index, of }: Pick<ShardSpec, 'index' | 'of'>, key: Uint8Array): boolean {
+  return key[0] >>> (8 - Math.log2(of)) === index;
+}
+
 /**
  * Key and leaf of a record of this shard. Throws UnreadableBytes for an ill-formed id or vector, or
  * an id of another shard.
@@ -157,7 +162,7 @@ export function hashRecord(
 ): { key: Buffer; leaf: Buffer } {
   try {
     const key = keyHashOf(id);
-    if (key[0] >>> (8 - Math.log2(of)) !== index) throw new RangeError('A record belongs to another shard.');
+    if (!isOfShard({ index, of }, key)) throw new RangeError('A record belongs to another shard.');
     return { key, leaf: leafHashOf(key, vecHashOf(vector), metaHashOf(metadata)) };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;

@@ -221,11 +221,14 @@ async function wayUp(loading: Loading, start: Start): Promise<WayUp> {
   const terms = { watchSeq: confirmed?.seq ?? null, exactFromSeq: base.exactFromSeq, orClose: false };
   const end = await replay(loading, base.head, recorded.seq, terms);
   const isStored = typeof start === 'string';
-  return { base, end, contradiction: contradictionOf(recorded, base.head, end, confirmed, isStored) };
+  return { base, end, contradiction: contradictionOf(recorded, base, end, confirmed, isStored) };
 }
 
-async function baseOf(loading: Loading, start: Start): Promise<Warm & { exactFromSeq: number }> {
-  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq };
+/** `leftOut`: rows among the records that cannot be records of the shard. */
+type Base = Warm & { exactFromSeq: number; leftOut: number };
+
+async function baseOf(loading: Loading, start: Start): Promise<Base> {
+  if (typeof start === 'object') return { ...start, exactFromSeq: start.head.seq, leftOut: 0 };
   const loaded = start === 'checkpoint' ? await fromCheckpoint(loading) : null;
   return loaded ?? fromRecords(loading);
 }
@@ -257,7 +260,7 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
       checkpoint = await store.checkpoints.fetch(key, seq);
       if (checkpoint === null) continue;
       const head = await worker.request('load', { key, spec, checkpoint });
-      return { head, checkpointSeq: seq, exactFromSeq: seq };
+      return { head, checkpointSeq: seq, exactFromSeq: seq, leftOut: 0 };
     } catch (error) {
       log.error({ err: error, seq }, 'could not load a checkpoint; using an older one or the records');
     } finally {
@@ -270,12 +273,13 @@ async function fromCheckpoint({ spec, key, recorded: { seq: throughSeq }, worker
 async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
   await worker.request('create', { key, spec });
   const scan = await store.records.scan(key);
-  for await (const records of scan.batches) await worker.request('restore', { key, records });
+  let leftOut = 0;
+  for await (const records of scan.batches) leftOut += await worker.request('restore', { key, records });
   // A record that was applied during the scan is ahead of the others until the log is laid over it
   // through there.
   const seq = scan.throughSeq;
   const head = await worker.request('endRestore', { key, seq, version: await versionAt(key, seq, recorded, store) });
-  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq };
+  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq, leftOut: leftOut + scan.unreadable.length };
 }
 
 /**
@@ -333,7 +337,7 @@ async function replay(
  */
 function contradictionOf(
   recorded: ShardHead,
-  base: ShardHead,
+  base: Base,
   end: Progress,
   confirmed: ShardHead | null,
   isStored: boolean,
@@ -341,10 +345,11 @@ function contradictionOf(
   if (end.head.seq !== recorded.seq) return `The log ends at ${end.head.seq}, but its head says ${recorded.seq}.`;
   if (!isSameState(end.head, recorded)) return `The stored records do not give the root recorded at ${recorded.seq}.`;
   if (end.differs !== null) return `The stored log entry ${end.differs} does not give the root recorded with it.`;
+  if (base.leftOut > 0) return `The stored records have ${base.leftOut} among them that the service did not write.`;
   if (confirmed && confirmed.seq > recorded.seq)
     return `The log ends at ${recorded.seq}, but a root at ${confirmed.seq} was confirmed on the ledger.`;
   if (confirmed && !end.anchored && isStored)
-    return `What is stored begins at ${base.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
+    return `What is stored begins at ${base.head.seq}, after the root that was confirmed on the ledger at ${confirmed.seq}.`;
   if (confirmed && end.anchored && !isSameState(end.anchored, confirmed))
     return `The stored records do not give the root that the ledger confirmed at ${confirmed.seq}.`;
   return null;

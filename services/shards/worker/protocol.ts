@@ -50,8 +50,8 @@ type ReadOps = {
 export interface WorkerOps extends ReadOps {
   create: OfShard<{ spec: ShardSpec }>;
   load: OfShard<{ spec: ShardSpec; checkpoint: FetchedCheckpoint }, ShardHead>;
-  /** Leaves out what cannot be a record of the shard. */
-  restore: OfShard<{ records: StoredRecord[] }>;
+  /** Leaves out what cannot be a record of the shard; how many that were. */
+  restore: OfShard<{ records: StoredRecord[] }, number>;
   endRestore: OfShard<{ seq: number; version: number }, ShardHead>;
   /**
    * `differs` is the seq of the first entry whose root is not the recorded one; `watched` the head

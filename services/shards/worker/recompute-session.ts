@@ -6,6 +6,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
+import { isOfShard } from '../engine/staging.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { ReplayEntry } from './protocol.ts';
 
@@ -20,6 +21,7 @@ interface Parts {
  * stored leaves believed in nothing.
  */
 export class RecomputeSession {
+  readonly #spec: ShardSpec;
   #map: MerkleMap;
   #seq = 0;
   /** Ids by slot of the map; undefined where the record was deleted or replaced since. */
@@ -33,6 +35,7 @@ export class RecomputeSession {
   #isAllLogged = false;
 
   constructor(spec: ShardSpec) {
+    this.#spec = spec;
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
   }
 
@@ -43,7 +46,7 @@ export class RecomputeSession {
     }
   }
 
-  /** Records that are there, but whose bytes do not decode. */
+  /** Records that are there, but whose bytes do not decode, or which are another shard's. */
   addUnreadable(ids: string[]): void {
     for (const id of ids) this.#unreadableIds.add(id);
   }
@@ -153,7 +156,7 @@ export class RecomputeSession {
 
   #put(record: StoredRecord): void {
     const key = keyHashOf(record.id);
-    const vecHash = finiteVecHashOf(record.vector);
+    const vecHash = isOfShard(this.#spec, key) ? finiteVecHashOf(record.vector) : null;
     if (vecHash === null) {
       this.#unreadableIds.add(record.id);
       return;

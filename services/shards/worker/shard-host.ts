@@ -124,7 +124,7 @@ export class ShardHost {
       this.#wake(key);
       return shard.head;
     },
-    restore: ({ key, records }) => void this.#holder(key).shard.restore(records),
+    restore: ({ key, records }) => this.#holder(key).shard.restore(records),
     endRestore: ({ key, seq, version }) => {
       const head = this.#holder(key).shard.endRestore(seq, version);
       this.#wake(key);

@@ -94,6 +94,20 @@ const ATTACKS: Attack[] = [
     namedAt: WITH_LOG,
   },
   {
+    name: 'a row added that is no record',
+    change: (rows) => {
+      const sql = `INSERT INTO records (place, shard, id, seq, vector, metadata, leaf)
+        SELECT place + 1000000, shard, CAST('added' AS BLOB), seq, X'0102', metadata, leaf FROM records ${OF_VICTIM}`;
+      return rows.records(sql, { id });
+    },
+    named: ['added', /unreadable/],
+  },
+  {
+    name: 'a record under the number of another shard',
+    change: (rows) => rows.records(`UPDATE records SET shard = shard + 1000 ${OF_VICTIM}`, { id }),
+    named: [id, /unreadable/],
+  },
+  {
     name: 'an old log entry edited',
     at: WITH_LOG,
     change: (rows) => {

@@ -29,7 +29,7 @@ const BATCH_BYTES = 1024 * 1024;
  * for an integer that is not exact, and the row would hide all others.
  */
 const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metadata) AS metadataBytes, CAST(seq AS REAL) AS seq,
-  CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
+  CAST(shard AS REAL) AS shard, CAST(id || vector || metadata || leaf AS BLOB) AS bytes`;
 
 interface ShardRow {
   number: number;
@@ -39,7 +39,9 @@ interface ShardRow {
 
 interface Scan {
   connection: DatabaseSync;
-  rows: Iterator<RecordRow>;
+  /** The shard's. */
+  number: number;
+  rows: Iterator<RecordRow & { shard: number }>;
 }
 
 export interface ScannedBatch {
@@ -63,8 +65,8 @@ export class RecordTables {
     const row = this.#row(shard);
     const mark = row?.seq ?? 0;
     if (mark >= throughSeq || mark < fromSeq) return;
-    const { number, nextPlace } = row ?? this.#add(shard);
-    let place = nextPlace;
+    const { number } = row ?? this.#add(shard);
+    let place = this.#nextPlace(number);
     for (const batch of batches) {
       for (const { id, parts } of rowsIn(batch)) {
         if (parts === null) this.#database.run('DELETE FROM records WHERE shard = ? AND id = ?', number, id);
@@ -92,9 +94,9 @@ export class RecordTables {
       const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
       const sql = `SELECT ${ROW} FROM records WHERE place >= ? AND place < ? ORDER BY place`;
       const [start, end] = [placeOf(number, 0), placeOf(number + 1, 0)];
-      const rows = connection.prepare(sql).iterate(start, end) as unknown as Iterator<RecordRow>;
+      const rows = connection.prepare(sql).iterate(start, end) as unknown as Scan['rows'];
       const scan = this.#nextScan++;
-      this.#scans.set(scan, { connection, rows });
+      this.#scans.set(scan, { connection, number, rows });
       return { scan, throughSeq: seq };
     } catch (error) {
       connection.close();
@@ -114,7 +116,8 @@ export class RecordTables {
         const { done = false, value } = open.rows.next();
         isLast = done;
         if (done) continue;
-        if (isRecord(value)) writer.put(value);
+        // Its place says that it is the shard's, and writes find it by the number.
+        if (isRecord(value) && value.shard === open.number) writer.put(value);
         else unreadable.push(idOf(value));
         bytes += value.bytes.byteLength;
       }
@@ -163,6 +166,13 @@ export class RecordTables {
     const { collectionId, index } = parseShardKey(shard);
     const sql = 'INSERT INTO shards (collection, shard, seq) VALUES (?, ?, 0) RETURNING number, seq, nextPlace';
     return this.#database.get<ShardRow>(sql, collectionId, index)!;
+  }
+
+  /** By the records themselves: what stands beside them may have been changed. */
+  #nextPlace(number: number): number {
+    const [start, end] = [placeOf(number, 0), placeOf(number + 1, 0)];
+    const sql = 'SELECT COALESCE(MAX(place) - ? + 1, 0) AS place FROM records WHERE place >= ? AND place < ?';
+    return this.#database.get<{ place: number }>(sql, start, start, end)!.place;
   }
 
   /** A record that is replaced keeps its place. */

@@ -6,6 +6,7 @@ import { keyHashOf } from '../../../../../lib/merkle/leaf.ts';
 import { EMPTY_HEAD } from '../../../../../lib/shard/head.ts';
 import { changesOf, decodeEntry, encodeEntry } from '../../../../../services/shards/engine/entry.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
+import { isOfShard } from '../../../../../services/shards/engine/staging.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { clusteredVectors, randomFrom } from '../../../../support/random.ts';
 import {
@@ -230,7 +231,7 @@ describe('replay and restore', () => {
       ...['{"v":', '[]', 'null', ''].map((metadata) => ({ ...one, id: 'another', metadata: Buffer.from(metadata) })),
       two,
     ];
-    restored.restore([one, two, ...unfit]);
+    expect(restored.restore([one, two, ...unfit])).toBe(unfit.length);
     expect(restored.endRestore(1, 1)).toMatchObject({ seq: 1, count: 2 });
     expect(restored.head.hash).not.toEqual(live.head.hash);
   });
@@ -347,4 +348,18 @@ test('proofs name what stands where the path ends', () => {
   expect([...shard.ids()].map(({ id }) => id).sort()).toEqual(['a', 'b', 'c']);
   expect(shard.partsOf('b')?.vecHash.toString('hex')).toBe(present.terminal?.vecHash);
   expect(shard.partsOf('x')).toBeNull();
+});
+
+test('a record of another shard is answered with the head, unless the only record stands in its way', () => {
+  const of = 4;
+  const idsOf = (index: number) =>
+    Array.from({ length: 200 }, (_, at) => `r${at}`).filter((id) => isOfShard({ index, of }, keyHashOf(id)));
+  const shard = new Shard(specWith({ dimensions: 2, index: 1, of }));
+  const [own, other] = [idsOf(1), idsOf(2)];
+  const put = (id: string) => write(shard, upsertOf([[id, { values: [1, 1], metadata: {} }]], 2));
+  put(own[0]);
+  expect(shard.prove(other[0])).toMatchObject({ present: false, terminal: { key: keyHashOf(own[0]).toString('hex') } });
+  // As when it gets its second record after somebody has read its head.
+  put(own[1]);
+  expect(shard.prove(other[0])).toEqual({ head: shard.head, siblings: [], terminal: null, present: false });
 });
