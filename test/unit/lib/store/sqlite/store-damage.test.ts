@@ -30,6 +30,7 @@ import {
 } from '../../../../contract/store-rows.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
+import { inStoreFile } from '../../../../support/store-file.ts';
 import { TEST_KEYS } from '../../../../support/store-keys.ts';
 
 const PAGE_BYTES = 4_096;
@@ -223,3 +224,16 @@ describe('a store that can be opened', () => {
     await store.close();
   });
 });
+
+test.each(['0', '299', '9007199254740993'])(
+  'new records find a place where the count of places says %s',
+  async (count) => {
+    inStoreFile(folder, 'records.db', (file) => file.exec(`UPDATE shards SET nextPlace = ${count}`));
+    const store = await openSqliteStore(folder, { keys: TEST_KEYS });
+    await store.records.apply(SHARD, 2, 3, [put('new1', 3), put('r2', 3), put('new2', 3)]);
+    await store.records.apply(SHARD, 3, 4, [put('new3', 4)]);
+    const scan = await store.records.scan(SHARD);
+    expect([scan.throughSeq, (await readAll(scan)).size]).toEqual([4, 303]);
+    await store.close();
+  },
+);
