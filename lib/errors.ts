@@ -152,7 +152,7 @@ export function invalidArgument(path: string, expected: string, got: unknown): P
 export function describe(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : `an array of ${value.length}`;
   switch (typeof value) {
     case 'string':
       return value === ''

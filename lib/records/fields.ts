@@ -68,7 +68,7 @@ export function together(refusals: ProvecError[]): ProvecError {
 /** The array at `path` with `min` to `max` elements; throws INVALID_ARGUMENT. */
 export function boundedArray(value: unknown, path: string, min: number, max: number, what: string): unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) {
-    throw invalid(path, `an array of ${min} to ${max} ${what}`, describe(value));
+    throw invalid(path, `an array of ${min} to ${max.toLocaleString('en')} ${what}`, describe(value));
   }
   return value;
 }

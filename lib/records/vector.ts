@@ -43,7 +43,7 @@ export function writeVector(
 }
 
 const withoutDirection = (path: string): ProvecError =>
-  invalid(path, 'a vector with a direction (the metric is cosine)', 'all zero in float32');
+  invalid(path, 'a vector that is not all zero (the metric is cosine)', 'all zero in float32');
 
 /**
  * Throws INVALID_ARGUMENT for a vector of a batch that is all zero, which `cosine` takes none of:

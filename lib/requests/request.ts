@@ -86,7 +86,7 @@ function requireOne(given: JsonObject, names: readonly string[]): void {
   const present = names.filter((name) => given[name] !== undefined);
   if (present.length === 1) return;
   const [one, ...others] = present.length === 0 ? names : present;
-  const got = present.length === 0 ? 'missing' : `given with ${others.join(' and ')}`;
-  const alternatives = names.filter((name) => name !== one).join(' or ');
-  throw invalid(one, `given, or ${alternatives} instead (exactly one)`, got);
+  const rule = `(exactly one of ${names.join(', ')})`;
+  if (present.length === 0) throw invalid(one, `given ${rule}`, 'missing');
+  throw invalid(one, `given alone ${rule}`, `given with ${others.join(' and ')}`);
 }

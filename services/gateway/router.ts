@@ -72,7 +72,7 @@ export class Router {
       settings,
       actions: { listAliases: false, addRoute: false, removeRoute: false },
       methods: {
-        // Strict, and only after authentication: see `steps/read-query-string.ts`.
+        // Strict, and only after authentication: see `readQueryString` in pipeline.ts.
         parseQueryString: (req: IncomingMessage) => ({ url: req.url, query: {} }),
         errorHandler: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),
         sendError: (req: IncomingMessage, _res: ServerResponse, error: unknown) => onError(req, error),

@@ -3,13 +3,13 @@ import type { Clock } from '../../lib/time/clock.ts';
 import { monthEnd, monthOf } from '../../lib/time/month.ts';
 import type { Allowance } from './allowance.ts';
 
-/** How the sentence names each: per month, or as stock that can be made room for. */
+/** How the sentence names each: per month, or as stock in which one can make room. */
 const WORDS = {
-  writes: { monthly: true, noun: 'writes per month' },
-  queries: { monthly: true, noun: 'queries per month' },
-  vectors: { monthly: false, noun: 'stored vectors' },
-  collections: { monthly: false, noun: 'collections' },
-  keys: { monthly: false, noun: 'API keys' },
+  writes: { monthly: true, noun: 'writes per month', remedy: '' },
+  queries: { monthly: true, noun: 'queries per month', remedy: '' },
+  vectors: { monthly: false, noun: 'stored vectors', remedy: 'Delete' },
+  collections: { monthly: false, noun: 'collections', remedy: 'Delete' },
+  keys: { monthly: false, noun: 'API keys', remedy: 'Revoke' },
 };
 
 interface Refused {
@@ -29,14 +29,14 @@ export function planLimitReached(
   clock: Clock,
   pricingUrl: string,
 ): ProvecError {
-  const { monthly, noun } = WORDS[limit];
+  const { monthly, noun, remedy } = WORDS[limit];
   const resetsAt = monthEnd(monthOf(clock.wallMs()));
   const maximum = limits[limit] ?? used;
   const count = new Intl.NumberFormat('en-US');
   const message =
     `The plan "${plan}" allows ${count.format(maximum)} ${noun}; ${count.format(used)} are used and this request needs ` +
     `${count.format(requested)} more. ` +
-    (monthly ? `The count starts again at ${resetsAt}. ` : 'Delete some to make room. ') +
+    (monthly ? `The count starts again at ${resetsAt}. ` : `${remedy} some to make room. `) +
     `Larger plans: ${pricingUrl}`;
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }

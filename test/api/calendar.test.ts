@@ -174,7 +174,7 @@ describe('limits', () => {
     const create = (name: string) => tenant.api<{ key: { id: string } }>('POST', '/keys', { name });
     const second = (await create('second')).body.key;
     await create('third');
-    const sentence = '3 API keys; 3 are used and this request needs 1 more. Delete some to make room.';
+    const sentence = '3 API keys; 3 are used and this request needs 1 more. Revoke some to make room.';
     expectLimit(await create('fourth'), sentence);
     await tenant.api('DELETE', `/keys/${second.id}`);
     expect(await create('fourth')).toMatchObject({ status: 201 });

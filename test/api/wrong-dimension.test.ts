@@ -17,7 +17,7 @@ const upsertOf = (values: unknown) => ({ records: [good, { id: 'c', values, meta
 test.each([
   ['upsert', upsertOf([1, 2]), 'records[1].values', 'an array of 2'],
   ['upsert', upsertOf([1, 2, 3, 4]), 'records[1].values', 'an array of 4'],
-  ['upsert', upsertOf([]), 'records[1].values', 'an array of 0'],
+  ['upsert', upsertOf([]), 'records[1].values', 'an empty array'],
   ['upsert', upsertOf(Array(8_192).fill(0.5)), 'records[1].values', 'an array of 8192'],
   ['query', { vector: [1, 2] }, 'vector', 'an array of 2'],
   ['query', { vector: [1, 2, 3, 4] }, 'vector', 'an array of 4'],

@@ -20,7 +20,7 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
   if (lifted === 'levelsMax') throw invalidJson(`The body nests deeper than ${bounds.levelsMax} levels.`);
   if (lifted === 'keysMax') {
     const most = bounds.keysMax.toLocaleString('en');
-    throw invalid('body', `JSON whose objects have at most ${most} keys`, 'JSON with a larger object');
+    throw invalid('body', `JSON with at most ${most} keys in an object`, 'JSON with more in one');
   }
   const { text, vectors } = lifted;
   let value: unknown;

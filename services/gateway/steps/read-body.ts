@@ -39,7 +39,7 @@ function refuseMediaType({ headers }: IncomingMessage): void {
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') {
     throw new ProvecError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'Compressed bodies are not supported; send it without Content-Encoding.',
+      'Provec takes no compressed bodies; send the body as it is, without Content-Encoding.',
     );
   }
 }

@@ -14,7 +14,7 @@ import type { AnchorStore } from '../../../lib/store/anchors.ts';
 export async function anchoredBound(anchors: Pick<AnchorStore, 'get'>, key: ShardKey): Promise<number> {
   const { collectionId, index } = parseShardKey(key);
   const row = await anchors.get(collectionId);
-  // A row that somebody made up is found where the keypair is (anchoring/row-seal.ts).
+  // A row that somebody made up is found where the keypair is (anchoring/outbox/row-seal.ts).
   if (row?.confirmed) return row.confirmed.cut[index]?.seq ?? 0;
   return row?.wanted ? 0 : Number.POSITIVE_INFINITY;
 }

@@ -46,12 +46,12 @@ describe('parseFilter', () => {
 
   test.each([
     [null, 'filter', 'null'],
-    [[], 'filter', 'an array of 0'],
+    [[], 'filter', 'an empty array'],
     ['a', 'filter', 'a string'],
     [{ $and: {} }, 'filter.$and', 'an object'],
-    [{ $or: [] }, 'filter.$or', 'an array of 0'],
+    [{ $or: [] }, 'filter.$or', 'an empty array'],
     [{ $or: [{ a: 1 }, 3] }, 'filter.$or[1]', '3'],
-    [{ $not: [] }, 'filter.$not', 'an array of 0'],
+    [{ $not: [] }, 'filter.$not', 'an empty array'],
     [{ $and: [{ a: 1 }, {}, { price: { $gt: true } }] }, 'filter.$and[2].price.$gt', 'true'],
     [{ a: { $lt: null } }, 'filter.a.$lt', 'null'],
     [{ a: { $gte: Number.POSITIVE_INFINITY } }, 'filter.a.$gte', 'not a finite number'],
@@ -62,7 +62,7 @@ describe('parseFilter', () => {
     [{ a: { $not: 4 } }, 'filter.a.$not', '4'],
     [{ a: [1, 2] }, 'filter.a', '$in'],
     [{ a: {} }, 'filter.a', '{}'],
-    [{ 'odd name': { $gt: [] } }, 'filter["odd name"].$gt', 'an array of 0'],
+    [{ 'odd name': { $gt: [] } }, 'filter["odd name"].$gt', 'an empty array'],
   ])('refuses %j at %s', (filter, path, got) => {
     const error = refusal(filter);
     expect(error.code).toBe('INVALID_FILTER');

@@ -152,6 +152,6 @@ test('a vector of another length is named as that, whatever else is wrong', () =
 
 test('exactly one of vector and id is to be given', () => {
   const decode = (body: Json) => () => requests.query.decode(body, CONTEXT);
-  expect(decode({})).toThrow('vector must be given, or id instead (exactly one), but is missing.');
+  expect(decode({})).toThrow('vector must be given (exactly one of vector, id), but is missing.');
   expect(decode({ vector: [1, 0], id: 'a' })).toThrow(/but is given with id\.$/);
 });
