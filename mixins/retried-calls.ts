@@ -40,10 +40,10 @@ export const retriedCalls: Middleware = {
         try {
           return await next(target, params, asked);
         } catch (error) {
-          const nowMs = performance.now();
+          const monotonicMs = performance.now();
           // That it was lost on the way may come out long after it was sent.
-          patientUntilMs ??= nowMs + PATIENCE_MS;
-          if (!isToBeRepeated(error, name) || nowMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
+          patientUntilMs ??= monotonicMs + PATIENCE_MS;
+          if (!isToBeRepeated(error, name) || monotonicMs + pauseMs > Math.min(untilMs, patientUntilMs)) throw error;
         }
         await delay(pauseMs);
         target = name;

@@ -8,20 +8,20 @@ interface Sighting {
  * only way to tell that their holders are gone without comparing clocks.
  */
 export class Sightings {
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   #known = new Map<string, Sighting>();
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
   }
 
   /** Takes in all counters of one reading; what is not among them is forgotten. */
   observe(counters: Iterable<readonly [key: string, beat: number | null]>): void {
-    const nowMs = this.#nowMs();
+    const monotonicMs = this.#monotonicMs();
     const next = new Map<string, Sighting>();
     for (const [key, beat] of counters) {
       const before = this.#known.get(key);
-      next.set(key, before?.beat === beat ? before : { beat, sinceMs: nowMs });
+      next.set(key, before?.beat === beat ? before : { beat, sinceMs: monotonicMs });
     }
     this.#known = next;
   }

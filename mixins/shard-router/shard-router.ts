@@ -97,9 +97,9 @@ export class ShardRouter {
       }
       hops = 0;
       const pauseMs = backoffMs(failures++, PAUSE);
-      const nowMs = clock.monotonicMs();
-      if (nowMs + pauseMs > awayUntilMs && awayUntilMs < deadlineMs) break;
-      await this.#pause(Math.min(pauseMs, deadlineMs - nowMs));
+      const monotonicMs = clock.monotonicMs();
+      if (monotonicMs + pauseMs > awayUntilMs && awayUntilMs < deadlineMs) break;
+      await this.#pause(Math.min(pauseMs, deadlineMs - monotonicMs));
     }
     throw shardAway(parseShardKey(shard).index, why);
   }

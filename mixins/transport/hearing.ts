@@ -30,6 +30,6 @@ export function hearing(monotonicMs: () => number): Middleware {
  * For how long the broker has heard nothing of any other node, in milliseconds; 0 where nobody
  * notes it.
  */
-export function silenceMs(broker: ServiceBroker, nowMs: number): number {
-  return nowMs - (heardMs.get(broker) ?? nowMs);
+export function silenceMs(broker: ServiceBroker, monotonicMs: number): number {
+  return monotonicMs - (heardMs.get(broker) ?? monotonicMs);
 }

@@ -196,10 +196,10 @@ export class LostCalls {
   }
 
   async #ask(node: string, ids: string[]): Promise<void> {
-    const nowMs = this.#monotonicMs();
+    const monotonicMs = this.#monotonicMs();
     const calls = ids.flatMap((id): AwaitedCall[] => {
       const [pending, sent] = [this.#pending(id), this.#sent.get(id)];
-      return pending && sent ? [{ id, action: pending.action.name, ageMs: nowMs - sent.begunMs }] : [];
+      return pending && sent ? [{ id, action: pending.action.name, ageMs: monotonicMs - sent.begunMs }] : [];
     });
     this.#asked.add(node);
     try {

@@ -157,9 +157,9 @@ export class SealedWire {
   #heardOf(peer: Peer): void {
     if (!peer.isProven) this.#unproven.set(placeOf(peer.session), peer);
     if (this.#unproven.size > UNPROVEN_MAX) this.#unproven.delete(this.#unproven.keys().next().value!);
-    const nowMs = this.#options.monotonicMs();
-    if (nowMs - peer.provedMs < PROVED_AGAIN_MS) return;
-    peer.provedMs = nowMs;
+    const monotonicMs = this.#options.monotonicMs();
+    if (monotonicMs - peer.provedMs < PROVED_AGAIN_MS) return;
+    peer.provedMs = monotonicMs;
     // Whoever listens is found only once what said so has been read.
     queueMicrotask(() => this.#prove(peer));
   }

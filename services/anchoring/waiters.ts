@@ -94,8 +94,8 @@ export class Waiters {
 
   #schedule(gapMs: number): void {
     if (this.#timer || this.#isReading || this.#waiting.size === 0) return;
-    const nowMs = this.#clock.monotonicMs();
-    const waitedMs = nowMs - this.#readAtMs;
+    const monotonicMs = this.#clock.monotonicMs();
+    const waitedMs = monotonicMs - this.#readAtMs;
     // The first look leaves time for what usually comes by itself.
     const afterMs = waitedMs >= GAP_MAX_MS && this.#told.size === 0 ? gapMs : Math.max(0, gapMs - waitedMs);
     this.#timer = setTimeout(() => {

@@ -53,11 +53,11 @@ export async function anchorTable(
   standing: Exclude<AnchorStanding, 'settled'> | null,
   slice: Slice,
 ): Promise<Part<AnchorOverview>> {
-  const nowMs = clock.wallMs();
+  const wallMs = clock.wallMs();
   if (standing === null) {
     const { rows, next } = await sliceOfCollections(store, slice);
     const anchors = await anchorsOf(store, idsOf(rows));
-    return { rows: rows.map((row) => overview(row.id, row, anchors.get(row.id), nowMs)), next };
+    return { rows: rows.map((row) => overview(row.id, row, anchors.get(row.id), wallMs)), next };
   }
   const window = new Window(slice);
   const ids: string[] = [];
@@ -68,7 +68,7 @@ export async function anchorTable(
   }
   const rows: AnchorOverview[] = [];
   const anchors = await anchorsOf(store, ids);
-  for (const id of ids) rows.push(overview(id, await store.catalog.getCollection(id), anchors.get(id), nowMs));
+  for (const id of ids) rows.push(overview(id, await store.catalog.getCollection(id), anchors.get(id), wallMs));
   return { rows, next: window.nextOffset };
 }
 
@@ -109,10 +109,10 @@ function overview(
   collectionId: string,
   row: CollectionRow | null,
   anchor: AnchorRow | undefined,
-  nowMs: number,
+  wallMs: number,
 ): AnchorOverview {
   const age = (at: string | null | undefined): number | null =>
-    at == null ? null : Math.max(0, Math.round((nowMs - Date.parse(at)) / 1_000));
+    at == null ? null : Math.max(0, Math.round((wallMs - Date.parse(at)) / 1_000));
   return {
     collectionId,
     collection: row === null ? null : `${row.accountId}/${row.name}`,

@@ -32,9 +32,9 @@ export class WriteTime {
   constructor(clock: Clock, timeoutMs: number, awayMaxMs?: number) {
     this.#clock = clock;
     this.awayMaxMs = awayMaxMs;
-    const nowMs = clock.monotonicMs();
-    this.#answerUntilMs = nowMs + timeoutMs - Math.min(ANSWER_MAX_MS, timeoutMs / 2);
-    this.#commitUntilMs = Math.min(this.#answerUntilMs, nowMs + INTERNAL_LIMITS.actionTimeoutMs);
+    const monotonicMs = clock.monotonicMs();
+    this.#answerUntilMs = monotonicMs + timeoutMs - Math.min(ANSWER_MAX_MS, timeoutMs / 2);
+    this.#commitUntilMs = Math.min(this.#answerUntilMs, monotonicMs + INTERNAL_LIMITS.actionTimeoutMs);
   }
 
   /** 0 when it is too late for the commit to begin. */

@@ -27,12 +27,12 @@ export class LastUse {
   note(key: KeyRow): void {
     if (this.#noted.has(key.id)) return;
     this.#noted.set(key.id, true);
-    const nowMs = this.#clock.wallMs();
+    const wallMs = this.#clock.wallMs();
     // Another node may have noted it, or this one before a restart.
-    const sinceMs = key.lastUsedAt === null ? Number.POSITIVE_INFINITY : nowMs - Date.parse(key.lastUsedAt);
+    const sinceMs = key.lastUsedAt === null ? Number.POSITIVE_INFINITY : wallMs - Date.parse(key.lastUsedAt);
     if (sinceMs < INTERNAL_LIMITS.keyLastUsedMinIntervalMs) return;
     const noting = this.#store
-      .touch(key.id, new Date(nowMs).toISOString())
+      .touch(key.id, new Date(wallMs).toISOString())
       .catch(() => undefined)
       .finally(() => this.#underWay.delete(noting));
     this.#underWay.add(noting);

@@ -49,11 +49,11 @@ export class AccountQueries {
   taken = 0;
   takenBefore = 0;
 
-  /** `nowMs`: monotonic. */
-  constructor(id: string, nowMs: () => number) {
+  /** `monotonicMs`: monotonic. */
+  constructor(id: string, monotonicMs: () => number) {
     this.id = id;
-    this.foreign = new Sightings(nowMs);
-    this.lastTakenMs = nowMs();
+    this.foreign = new Sightings(monotonicMs);
+    this.lastTakenMs = monotonicMs();
   }
 }
 

@@ -29,10 +29,10 @@ export class AccountWrites {
   again = false;
   lastUsedMs = 0;
 
-  /** `nowMs`: monotonic. */
-  constructor(id: string, nowMs: () => number) {
+  /** `monotonicMs`: monotonic. */
+  constructor(id: string, monotonicMs: () => number) {
     this.id = id;
-    this.sightings = new HoldSightings(nowMs);
+    this.sightings = new HoldSightings(monotonicMs);
   }
 }
 

@@ -10,14 +10,14 @@ const countOf = (id: string): string => `${id} count`;
  * a reading: of its beginning.
  */
 export class HoldSightings {
-  readonly #nowMs: () => number;
+  readonly #monotonicMs: () => number;
   readonly #sightings: Sightings;
   /** When the store last kept this instance waiting for longer than a holder has to renew in. */
   #stalledUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
-    this.#sightings = new Sightings(nowMs);
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#sightings = new Sightings(monotonicMs);
   }
 
   /**
@@ -25,8 +25,8 @@ export class HoldSightings {
    * heard of.
    */
   read(askedAtMs: number): void {
-    const nowMs = this.#nowMs();
-    if (nowMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = nowMs;
+    const monotonicMs = this.#monotonicMs();
+    if (monotonicMs - askedAtMs >= INTERNAL_LIMITS.writeHolderRenewMs) this.#stalledUntilMs = monotonicMs;
   }
 
   /** Takes in a row that was read or written. */

@@ -56,7 +56,7 @@ export class QueryQuota {
   async take(accountId: string, allowance: Allowance): Promise<{ month: string }> {
     const account = this.#account(accountId);
     const month = this.#month();
-    account.lastTakenMs = this.#nowMs();
+    account.lastTakenMs = this.#monotonicMs();
     account.taken++;
     if (this.#draw(account, month, allowance.limits.queries)) return { month };
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
@@ -114,18 +114,18 @@ export class QueryQuota {
    */
   async tick(): Promise<void> {
     const month = this.#month();
-    const nowMs = this.#nowMs();
+    const monotonicMs = this.#monotonicMs();
     await all(this.#accounts.values(), async (account) => {
       account.takenBefore = account.taken;
       account.taken = 0;
-      const isIdle = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
+      const isIdle = monotonicMs - account.lastTakenMs >= INTERNAL_LIMITS.queryBlockIdleMaxMs;
       const isElsewhere = account.block?.limit !== null && !this.#options.isOurs(account.id);
       if (isIdle || account.block?.month !== month || isElsewhere) dissolve(account);
       if (!isWritten(account)) await this.#writeOut(account);
       const isUnused = account.block === null && isWritten(account);
       if (!isIdle || !isUnused || account.waiting.length + account.operations > 0) return;
       // What was seen of others' blocks is kept for as long as it may be of use.
-      const isOld = nowMs - account.lastTakenMs >= INTERNAL_LIMITS.meteringMemoryMaxMs;
+      const isOld = monotonicMs - account.lastTakenMs >= INTERNAL_LIMITS.meteringMemoryMaxMs;
       if (account.foreign.size === 0 || isOld) this.#accounts.delete(account.id);
     });
   }
@@ -146,7 +146,7 @@ export class QueryQuota {
   }
 
   #account(accountId: string): AccountQueries {
-    const account = this.#accounts.get(accountId) ?? new AccountQueries(accountId, () => this.#nowMs());
+    const account = this.#accounts.get(accountId) ?? new AccountQueries(accountId, () => this.#monotonicMs());
     this.#accounts.set(accountId, account);
     return account;
   }
@@ -251,7 +251,7 @@ export class QueryQuota {
     const month = this.#month();
     dissolve(account);
     await this.#write(account);
-    const askedAtMs = this.#nowMs();
+    const askedAtMs = this.#monotonicMs();
     const stored = limit === null ? null : await usage.readQueries(account.id, month);
     if (limit === null || stored === null || stored.queries < limit) {
       await this.#serve(account, { month, limit, taken: stored?.queries ?? 0 });
@@ -323,7 +323,7 @@ export class QueryQuota {
     return monthOf(this.#options.clock.wallMs());
   }
 
-  #nowMs(): number {
+  #monotonicMs(): number {
     return this.#options.clock.monotonicMs();
   }
 }

@@ -63,7 +63,7 @@ export class WriteQuota {
     const account = this.#account(accountId);
     if (account.waiting.length >= INTERNAL_LIMITS.writeQuotaQueueMaxRequests) return Promise.reject(tooBusy());
     return new Promise((resolve, reject) => {
-      const giveUpAtMs = this.#nowMs() + INTERNAL_LIMITS.writeQuotaWaitMaxMs;
+      const giveUpAtMs = this.#monotonicMs() + INTERNAL_LIMITS.writeQuotaWaitMaxMs;
       account.waiting.push({ ...request, giveUpAtMs, unsure: null, resolve, reject });
       this.#wake(account);
     });
@@ -93,21 +93,22 @@ export class WriteQuota {
    * made room. To be called about once a second.
    */
   sweep(): void {
-    const nowMs = this.#nowMs();
+    const monotonicMs = this.#monotonicMs();
     for (const account of this.#accounts.values()) {
-      const late = account.waiting.filter((waiter) => waiter.giveUpAtMs <= nowMs);
-      account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > nowMs);
+      const late = account.waiting.filter((waiter) => waiter.giveUpAtMs <= monotonicMs);
+      account.waiting = account.waiting.filter((waiter) => waiter.giveUpAtMs > monotonicMs);
       for (const waiter of late) waiter.reject(tooBusy());
-      if (isBusy(account) || account.runsOutAtMs <= nowMs) this.#wake(account);
+      if (isBusy(account) || account.runsOutAtMs <= monotonicMs) this.#wake(account);
       // What was seen of others' holds is kept for as long as it may be of use.
-      else if (nowMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs) this.#accounts.delete(account.id);
+      else if (monotonicMs - account.lastUsedMs > INTERNAL_LIMITS.meteringMemoryMaxMs)
+        this.#accounts.delete(account.id);
     }
   }
 
   #account(accountId: string): AccountWrites {
-    const account = this.#accounts.get(accountId) ?? new AccountWrites(accountId, () => this.#nowMs());
+    const account = this.#accounts.get(accountId) ?? new AccountWrites(accountId, () => this.#monotonicMs());
     this.#accounts.set(accountId, account);
-    account.lastUsedMs = this.#nowMs();
+    account.lastUsedMs = this.#monotonicMs();
     return account;
   }
 
@@ -189,7 +190,7 @@ export class WriteQuota {
   async #read(account: AccountWrites): Promise<Turn> {
     const { sightings } = account;
     const [ending, renewing] = [new Map(account.ending), [...account.renewing]];
-    const askedAtMs = this.#nowMs();
+    const askedAtMs = this.#monotonicMs();
     const row = await this.#options.usage.readHolds(account.id).finally(() => sightings.read(askedAtMs));
     const waiting = new Set(account.waiting.map(({ id }) => id));
     sightings.observe(row);
@@ -228,7 +229,7 @@ export class WriteQuota {
     return monthOf(this.#options.clock.wallMs());
   }
 
-  #nowMs(): number {
+  #monotonicMs(): number {
     return this.#options.clock.monotonicMs();
   }
 }

@@ -168,10 +168,10 @@ export class LedgerClient {
    * are slow or away.
    */
   #demandProgress(rpc: Rpc, slot: bigint): void {
-    const nowMs = this.#monotonicMs();
+    const monotonicMs = this.#monotonicMs();
     const before = this.#progress.get(rpc);
-    if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: nowMs });
-    else if (nowMs - before.sinceMs > STANDSTILL_MAX_MS)
+    if (before?.slot !== slot) this.#progress.set(rpc, { slot, sinceMs: monotonicMs });
+    else if (monotonicMs - before.sinceMs > STANDSTILL_MAX_MS)
       throw new EndpointError('The endpoint has stood still for too long.');
   }
 

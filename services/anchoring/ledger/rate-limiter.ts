@@ -22,9 +22,9 @@ export function turnsAt({ perSecond, burst }: Rate, monotonicMs: () => number): 
   const burstMs = (burst - 1) * intervalMs;
   let nextMs = Number.NEGATIVE_INFINITY;
   return async (maxMs, signal) => {
-    const nowMs = monotonicMs();
-    const atMs = Math.max(nextMs, nowMs);
-    const waitMs = atMs - burstMs - nowMs;
+    const askedMs = monotonicMs();
+    const atMs = Math.max(nextMs, askedMs);
+    const waitMs = atMs - burstMs - askedMs;
     if (waitMs > maxMs) return false;
     nextMs = atMs + intervalMs;
     if (waitMs > 0) await delay(waitMs, undefined, { signal });

@@ -3,11 +3,11 @@
  * one; a failure, which is thrown, is not kept.
  */
 export function cached<T>(ask: () => Promise<T>, maxAgeMs: number, monotonicMs: () => number): () => Promise<T> {
-  let last: { answer: Promise<T>; atMs: number } | null = null;
+  let last: { answer: Promise<T>; askedMs: number } | null = null;
   return () => {
-    const nowMs = monotonicMs();
-    if (last === null || nowMs - last.atMs > maxAgeMs) {
-      const asked = { answer: ask(), atMs: nowMs };
+    const askedMs = monotonicMs();
+    if (last === null || askedMs - last.askedMs > maxAgeMs) {
+      const asked = { answer: ask(), askedMs };
       last = asked;
       asked.answer.catch(() => {
         if (last === asked) last = null;

@@ -315,9 +315,9 @@ export class Outbox {
 
   /** Whether what the ledger does not show may only be late; for a while. */
   #mayStillCome({ epoch }: AnchorRow): boolean {
-    const nowMs = this.#context.clock.monotonicMs();
-    if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: nowMs };
-    return nowMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
+    const monotonicMs = this.#context.clock.monotonicMs();
+    if (this.#lag?.epoch !== epoch) this.#lag = { epoch, sinceMs: monotonicMs };
+    return monotonicMs - this.#lag.sinceMs < LEDGER_LAG_MAX_MS;
   }
 
   /** The row as stored; null when another's change came first: then all is read anew. */

@@ -102,9 +102,9 @@ export class WriteQueue {
   }
 
   #refuseLate(): void {
-    const nowMs = this.#clock.monotonicMs();
+    const monotonicMs = this.#clock.monotonicMs();
     const { late = [], inTime = [] } = Object.groupBy(this.#waiting, ({ deadlineMs }) =>
-      deadlineMs <= nowMs ? 'late' : 'inTime',
+      deadlineMs <= monotonicMs ? 'late' : 'inTime',
     );
     this.#waiting = inTime;
     this.#refuse(late, unavailable('The write waited too long for its turn; try again.'));

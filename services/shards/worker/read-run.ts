@@ -64,15 +64,15 @@ export class ReadRun {
     try {
       for (let beforeMs = startedMs; ; ) {
         const { done, value } = this.#steps.next();
-        const nowMs = this.#terms.monotonicMs();
-        this.lastSliceMs = nowMs - startedMs;
-        if (done) return { id: this.#id, result: value, tookMs: this.#usedMs + nowMs - startedMs };
+        const monotonicMs = this.#terms.monotonicMs();
+        this.lastSliceMs = monotonicMs - startedMs;
+        if (done) return { id: this.#id, result: value, tookMs: this.#usedMs + monotonicMs - startedMs };
         this.#phase = value;
-        if (this.isReading) this.#readingMs += nowMs - beforeMs;
+        if (this.isReading) this.#readingMs += monotonicMs - beforeMs;
         else if (value === 'building') this.hasBuilt = true;
-        beforeMs = nowMs;
-        if (nowMs - startedMs < sliceMs) continue;
-        this.#usedMs += nowMs - startedMs;
+        beforeMs = monotonicMs;
+        if (monotonicMs - startedMs < sliceMs) continue;
+        this.#usedMs += monotonicMs - startedMs;
         return this.#readingMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
       }
     } catch (error) {

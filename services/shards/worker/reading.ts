@@ -97,23 +97,23 @@ export class Readings {
   readonly #open = new Map<string, { reading: Reading; usedMs: number }>();
 
   /** The page, and the name under which the rest of the reading is kept, if there is a rest. */
-  keep(reading: Reading, items: PageItem[], nowMs: number, name: string = randomUUID()): Page<PageItem> {
+  keep(reading: Reading, items: PageItem[], monotonicMs: number, name: string = randomUUID()): Page<PageItem> {
     if (reading.isAtEnd) {
       reading.end();
       return { items, rest: null };
     }
-    this.#open.set(name, { reading, usedMs: nowMs });
+    this.#open.set(name, { reading, usedMs: monotonicMs });
     const [oldest] = this.#open.keys();
     if (this.#open.size > READINGS_MAX) this.end(oldest);
     return { items, rest: name };
   }
 
   /** The next page; null when there is no such reading any more. */
-  next(name: string, maxBytes: number, nowMs: number): Page<PageItem> | null {
+  next(name: string, maxBytes: number, monotonicMs: number): Page<PageItem> | null {
     const found = this.#open.get(name);
     if (!found) return null;
     this.#open.delete(name);
-    return this.keep(found.reading, runThrough(found.reading.page(maxBytes)), nowMs, name);
+    return this.keep(found.reading, runThrough(found.reading.page(maxBytes)), monotonicMs, name);
   }
 
   end(name: string): void {
@@ -126,10 +126,10 @@ export class Readings {
   }
 
   /** Ends those for which nobody came back; whether there were any. */
-  expire(nowMs: number): boolean {
+  expire(monotonicMs: number): boolean {
     const before = this.#open.size;
     for (const [name, { usedMs }] of this.#open) {
-      if (nowMs - usedMs <= READING_IDLE_MAX_MS) break;
+      if (monotonicMs - usedMs <= READING_IDLE_MAX_MS) break;
       this.end(name);
     }
     return this.#open.size < before;

@@ -70,11 +70,11 @@ export class LeaseObserver {
   isOver(incarnation: string): Promise<boolean> {
     const { watch, clock } = this.#options;
     if (watch.isOver(incarnation)) return Promise.resolve(true);
-    const nowMs = clock.monotonicMs();
-    this.#awaited.set(incarnation, nowMs + AWAITED_MS);
+    const monotonicMs = clock.monotonicMs();
+    this.#awaited.set(incarnation, monotonicMs + AWAITED_MS);
     const asking = this.#asking.get(incarnation);
-    if (asking && nowMs - asking.beganMs < ANSWER_GOOD_MS) return asking.over;
-    const asked = { beganMs: nowMs, over: this.#ask(incarnation) };
+    if (asking && monotonicMs - asking.beganMs < ANSWER_GOOD_MS) return asking.over;
+    const asked = { beganMs: monotonicMs, over: this.#ask(incarnation) };
     this.#asking.set(incarnation, asked);
     asked.over.catch(() => {
       if (this.#asking.get(incarnation) === asked) this.#asking.delete(incarnation);
@@ -109,16 +109,16 @@ export class LeaseObserver {
   /** Which leases are to be read now; null: all. */
   #due(): string[] | null {
     const { watch, clock, own, listEveryMs: every = listEveryMs } = this.#options;
-    const nowMs = clock.monotonicMs();
+    const monotonicMs = clock.monotonicMs();
     for (const [incarnation, untilMs] of this.#awaited) {
-      if (untilMs > nowMs && !watch.isOver(incarnation)) continue;
+      if (untilMs > monotonicMs && !watch.isOver(incarnation)) continue;
       this.#awaited.delete(incarnation);
       this.#asking.delete(incarnation);
     }
     const live = watch.live().map(({ incarnation }) => incarnation);
     // The own one is read as well, for the others: what all say of themselves is one table.
-    if (nowMs >= this.#listAtMs) {
-      this.#listAtMs = nowMs + every(live.length) - WATCH_EVERY_MS / 2;
+    if (monotonicMs >= this.#listAtMs) {
+      this.#listAtMs = monotonicMs + every(live.length) - WATCH_EVERY_MS / 2;
       return null;
     }
     return [...new Set([...watchedLeases(own() ?? '', live), ...this.#awaited.keys()])];

@@ -115,8 +115,8 @@ export class LeaseWatch {
 
   /** Leases whose beat was seen to change, and how long ago that was, in milliseconds. */
   sightings(): { row: LeaseRow; ageMs: number }[] {
-    const nowMs = this.#clock.monotonicMs();
-    return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: nowMs - sinceMs }));
+    const monotonicMs = this.#clock.monotonicMs();
+    return this.#sightings().map(({ row, sinceMs }) => ({ row, ageMs: monotonicMs - sinceMs }));
   }
 
   /** Leases that are dead and may still be in the store. */

@@ -166,23 +166,23 @@ export class Membership {
    */
   #cutOff(): CutOff {
     const silenceMs = this.#silenceMs();
-    const nowMs = this.#options.clock.monotonicMs();
-    const othersHeardMs = Math.max(...this.#othersHeardMs(nowMs));
-    if (othersHeardMs < nowMs - silenceMs + HEARD_LATER_MS) {
+    const monotonicMs = this.#options.clock.monotonicMs();
+    const othersHeardMs = Math.max(...this.#othersHeardMs(monotonicMs));
+    if (othersHeardMs < monotonicMs - silenceMs + HEARD_LATER_MS) {
       this.#othersHeardSinceMs = Number.POSITIVE_INFINITY;
       return 'no';
     }
     this.#othersHeardSinceMs = Math.min(this.#othersHeardSinceMs, othersHeardMs);
-    const isCertain = silenceMs >= SILENCE_MAX_MS && nowMs - this.#othersHeardSinceMs >= HEARD_LATER_FOR_MS;
+    const isCertain = silenceMs >= SILENCE_MAX_MS && monotonicMs - this.#othersHeardSinceMs >= HEARD_LATER_FOR_MS;
     return isCertain ? 'yes' : 'maybe';
   }
 
   /** When each of the others last heard of one, by what its lease says. */
-  #othersHeardMs(nowMs: number): number[] {
+  #othersHeardMs(monotonicMs: number): number[] {
     return this.#watch
       .sightings()
       .flatMap(({ row: { node, use }, ageMs }) =>
-        node === this.node || use?.silenceMs === undefined ? [] : [nowMs - ageMs - use.silenceMs],
+        node === this.node || use?.silenceMs === undefined ? [] : [monotonicMs - ageMs - use.silenceMs],
       );
   }
 

@@ -5,7 +5,7 @@
 const MEMORY_MS = 60_000;
 
 /** `busyMs`: the total by now; null: there was nothing to do. */
-export type LoadAverage = (busyMs: number | null, nowMs: number) => number;
+export type LoadAverage = (busyMs: number | null, monotonicMs: number) => number;
 
 /**
  * Worker threads kept busy, as an exponential average over time, from a total of busy time, which
@@ -15,12 +15,12 @@ export function loadAverage(sinceMs: number, busyMs: number | null = 0): LoadAve
   let atMs = sinceMs;
   let knownMs = busyMs;
   let average = 0;
-  return (busyMs, nowMs) => {
-    const elapsedMs = nowMs - atMs;
+  return (busyMs, monotonicMs) => {
+    const elapsedMs = monotonicMs - atMs;
     if (elapsedMs <= 0) return average;
     const load = Math.max(0, (busyMs ?? 0) - (knownMs ?? busyMs ?? 0)) / elapsedMs;
     average += (load - average) * (1 - Math.exp(-elapsedMs / MEMORY_MS));
-    atMs = nowMs;
+    atMs = monotonicMs;
     knownMs = busyMs ?? knownMs;
     return average;
   };

@@ -25,8 +25,8 @@ export class MovePace {
   }
 
   /** Nodes not to be asked now. */
-  avoided(nowMs: number): Set<string> {
-    for (const [node, untilMs] of this.#avoidedUntilMs) if (untilMs <= nowMs) this.#avoidedUntilMs.delete(node);
+  avoided(monotonicMs: number): Set<string> {
+    for (const [node, untilMs] of this.#avoidedUntilMs) if (untilMs <= monotonicMs) this.#avoidedUntilMs.delete(node);
     return new Set(this.#avoidedUntilMs.keys());
   }
 
@@ -35,24 +35,24 @@ export class MovePace {
   }
 
   /** A shard of that size was handed over, beginning at `beganMs`. */
-  ended(bytes: number, beganMs: number, nowMs: number): void {
+  ended(bytes: number, beganMs: number, monotonicMs: number): void {
     this.#isMoving = false;
-    this.#nextMs = Math.max(nowMs + PAUSE_MIN_MS, beganMs + (bytes / this.#bytesPerSecond) * 1_000);
+    this.#nextMs = Math.max(monotonicMs + PAUSE_MIN_MS, beganMs + (bytes / this.#bytesPerSecond) * 1_000);
   }
 
   /** The target does not take it now. */
-  refused(to: string, nowMs: number): void {
-    this.#stopped(to, nowMs, REFUSED_MS);
+  refused(to: string, monotonicMs: number): void {
+    this.#stopped(to, monotonicMs, REFUSED_MS);
   }
 
   /** The move failed, or nobody knows. */
-  failed(to: string, nowMs: number): void {
-    this.#stopped(to, nowMs, FAILED_MS);
+  failed(to: string, monotonicMs: number): void {
+    this.#stopped(to, monotonicMs, FAILED_MS);
   }
 
-  #stopped(to: string, nowMs: number, avoidMs: number): void {
+  #stopped(to: string, monotonicMs: number, avoidMs: number): void {
     this.#isMoving = false;
-    this.#nextMs = nowMs + PAUSE_MIN_MS;
-    this.#avoidedUntilMs.set(to, nowMs + avoidMs);
+    this.#nextMs = monotonicMs + PAUSE_MIN_MS;
+    this.#avoidedUntilMs.set(to, monotonicMs + avoidMs);
   }
 }

@@ -87,9 +87,9 @@ export class Rebalancer {
    * it.
    */
   offered(arrival: Arrival): Refusal | null {
-    const nowMs = this.#parts.clock.monotonicMs();
-    const refusal = refusalOf(this.#parts.own(), this.#use(), nowMs < this.#arrivingUntilMs, arrival);
-    if (refusal === null) this.#arrivingUntilMs = nowMs + ARRIVAL_MAX_MS;
+    const monotonicMs = this.#parts.clock.monotonicMs();
+    const refusal = refusalOf(this.#parts.own(), this.#use(), monotonicMs < this.#arrivingUntilMs, arrival);
+    if (refusal === null) this.#arrivingUntilMs = monotonicMs + ARRIVAL_MAX_MS;
     return refusal;
   }
 
@@ -100,9 +100,9 @@ export class Rebalancer {
 
   #look(): void {
     const { clock, peers, held } = this.#parts;
-    const nowMs = clock.monotonicMs();
-    const shards = this.#sampled(held(), nowMs);
-    if (nowMs < this.#pace.nextMs) return;
+    const monotonicMs = clock.monotonicMs();
+    const shards = this.#sampled(held(), monotonicMs);
+    if (monotonicMs < this.#pace.nextMs) return;
     const use = this.#use();
     this.#placement = this.#placement.with(use.staying());
     const move = nextMove({
@@ -110,7 +110,7 @@ export class Rebalancer {
       shards,
       use,
       placement: this.#placement,
-      avoided: this.#pace.avoided(nowMs),
+      avoided: this.#pace.avoided(monotonicMs),
     });
     if (move === null) return;
     void this.#carryOut(move, shards.find(({ shard }) => shard === move.shard)!);
@@ -133,17 +133,17 @@ export class Rebalancer {
     }
   }
 
-  #sampled(all: HeldShard[], nowMs: number): OwnedShard[] {
+  #sampled(all: HeldShard[], monotonicMs: number): OwnedShard[] {
     const keys = new Set(all.map(({ shard }) => shard));
     for (const key of this.#held.keys()) if (!keys.has(key)) this.#held.delete(key);
     const shards = all.map(({ shard, bytes, busyMs, followers }) => {
       let held = this.#held.get(shard);
       if (!held) {
-        held = { sinceMs: nowMs, load: loadAverage(nowMs, busyMs) };
+        held = { sinceMs: monotonicMs, load: loadAverage(monotonicMs, busyMs) };
         this.#held.set(shard, held);
       }
-      const load = held.load(busyMs, nowMs);
-      return { shard, bytes, load, heldForMs: nowMs - held.sinceMs, followers, rests: busyMs === null };
+      const load = held.load(busyMs, monotonicMs);
+      return { shard, bytes, load, heldForMs: monotonicMs - held.sinceMs, followers, rests: busyMs === null };
     });
     this.#parts.pool.busyThreads = shards.reduce((total, { load }) => total + load, 0);
     return shards;
