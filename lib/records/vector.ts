@@ -70,6 +70,8 @@ function dimensionMismatch(path: string, dimensions: number, got: number): Prove
   return new ProvecError(
     'DIMENSION_MISMATCH',
     `${path} has ${got} ${got === 1 ? 'number' : 'numbers'}, but the collection has ${dimensions} dimensions.`,
-    { details: [{ path, expected: `${dimensions} numbers`, got: `an array of ${got}` }] },
+    {
+      details: [{ path, expected: `${dimensions} numbers`, got: got === 0 ? 'an empty array' : `an array of ${got}` }],
+    },
   );
 }
