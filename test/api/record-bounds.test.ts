@@ -99,7 +99,13 @@ describe('values', () => {
   test.each([[[]], [[1]], [[1, 2, 3]]])('%j is of another length', async (values) => {
     expect(await upsert([{ id: 'a', values }])).toEqual(
       refusal(400, 'DIMENSION_MISMATCH', {
-        details: [{ path: 'records[0].values', expected: '2 numbers', got: `an array of ${values.length}` }],
+        details: [
+          {
+            path: 'records[0].values',
+            expected: '2 numbers',
+            got: values.length === 0 ? 'an empty array' : `an array of ${values.length}`,
+          },
+        ],
       }),
     );
   });
