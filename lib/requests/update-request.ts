@@ -1,4 +1,3 @@
-import type { UpdateRecords } from '../actions/collections.ts';
 import { describe, invalidArgument } from '../errors.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
@@ -46,7 +45,7 @@ export const unsetMetadata = (limits: Limits): Field<string[]> => ({
 });
 
 /** Throws INVALID_ARGUMENT for a merge that sets and removes the same key. */
-export function mergeOf({ setMetadata: set, unsetMetadata: unset = [] }: UpdateRecords, path = ''): MetadataMerge {
+export function mergeOf(set: string | undefined, unset: string[] = [], path = ''): MetadataMerge {
   const keys = set === undefined ? {} : (JSON.parse(set) as object);
   const both = unset.find((key) => Object.hasOwn(keys, key));
   if (both !== undefined)
@@ -93,15 +92,13 @@ function updateOf(given: unknown, path: string, limits: Limits, context: DecodeC
   refuseUnknownFields(given, UPDATE_FIELDS, path);
   const id = decodeId(given.id, `${path}.id`, limits);
   const { dimensions, metric } = shapeOf(context);
-  const [values, set, unset] = [given.values, given.setMetadata, given.unsetMetadata];
+  const { values, setMetadata: set, unsetMetadata: unset } = given;
   if (values === undefined && set === undefined && unset === undefined) throw invalid(path, expected, 'id alone');
+  const decode = <T>(field: Field<T>, name: 'setMetadata' | 'unsetMetadata'): T | undefined =>
+    given[name] === undefined ? undefined : field.decode(given[name], `${path}.${name}`, context);
   const merge = mergeOf(
-    {
-      ...(set !== undefined && { setMetadata: setMetadata(limits).decode(set, `${path}.setMetadata`, context) }),
-      ...(unset !== undefined && {
-        unsetMetadata: unsetMetadata(limits).decode(unset, `${path}.unsetMetadata`, context),
-      }),
-    },
+    decode(setMetadata(limits), 'setMetadata'),
+    decode(unsetMetadata(limits), 'unsetMetadata'),
     `${path}.`,
   );
   const vector = values === undefined ? null : decodeVector(values, `${path}.values`, dimensions, metric);

@@ -66,9 +66,9 @@ export async function countRecords(
   { filter, consistency }: Selected,
   awayMaxMs?: number,
 ): Promise<number> {
-  const read = { op: 'count', filter: filterOrNull(filter) } as const;
-  const counts = await readShards(caller, row, read, { eventual: consistency === 'eventual', awayMaxMs });
-  return counts.reduce((total, count) => total + count, 0);
+  const terms = { eventual: consistency === 'eventual', awayMaxMs };
+  const counts = await countByShard(caller, row, filterOrNull(filter), terms);
+  return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
 /** How many records of each shard match, by its index. Throws what the shards throw. */
@@ -76,8 +76,9 @@ export async function countByShard(
   caller: Caller,
   row: CollectionRow,
   filter: Record<string, unknown> | null,
+  terms: Omit<ReadTerms, 'account'> = {},
 ): Promise<Map<number, number>> {
-  const counts = await readShards(caller, row, { op: 'count', filter }, {});
+  const counts = await readShards(caller, row, { op: 'count', filter }, terms);
   return new Map(counts.entries());
 }
 

@@ -58,8 +58,8 @@ export async function updateRecords(
 }
 
 /** What is merged stands in each of `updates`, or beside `filter`. */
-function checkedMerge({ updates, ...request }: UpdateRecords): MetadataMerge {
-  const { set, unset } = mergeOf(request);
+function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): MetadataMerge {
+  const { set, unset } = mergeOf(setMetadata, unsetMetadata);
   const isGiven = set !== null || unset.length > 0;
   if (updates && isGiven) {
     const name = set === null ? 'unsetMetadata' : 'setMetadata';

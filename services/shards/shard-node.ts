@@ -164,40 +164,38 @@ export class ShardNode {
    * `waitMs`: how long the write may wait for its turn, the opening of the shard included;
    * `openMaxMs`: how long that opening may take.
    */
-  upsert(
-    shard: ShardSpec,
-    batch: RecordBatch,
-    waitMs = Number.POSITIVE_INFINITY,
-    openMaxMs?: number,
-  ): Promise<WriteAck> {
-    const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    const write = async (actor: ShardActor): Promise<WriteAck> => {
-      // Only once it is open does the shard count against the memory limit.
-      await this.#admit(batch.vectors.byteLength + batchBytes(batch));
-      return actor.write({ kind: 'upsert', batch }, deadlineMs);
-    };
-    return this.shardCache.use(shard, write, { openMaxMs });
+  upsert(shard: ShardSpec, batch: RecordBatch, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
+    const incomingBytes = batch.vectors.byteLength + batchBytes(batch);
+    return this.#write(shard, { kind: 'upsert', batch }, incomingBytes, waitMs, openMaxMs);
   }
 
-  delete(shard: ShardSpec, ids: string[], waitMs = Number.POSITIVE_INFINITY, openMaxMs?: number): Promise<WriteAck> {
-    const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    const write = (actor: ShardActor): Promise<WriteAck> => actor.write({ kind: 'delete', ids }, deadlineMs);
-    return this.shardCache.use(shard, write, { openMaxMs });
+  delete(shard: ShardSpec, ids: string[], waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
+    return this.#write(shard, { kind: 'delete', ids }, null, waitMs, openMaxMs);
   }
 
   /** As upsert and delete, a change that looks at what the shard holds. */
-  change(
+  async change(shard: ShardSpec, change: ShardChange, waitMs?: number, openMaxMs?: number): Promise<WriteAck> {
+    const vectorBytes = shard.dimensions * Float32Array.BYTES_PER_ELEMENT;
+    if (change.kind === 'update')
+      return this.#write(shard, change, change.updates.length * vectorBytes, waitMs, openMaxMs);
+    const write: ShardWrite = { ...change, filter: this.#parsed(change.filter) };
+    // What is merged into is written anew, before what was there is freed.
+    const incomingBytes = change.kind === 'merge matching' ? change.max * vectorBytes : null;
+    return this.#write(shard, write, incomingBytes, waitMs, openMaxMs);
+  }
+
+  /** `incomingBytes` null: it makes room, and is let in always. */
+  #write(
     shard: ShardSpec,
-    change: ShardChange,
+    write: ShardWrite,
+    incomingBytes: number | null,
     waitMs = Number.POSITIVE_INFINITY,
     openMaxMs?: number,
   ): Promise<WriteAck> {
     const deadlineMs = this.#clock.monotonicMs() + waitMs;
-    const write: ShardWrite = change.kind === 'update' ? change : { ...change, filter: this.#parsed(change.filter) };
     const run = async (actor: ShardActor): Promise<WriteAck> => {
-      const records = change.kind === 'update' ? change.updates.length : change.max;
-      // What is merged into is written anew, before what was there is freed.
-      if (write.kind !== 'delete matching') await this.#admit(records * shard.dimensions * 4);
+      // Only once it is open does the shard count against the memory limit.
+      if (incomingBytes !== null) await this.#admit(incomingBytes);
       return actor.write(write, deadlineMs);
     };
     return this.shardCache.use(shard, run, { openMaxMs });

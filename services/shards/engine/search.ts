@@ -81,8 +81,8 @@ export class Search {
     this.#selector.changed(from, to);
   }
 
-  /** The records that match a filter. */
-  select(filter: FilterNode): Steps<Selection> {
+  /** The records that match a filter; null: all. */
+  select(filter: FilterNode | null): Steps<Selection> {
     return this.#selector.select(filter, new StepMeter(this.#stepNs));
   }
 

@@ -185,7 +185,7 @@ export class Shard {
 
   /** How many records match; all of them where the filter is null. */
   *countSteps(filter: FilterNode | null): Steps<number> {
-    return filter === null ? this.records : (yield* this.#search.select(filter)).count;
+    return (yield* this.#search.select(filter)).count;
   }
 
   /** How often each value of a field occurs in the records that match. */
@@ -339,7 +339,7 @@ export class Shard {
   /** Of the records that match those that are no newer, `max` at most. */
   *#matching({ filter, throughSeq, max }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
-    const words = filter === null ? this.#slots.live.words.slice() : (yield* this.#search.select(filter)).words;
+    const { words } = yield* this.#search.select(filter);
     const ids: string[] = [];
     for (let word = 0; word < words.length; word++) {
       for (let rest = words[word]; rest !== 0; rest &= rest - 1) {

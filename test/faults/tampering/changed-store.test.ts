@@ -97,7 +97,8 @@ const ATTACKS: Attack[] = [
     name: 'a row added that is no record',
     change: (rows) => {
       const sql = `INSERT INTO records (place, shard, id, seq, vector, metadata, leaf)
-        SELECT place + 1000000, shard, CAST('added' AS BLOB), seq, X'0102', metadata, leaf FROM records ${OF_VICTIM}`;
+        SELECT place + 1000000, shard, CAST('added' AS BLOB), seq, X'0102', metadata, leaf
+        FROM records ${OF_VICTIM}`;
       return rows.records(sql, { id });
     },
     named: ['added', /unreadable/],

@@ -34,7 +34,6 @@ const ROW = `length(id) AS idBytes, length(vector) AS vectorBytes, length(metada
 interface ShardRow {
   number: number;
   seq: number;
-  nextPlace: number;
 }
 
 interface Scan {
@@ -73,6 +72,7 @@ export class RecordTables {
         else this.#put(number, place++, parts);
       }
     }
+    // Versions before this one go by the count of places.
     this.#database.run('UPDATE shards SET seq = ?, nextPlace = ? WHERE number = ?', throughSeq, place, number);
   }
 
@@ -158,13 +158,13 @@ export class RecordTables {
 
   #row(shard: ShardKey): ShardRow | undefined {
     const { collectionId, index } = parseShardKey(shard);
-    const sql = 'SELECT number, seq, nextPlace FROM shards WHERE collection = ? AND shard = ?';
+    const sql = 'SELECT number, seq FROM shards WHERE collection = ? AND shard = ?';
     return this.#database.get<ShardRow>(sql, collectionId, index);
   }
 
   #add(shard: ShardKey): ShardRow {
     const { collectionId, index } = parseShardKey(shard);
-    const sql = 'INSERT INTO shards (collection, shard, seq) VALUES (?, ?, 0) RETURNING number, seq, nextPlace';
+    const sql = 'INSERT INTO shards (collection, shard, seq) VALUES (?, ?, 0) RETURNING number, seq';
     return this.#database.get<ShardRow>(sql, collectionId, index)!;
   }
 

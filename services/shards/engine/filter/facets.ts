@@ -25,7 +25,7 @@ const VALUE_NS = 300;
 const WORDS_PER_LOOK = 64;
 
 /** By the column; `selected` are bits of slots. */
-export function* countColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
+export function* valuesInColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
   const { literals, postings, numeric, present, numbers } = column;
   const counts = new ValueCounts();
   const missing = selected.slice();
@@ -57,7 +57,7 @@ export function* countColumn(column: Column, selected: Uint32Array, meter: StepM
 }
 
 /** By the records of the slots `selected`. */
-export function* countRecords(
+export function* valuesInRecords(
   field: string,
   slots: Slots,
   selected: Uint32Array,

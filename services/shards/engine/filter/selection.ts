@@ -12,7 +12,7 @@ import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import { Columns } from './columns.ts';
 import { Evaluation } from './evaluation.ts';
-import { countColumn, countRecords, type FieldCounts } from './facets.ts';
+import { type FieldCounts, valuesInColumn, valuesInRecords } from './facets.ts';
 
 const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Filters with longer text are worked out each time. */
@@ -39,7 +39,9 @@ export class Selector {
     return this.#columns.bytes + (this.#cache?.calculatedSize ?? 0);
   }
 
-  *select(filter: FilterNode, meter: StepMeter): Steps<Selection> {
+  /** Null selects all. */
+  *select(filter: FilterNode | null, meter: StepMeter): Steps<Selection> {
+    if (filter === null) return { words: this.#live(), count: this.#slots.liveCount };
     const conditions = [...conditionsOf(filter)];
     const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), 0);
     const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify(filter) : null;
@@ -61,8 +63,8 @@ export class Selector {
     const selected = filter === null ? live : yield* new Evaluation(this.#slots, columns, meter).match(filter, live);
     const column = columns.get(field);
     return yield* column === undefined
-      ? countRecords(field, this.#slots, selected, meter)
-      : countColumn(column, selected, meter);
+      ? valuesInRecords(field, this.#slots, selected, meter)
+      : valuesInColumn(column, selected, meter);
   }
 
   /**

@@ -352,8 +352,8 @@ test('proofs name what stands where the path ends', () => {
 
 test('a record of another shard is answered with the head, unless the only record stands in its way', () => {
   const of = 4;
-  const idsOf = (index: number) =>
-    Array.from({ length: 200 }, (_, at) => `r${at}`).filter((id) => isOfShard({ index, of }, keyHashOf(id)));
+  const ids = Array.from({ length: 200 }, (_, at) => `r${at}`);
+  const idsOf = (index: number) => ids.filter((id) => isOfShard({ index, of }, keyHashOf(id)));
   const shard = new Shard(specWith({ dimensions: 2, index: 1, of }));
   const [own, other] = [idsOf(1), idsOf(2)];
   const put = (id: string) => write(shard, upsertOf([[id, { values: [1, 1], metadata: {} }]], 2));
