@@ -35,16 +35,17 @@ export function list(raw: string | undefined): string[] {
     .filter((part) => part !== '');
 }
 
+const isHttpUrl = (raw: string): boolean => URL.canParse(raw) && /^https?:$/.test(new URL(raw).protocol);
+
 /** An http or https URL, as it was given. */
 export function httpUrl(raw: string): string {
-  const url = URL.canParse(raw) ? new URL(raw) : null;
-  return url && /^https?:$/.test(url.protocol) ? raw : invalid('an http or https URL');
+  return isHttpUrl(raw) ? raw : invalid('an http or https URL');
 }
 
 /** One or more of them, separated by commas. */
 export function httpUrls(raw: string): string[] {
   const urls = list(raw);
-  return urls.length > 0 ? urls.map(httpUrl) : invalid('http or https URLs, separated by commas');
+  return urls.length > 0 && urls.every(isHttpUrl) ? urls : invalid('http or https URLs, separated by commas');
 }
 
 /** A URL of MongoDB, as it was given. */

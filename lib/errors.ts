@@ -9,7 +9,7 @@ export const ERROR_TABLE = {
   },
   INVALID_ARGUMENT: {
     status: 400,
-    when: 'A field is missing, unknown, of the wrong type or out of bounds; or a request has two `Host` or `Authorization` headers.',
+    when: 'A field is missing, unknown, of the wrong type or out of bounds. Or the request is not valid HTTP/1.1, its head is larger than 16 KiB, it has no `Host`, more than one `Host` or `Authorization`, another `Expect` than `100-continue`, or another `Transfer-Encoding` than `chunked`.',
   },
   DIMENSION_MISMATCH: { status: 400, when: "A vector's length differs from the collection's dimensions." },
   INVALID_FILTER: {
@@ -30,7 +30,10 @@ export const ERROR_TABLE = {
     status: 405,
     when: 'The path does not support this method; `Allow` lists those that it supports.',
   },
-  REQUEST_TIMEOUT: { status: 408, when: 'The request did not arrive in time; the connection is closed.' },
+  REQUEST_TIMEOUT: {
+    status: 408,
+    when: 'The request did not arrive in time: its head within 15 s, all of it within 75 s. The connection is closed.',
+  },
   COLLECTION_EXISTS: { status: 409, when: 'The account already has a collection with that name.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },

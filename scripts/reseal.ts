@@ -22,7 +22,7 @@ import { openSqliteToReseal } from '../lib/store/sqlite/resealing.ts';
 import { openSqliteStore } from '../lib/store/sqlite/store.ts';
 import { LedgerUnreachableError } from '../services/anchoring/ledger/rpc-pool.ts';
 import { assertAlone } from './reseal/alone.ts';
-import { type Asked, readArguments } from './reseal/arguments.ts';
+import { type Asked, readArguments, USAGE } from './reseal/arguments.ts';
 import { inWords } from './reseal/holding.ts';
 import { type OpenLedger, openLedger } from './reseal/ledger.ts';
 import { type Judged, LostSecret } from './reseal/lost-secret.ts';
@@ -58,7 +58,7 @@ async function reseal({ seals }: StoreToReseal, { asked, keys, hasEarlier }: Run
     if (line !== null) say(line);
   }
   for (const line of report.lines()) say(line);
-  if (!asked.apply) say('Nothing was written. The same with --apply does it.');
+  if (!asked.apply) say('Nothing was written: without --apply this command only looks.');
   else if (hasEarlier) say(ofEarlierSecrets(report));
   return report;
 }
@@ -92,7 +92,7 @@ async function withoutSecret(store: StoreToReseal, run: Run): Promise<number> {
     const { plans } = config;
     const witness = ledger?.witness ?? why;
     const lost = await LostSecret.look({ store, keys, plans, witness, isLedgerOn, keepKeys: asked.keepKeys });
-    say('Accounts and collections are held by nothing but your memory: look at each.');
+    say('Only you know whether these accounts and collections are as they should be: check each of them.');
     for (const row of lost.accounts)
       say(described({ kind: 'account', state: 'live', isInPlace: true, row: { ...row, seal: '' } }));
     // All of them before anything is written: the ledger may go away meanwhile.
@@ -141,7 +141,12 @@ async function makeKey({ asked, config, log, keys, home }: Run): Promise<number>
 }
 
 async function main(): Promise<number> {
-  const asked = readArguments(process.argv.slice(2));
+  const words = process.argv.slice(2);
+  if (words.includes('--help') || words.includes('-h')) {
+    say(USAGE);
+    return 0;
+  }
+  const asked = readArguments(words);
   const config = readConfig(process.env);
   const log = makeLogger(config);
   // The whole folder, also where nodes share it.

@@ -11,6 +11,8 @@ export class DataDirError extends Error {
  * What lies here is made by the kernel, and some of it takes a new folder as if it could keep one.
  */
 const NOT_ON_DISK = ['/proc', '/sys', '/dev'];
+const NO_ROOM = ['ENOSPC', 'EDQUOT'];
+const MAKE_ROOM = 'make some MiB of room there, start again, and then delete what you do not need';
 /** A file system in memory, which may be what the operator wants. */
 const SHARED_MEMORY = '/dev/shm';
 
@@ -27,7 +29,8 @@ export async function lockDataDir(folder: string): Promise<HeldLock> {
   } catch (error) {
     if (error instanceof DataDirError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new DataDirError(`Provec cannot use the data directory ${folder} (${code ?? message}).`, { cause: error });
+    const why = NO_ROOM.includes(code ?? '') ? `its disk is full: ${MAKE_ROOM}` : (code ?? message);
+    throw new DataDirError(`The data directory ${folder} cannot be used (${why}).`, { cause: error });
   }
   if ('lock' in taken) return taken.lock;
   throw new DataDirError(

@@ -86,7 +86,7 @@ export function someOf<T extends string>(description: string, values: readonly T
     schema: { ...schema, uniqueItems: true },
     decode(value, path) {
       if (!Array.isArray(value) || value.length === 0 || value.length > values.length)
-        throw invalidArgument(path, `an array of 1 to ${values.length} of ${values.join(', ')}`, value);
+        throw invalidArgument(path, `an array of at least one of ${values.join(', ')}, each at most once`, value);
       const refusals: ProvecError[] = [];
       for (const [at, each] of value.entries()) {
         const where = `${path}[${at}]`;

@@ -8,6 +8,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ASKED_AT_ONCE = 64;
 /** Of several that are meant, so many are named. */
 const NAMED_MAX = 5;
+const ABSENT = {
+  ACCOUNT_NOT_FOUND: 'There is no account with that id or name.',
+  COLLECTION_NOT_FOUND: 'There is no collection with that id or name.',
+};
 
 /**
  * Finds what operators name: accounts by id or name, collections by id, as `<account>/<name>` or by
@@ -68,14 +72,9 @@ export class References {
  * What was found, if it is one; `several` says of more than one account what is to be done about
  * it. Throws INVALID_ARGUMENT, and `absent`.
  */
-function onlyOne<T>(
-  found: readonly T[],
-  absent: Parameters<typeof notFound>[0],
-  several: string,
-  named: (one: T) => string,
-): T {
+function onlyOne<T>(found: readonly T[], absent: keyof typeof ABSENT, several: string, named: (one: T) => string): T {
   const [only] = found;
-  if (only === undefined) throw notFound(absent);
+  if (only === undefined) throw new ProvecError(absent, ABSENT[absent]);
   if (found.length === 1) return only;
   const some = found.slice(0, NAMED_MAX).map(named).join(', ');
   const more = found.length > NAMED_MAX ? ', ...' : '';

@@ -60,6 +60,13 @@ test('who only looks is told what there is to do, and not a byte of the store is
   expect(await storeBytes(service.dataDir)).toEqual(before);
 });
 
+test('--help says how it is called', async () => {
+  const run = await reseal(environment(2, 1), '--help');
+  expect(run).toEqual(
+    expect.objectContaining({ code: 0, stderr: '', stdout: expect.stringMatching(/^Usage: npm run reseal/) }),
+  );
+});
+
 test('another secret than the store has is refused', async () => {
   const run = await reseal(environment(3), '--apply');
   expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/made under another secret/) });

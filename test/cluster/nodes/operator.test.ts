@@ -146,6 +146,7 @@ test('what is wrong is said in a sentence, and nothing is done', async () => {
   });
   await expect(ask('cluster.verify', { account: 'nobody', collection: 'docs' })).rejects.toMatchObject({
     code: 'ACCOUNT_NOT_FOUND',
+    message: 'There is no account with that id or name.',
   });
   await expect(ask('cluster.resume', { collection: id })).rejects.toMatchObject(refused(/not halted/));
 });

@@ -34,7 +34,7 @@ test('a lock file after which no other can come', async () => {
   const file = join(folder, HIGHEST_LOCK);
   await writeFile(file, JSON.stringify('released'));
   expect(await refused(1)).toBe(
-    `Provec cannot use the data directory ${folder} (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
+    `The data directory ${folder} cannot be used (no lock can come after ${file}: see that no process uses the folder, and remove that file).`,
   );
   expect(await readdir(folder)).toEqual([HIGHEST_LOCK]);
 });

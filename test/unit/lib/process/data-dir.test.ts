@@ -14,9 +14,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DataDirError, lockDataDir } from '../../../../lib/process/data-dir.ts';
 import { ownIdentity } from '../../../../lib/process/process-identity.ts';
+import { mountSmallDisk } from '../../../support/small-disk.ts';
 
 let folder: string;
 const children: ChildProcess[] = [];
@@ -48,6 +49,20 @@ async function ended(child: ChildProcess, how: () => void): Promise<void> {
 function lockFiles(): string[] {
   return readdirSync(folder).filter((name) => name.startsWith('lock'));
 }
+
+const disk = mountSmallDisk(1);
+if (!disk) console.warn('SKIPPED: a data directory on a full disk needs root on Linux, to mount a small tmpfs.');
+
+(disk ? describe : describe.skip)('the data directory on a full disk', () => {
+  afterAll(() => disk!.unmount());
+
+  test('is refused in a sentence that says what to do', async () => {
+    disk!.leave(0);
+    await expect(lockDataDir(disk!.folder)).rejects.toThrow(
+      `The data directory ${disk!.folder} cannot be used (its disk is full: make some MiB of room there, start again, `,
+    );
+  });
+});
 
 describe('the data directory', () => {
   test('is made for its owner only', async () => {
