@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { SERVICE_NAMES } from '../lib/process/service-names.ts';
+
+/** An action as `lib/actions/` declares it. */
+const DECLARED = /^ {2}'([a-z]+)\.(\w+)': /gm;
+const NAMED = /'([a-z]+)\.(\w+)'/g;
+/** Imported into a service it makes the call that it contains: `planOf`. */
+const HELPER = 'lib/actions/principal.ts';
+const IMPORTS_HELPER = /^import \{[^}]*\} from '[./]+\/lib\/actions\/principal\.ts';$/m;
+/** Numbers for `/metrics` and the console. */
+const GAUGES = new Set(['stats']);
+
+const sources = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(`${folder}/${name}`, 'utf8'));
+
+const actions = new Set(
+  sources('lib/actions').flatMap((text) =>
+    [...text.matchAll(DECLARED)].map(([, service, name]) => `${service}.${name}`),
+  ),
+);
+
+/** The services whose actions a text names, but for gauges. */
+function calledIn(text: string): string[] {
+  const called = [...text.matchAll(NAMED)].filter(([, service, name]) => actions.has(`${service}.${name}`));
+  return called.flatMap(([, service, name]) => (GAUGES.has(name!) ? [] : [service!]));
+}
+
+/** Which service calls actions of which, as edges of a Mermaid flowchart. */
+export function callEdges(): string {
+  const ofHelper = calledIn(readFileSync(HELPER, 'utf8'));
+  const edges = SERVICE_NAMES.flatMap((service) => {
+    const texts = sources(`services/${service}`);
+    const called = new Set(
+      texts.flatMap((text) => [...calledIn(text), ...(IMPORTS_HELPER.test(text) ? ofHelper : [])]),
+    );
+    const others = SERVICE_NAMES.filter((name) => name !== service && called.has(name));
+    return others.length === 0 ? [] : [`  ${service} --> ${others.join(' & ')}`];
+  });
+  return edges.join('\n');
+}
