@@ -19,8 +19,8 @@ export type Fate =
   | { fate: 'deposed' }
   | { fate: 'unknown'; reason: unknown };
 
-/** What stands at an entry's seq after an attempt to append it. */
-type Standing =
+/** What the tail of the log shows of an entry after an attempt to append it. */
+type TailState =
   | { there: 'own' }
   | { there: 'other'; entry: LogEntry }
   | { there: 'nothing'; reason: unknown }
@@ -53,7 +53,7 @@ async function bar(log: ShardLog, entry: LogEntry, before: ShardHead, reason: un
   return second.entry.entryId === entry.entryId ? { fate: 'committed' } : { fate: 'deposed' };
 }
 
-async function attempt(log: ShardLog, entry: LogEntry): Promise<Standing> {
+async function attempt(log: ShardLog, entry: LogEntry): Promise<TailState> {
   let reason: unknown = null;
   try {
     if ((await log.append(entry)) === 'committed') return { there: 'own' };
