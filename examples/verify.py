@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Checks a Provec proof against the ledger, as docs/format.md has it, with nothing but Python's standard library (3.9).
+"""Checks a Provec proof against the ledger, as docs/format.md has it, with nothing but Python's
+standard library (3.9).
 
   verify.py proof.json --record record.json --collection UUID --authority ADDRESS --rpc URL
   verify.py proof.json --absent ID          --collection UUID --authority ADDRESS --rpc URL
-  verify.py proof.json (--record record.json | --absent ID) --root HEX     with a root that you trust, and no ledger
+  verify.py proof.json (--record record.json | --absent ID) --root HEX
 
-record.json is {"id", "values", "metadata"} as it was written or fetched. Prints one line, and ends with 0: proven;
-1: not proven; 2: wrong arguments, or something could not be read.
+The last one takes a root that you trust, and asks no ledger. record.json is {"id", "values",
+"metadata"} as it was written or fetched. Prints one line, and ends with 0: proven; 1: not proven;
+2: wrong arguments, or something could not be read.
 """
 import argparse, base64, hashlib, http.client, io, json, math, re, struct, sys
 from decimal import Decimal
@@ -78,7 +80,8 @@ def canonical(value):
 
 
 def content_hashes(record):
-    """(vecHash, metaHash) of {"id", "values", "metadata"?}; anything but Refused for what is no record."""
+    """(vecHash, metaHash) of {"id", "values", "metadata"?}; raises anything but Refused for what is
+    no record."""
     if not {"id", "values"} <= set(record) <= {"id", "values", "metadata"}:
         raise ValueError("a record has id, values and metadata, and nothing else")
     values, metadata = record["values"], record.get("metadata", {})
@@ -114,7 +117,8 @@ def bit(key, depth):
 
 
 def check_proof(proof, **known):
-    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is absent."""
+    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
+    absent."""
     for field, is_sound in SHAPE.items():
         demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
     for field, value in known.items():

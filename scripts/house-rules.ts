@@ -10,6 +10,8 @@ import { LONG_SUITES, NOT_IN_GATE } from '../test/suites.ts';
 const LINES_MAX = 500;
 const PROSE_MAX = 100;
 const PROSE = /^ *(\/\/|\/?\*)/;
+/** Whole lines of a comment, or of a text between triple quotes. */
+const PYTHON_PROSE = /^ *#.*$|^.*?"""[\s\S]*?""".*$/gm;
 const DUMPING_NAMES = /^(utils?|helpers?|common|types|misc|shared)(\.test)?\.ts$/;
 const LEFT_UNDONE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const TYPES_OFF = /@ts-(ignore|nocheck|expect-error)|(\bas|:) any(?=[;,)\]}=>|]|$)|biome-ignore/;
@@ -21,6 +23,8 @@ const TESTS_OFF = /\b(it|test|describe)\.(skip|only|todo)\(|\bx(it|describe)\(/;
 
 /** A page that names a file, or a test without its ending, promises that it is there. */
 const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
+/** As a command has it. */
+const NAMED_IN_TEST = /(?<![\w./-])test\/([\w./*-]*\w)/g;
 const NAMED_TEST =
   /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
 
@@ -30,6 +34,7 @@ const listed = (pattern: string, ...options: string[]): string[] =>
     .filter((name) => name !== '' && existsSync(name));
 
 const files = listed('*.ts', '--cached', '--others', '--exclude-standard');
+const inTest = listed('test', '--cached', '--others', '--exclude-standard');
 const breaches: string[] = [];
 
 function checkInternals(file: string, text: string): void {
@@ -75,14 +80,22 @@ function checkSuites(): void {
   }
 }
 
+function checkPythonProse(script: string): void {
+  const text = readFileSync(script, 'utf8');
+  const prose = text.match(PYTHON_PROSE)?.flatMap((lines) => lines.split('\n')) ?? [];
+  for (const line of prose)
+    if (line.length > PROSE_MAX)
+      breaches.push(`${script}: prose of ${line.length} columns; at most ${PROSE_MAX}: ${line.trim()}`);
+}
+
 function checkPage(page: string): void {
   const text = readFileSync(page, 'utf8');
   checkInternals(page, text);
   for (const [, named] of text.matchAll(NAMED_SOURCE))
     if (!files.some((name) => `/${name}`.endsWith(`/${named}`))) breaches.push(`${page}: there is no ${named}`);
-  for (const [, named] of text.matchAll(NAMED_TEST)) {
+  for (const [, named] of [...text.matchAll(NAMED_TEST), ...text.matchAll(NAMED_IN_TEST)]) {
     const start = `test/${named!.split('*')[0]}`;
-    if (!files.some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named}`);
+    if (!inTest.some((name) => name.startsWith(start))) breaches.push(`${page}: there is no ${named} in test/`);
   }
   // Tables and code do not wrap.
   let isCode = false;
@@ -95,6 +108,7 @@ function checkPage(page: string): void {
 
 for (const file of files) if (file !== 'scripts/house-rules.ts') checkSource(file);
 for (const page of listed('*.md')) checkPage(page);
+for (const script of listed('*.py')) checkPythonProse(script);
 checkSuites();
 
 for (const breach of breaches) console.error(breach);

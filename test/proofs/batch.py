@@ -1,4 +1,4 @@
-"""Answers the suite `proofs` with what examples/verify.py says: a request of JSON on each line, and an answer on each."""
+"""Answers the suite `proofs` with what examples/verify.py says: JSON on each line, both ways."""
 import base64, json, os, sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
