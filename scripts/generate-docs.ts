@@ -96,7 +96,9 @@ ${table(
 `;
 
 const CALLS = /(?<=^ {2}%% Generated[^\n]*\n).*?(?=^ {2}%% By hand)/ms;
-const contributing = readFileSync('CONTRIBUTING.md', 'utf8').replace(CALLS, () => `${callEdges()}\n`);
+const page = readFileSync('CONTRIBUTING.md', 'utf8');
+if (!CALLS.test(page)) throw new Error('CONTRIBUTING.md lacks the marks around its generated calls.');
+const contributing = page.replace(CALLS, () => `${callEdges()}\n`);
 
 generated('CONTRIBUTING.md', contributing, 'npm run docs');
 generated('docs/errors.md', errors, 'npm run docs');
