@@ -197,8 +197,8 @@ export class QueryQuota {
   }
 
   /**
-   * A credit goes to the store as a block of one, which is closed with fewer than none used: both
-   * steps can be repeated after an unknown outcome, so that it counts once.
+   * A credit goes to the store as a block of one, which is closed with a negative use: both steps
+   * can be repeated after an unknown outcome, so that it counts once.
    */
   async #write(account: AccountQueries): Promise<void> {
     const { usage, node } = this.#options;

@@ -115,7 +115,7 @@ export function usageContract(subject: StoreUnderTest): void {
       expect((await subject.store.usage.readHolds(b)).revision).toBe(0);
     });
 
-    test('a block of which fewer than none were used takes off as many more, once, and never below zero', async () => {
+    test('a block closed with a negative use takes that off, once, and never below zero', async () => {
       const { usage } = subject.store;
       const queries = async (): Promise<number> => (await usage.read(a, MONTH)).queries;
       const [first, credit, last] = [newBlock(), newBlock(), newBlock()];

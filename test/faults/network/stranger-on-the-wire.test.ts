@@ -1,6 +1,6 @@
 /**
  * A user of the machine who may not read the installation's secret reaches the ports of a cluster
- * over TCP: with Moleculer as it comes, with Provec's own transporter and a secret of his own, and
+ * over TCP: with stock Moleculer, with Provec's own transporter and a secret of his own, and
  * with bytes of any kind. Over Redis the same is shown by cluster/transport/redis-stranger.
  */
 import { connect } from 'node:net';
