@@ -4,7 +4,7 @@
  *
  * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command
  * failed, the cluster refused it, or there is no cluster; 2 wrong configuration, or a command that
- * is none.
+ * could not be understood.
  */
 import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';

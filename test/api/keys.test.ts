@@ -84,6 +84,12 @@ describe('creation', () => {
     expect(await service.api('POST', '/keys', request)).toEqual(refusalOf(...paths));
     expect(await listed()).toEqual(before);
   });
+
+  test('says which scopes there are to one who names none', async () => {
+    const { body } = await service.api('POST', '/keys', { name: 'x', scopes: [] });
+    const expected = 'an array of at least one of read, write, manage, each at most once';
+    expect(body).toMatchObject({ error: `scopes must be ${expected}, but is an empty array.` });
+  });
 });
 
 describe('revocation', () => {

@@ -87,6 +87,13 @@ test.each(Object.entries(BAD).flatMap(([name, values]) => values.map((value) => 
   },
 );
 
+test('a list of URLs is called one, whichever of them is wrong', () => {
+  for (const value of ['ftp://x', 'http://a,ftp://b', ',']) {
+    const { message } = refusalOf({ PROVEC_SOLANA_RPC_URLS: value })!;
+    expect(message).toBe('PROVEC_SOLANA_RPC_URLS must be http or https URLs, separated by commas.');
+  }
+});
+
 test('an unknown variable of ours is refused, others are left alone', () => {
   expect(refusalOf({ PROVEC_LEDGERS: 'off' })?.message).toMatch(/^PROVEC_LEDGERS is not a Provec variable; /);
   expect(refusalOf({ PROVECTION: '1', PATH: '/bin', PROVEC_PORT: '', PROVEC_HOST: ' ' })).toBeNull();

@@ -20,7 +20,7 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
   if (lifted === 'levelsMax') throw invalidJson(`The body nests deeper than ${bounds.levelsMax} levels.`);
   if (lifted === 'keysMax') {
     const most = bounds.keysMax.toLocaleString('en');
-    throw invalid('body', `JSON with at most ${most} keys in an object`, 'JSON with more in one');
+    throw invalid('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
   }
   const { text, vectors } = lifted;
   let value: unknown;

@@ -147,7 +147,9 @@ describe('the keypair', () => {
 
   test('is refused in one line when absent or unsound, and the line holds nothing of it', async () => {
     const file = join(folder, 'keypair.json');
-    await expect(openAuthority(file, false, SILENT)).rejects.toThrow(ConfigError);
+    const absent = openAuthority(file, false, SILENT);
+    await expect(absent).rejects.toThrow(ConfigError);
+    await expect(absent).rejects.toThrow(/does not exist: name the right file, or put it back if it was removed\.$/);
     for (const text of [
       '',
       '[1,2,3]',

@@ -132,7 +132,7 @@ describe('vectors that are taken out before the text is parsed', () => {
 
 describe('an object of more keys than there may be is refused before it is parsed', () => {
   const objectOf = (keys: number) => `{${Array.from({ length: keys }, (_, at) => `"k${at}:":[{"a":":"}]`).join(',')}}`;
-  const REFUSED = 'body must be JSON with at most 50 keys in an object, but is JSON with more in one.';
+  const REFUSED = 'body must be JSON with at most 50 keys in each object, but is JSON with an object that has more.';
 
   test.each([
     ['the body itself', objectOf],
