@@ -28,8 +28,21 @@ export interface FetchedRecord {
   metadata: string;
 }
 
+/** What of a listed record is told beside its id. */
+export interface Included {
+  includeValues: boolean;
+  includeMetadata: boolean;
+}
+
+export interface ListedRecord {
+  id: string;
+  values?: Float32Array;
+  /** JSON text. */
+  metadata?: string;
+}
+
 /** What answers that come in pages are made of. */
-export type PageItem = ShardMatch | FetchedRecord | ValueCount;
+export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;
 
 /** The first part of an answer, or its next one: in order, and all of one state of the shard. */
 export interface Page<T> {

@@ -83,6 +83,19 @@ export class RecordArena {
     return bytes.subarray(start, start + bytes.readUInt16LE(at + 8));
   }
 
+  /** The order of the id and `key` by their bytes: `Buffer.compare` without a view of the id. */
+  compareId(address: number, key: Uint8Array): number {
+    const { bytes } = this.#chunkAt(Math.floor(address / CHUNK_UNITS));
+    const at = offsetOf(address);
+    const length = bytes.readUInt16LE(at + 8);
+    const shared = Math.min(length, key.length);
+    for (let i = 0, from = at + HEADER_BYTES; i < shared; i++) {
+      const order = bytes[from + i] - key[i];
+      if (order !== 0) return order;
+    }
+    return length - key.length;
+  }
+
   /** The metadata's bytes: a view, valid until the next change. */
   metadata(address: number): Buffer {
     const { bytes } = this.#chunkAt(Math.floor(address / CHUNK_UNITS));

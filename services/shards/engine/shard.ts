@@ -13,7 +13,7 @@ import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
-import type { FetchedRecord, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, Included, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
@@ -24,12 +24,13 @@ import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpo
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
 import type { Graph } from './graph.ts';
+import { IdOrder, type IdRange } from './id-order.ts';
 import { withPrivateCopy } from './private-copy.ts';
 import type { ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
 import { assertDimensions, assertMetadata, hashRecord, isOfShard, Staging } from './staging.ts';
-import type { Steps } from './steps.ts';
+import { STEP_NS, StepMeter, type Steps } from './steps.ts';
 import { UnreadableBytes } from './unreadable-bytes.ts';
 import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
 
@@ -42,6 +43,8 @@ export class Shard {
   readonly #map: MerkleMap;
   readonly #slots: Slots;
   readonly #search: Search;
+  readonly #idOrder: IdOrder;
+  readonly #stepNs: number;
   readonly #monotonicMs: () => number;
   #head: ShardHead = EMPTY_HEAD;
   /** The group being staged; `head` is the state after it, null until all is staged. */
@@ -52,6 +55,8 @@ export class Shard {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
     this.#slots = new Slots(spec.dimensions);
     this.#search = new Search(spec, this.#slots, options);
+    this.#idOrder = new IdOrder(this.#slots);
+    this.#stepNs = options.stepNs ?? STEP_NS;
     this.#monotonicMs = options.monotonicMs ?? (() => performance.now());
   }
 
@@ -66,7 +71,7 @@ export class Shard {
 
   /** Memory held, of the index by estimate. */
   get bytes(): number {
-    return this.#slots.bytes + this.#map.bytes + this.#search.bytes;
+    return this.#slots.bytes + this.#map.bytes + this.#search.bytes + this.#idOrder.bytes;
   }
 
   /** Records that `maintain` has still to put into an index. */
@@ -193,6 +198,15 @@ export class Shard {
     return this.#search.countValues(field, filter);
   }
 
+  /** Where the first records of a range that match lie, in the order of their ids. */
+  *listSteps({ filter, ...range }: IdRange & { filter: FilterNode | null }): Steps<Uint32Array> {
+    const meter = new StepMeter(this.#stepNs);
+    // First: from the selection on the shard must not change, and a build lets it.
+    yield* this.#idOrder.build(meter);
+    const selected = filter === null ? null : (yield* this.#search.select(filter)).words;
+    return yield* this.#idOrder.slotsIn(range, selected, meter);
+  }
+
   /** One match of a ranking. Its slots are pinned, or the state is as it was. */
   matchAt(rank: number, ranking: Ranking, query: ShardQuery): ShardMatch {
     return this.#search.matchAt(rank, ranking, query);
@@ -216,6 +230,14 @@ export class Shard {
   recordAt(slot: number): FetchedRecord {
     const slots = this.#slots;
     return { id: slots.id(slot), values: slots.vector(slot).slice(), metadata: slots.metadata(slot).toString() };
+  }
+
+  /** As `recordAt`, with no more than is asked for. */
+  listedAt(slot: number, { includeValues, includeMetadata }: Included): ListedRecord {
+    const record: ListedRecord = { id: this.#slots.id(slot) };
+    if (includeValues) record.values = this.#slots.vector(slot).slice();
+    if (includeMetadata) record.metadata = this.#slots.metadata(slot).toString();
+    return record;
   }
 
   /** How many of `ids` (none twice) do not exist. */
@@ -330,6 +352,7 @@ export class Shard {
         if (leaf === null) throw new Error('A live record has no leaf.');
         this.#map.set(key, leaf, to);
         this.#search.moved(from, to);
+        this.#idOrder.changed(from, to);
       });
       return true;
     }
@@ -361,7 +384,7 @@ export class Shard {
     const slot = this.#slots.take(Buffer.from(id), vector, metadata, seq);
     this.#map.set(key, leaf, slot);
     this.#slots.show(slot);
-    this.#search.changed(-1, slot);
+    this.#changed(-1, slot);
     return slot;
   }
 
@@ -372,9 +395,15 @@ export class Shard {
         continue;
       }
       if (newSlot >= 0) this.#slots.show(newSlot);
-      this.#search.changed(oldSlot, newSlot);
+      this.#changed(oldSlot, newSlot);
       if (oldSlot >= 0) this.#slots.free(oldSlot);
     }
+  }
+
+  /** Tells what follows the records; both slots are still readable. */
+  #changed(oldSlot: number, newSlot: number): void {
+    this.#search.changed(oldSlot, newSlot);
+    this.#idOrder.changed(oldSlot, newSlot);
   }
 
   #partsAt(slot: number): { vecHash: Buffer; metaHash: Buffer } {

@@ -112,6 +112,11 @@ export class Slots {
     return this.arena.idBytes(this.#address(slot));
   }
 
+  /** Negative where the slot's id comes before `key` in the order of bytes, 0 where it is that. */
+  compareId(slot: number, key: Uint8Array): number {
+    return this.arena.compareId(this.#address(slot), key);
+  }
+
   metadata(slot: number): Buffer {
     return this.arena.metadata(this.#address(slot));
   }

@@ -1,8 +1,8 @@
 /**
  * Long work cut into steps, so that whoever runs it decides when it goes on. What is yielded says
  * what the work stands on: `reading` must not be followed by a change of what records there are or
- * where they lie, `staging` by none that is not its own, `building` (of columns) and `sending` may
- * be followed by any.
+ * where they lie, `staging` by none that is not its own, `building` (of columns and of the order of
+ * ids) and `sending` may be followed by any.
  */
 export type Phase = 'building' | 'reading' | 'sending' | 'staging';
 

@@ -1,0 +1,209 @@
+/**
+ * The live records of a shard in the order of their ids' UTF-8 bytes: built when first listed, a
+ * step at a time, and kept up with the writes as far as it is built. Listings that come together
+ * build it together; where one gives up, the next goes on.
+ *
+ * Promises: takes no memory before the first listing, then 4 to 18 bytes a record. A change costs a
+ * binary search and the move of at most a chunk. Fails by assertion where a change speaks of a
+ * record that it does not have.
+ */
+import type { Slots } from './slots.ts';
+import type { StepMeter, Steps } from './steps.ts';
+
+const CHUNK_MAX_SLOTS = 512;
+/** Estimate of what a chunk takes beside its slots. */
+const CHUNK_OVERHEAD_BYTES = 200;
+
+/** Estimates of what it takes to put a record into its place, and to pass one by. */
+const PLACE_NS = 2_000;
+const PASS_NS = 4;
+
+/** The first `limit` ids after the one, and that begin with the other; null: of all. */
+export interface IdRange {
+  after: string | null;
+  prefix: string | null;
+  limit: number;
+}
+
+interface Chunk {
+  slots: Uint32Array;
+  /** How many of `slots` are in use; never none. */
+  size: number;
+}
+
+/** In which chunk, and where in it; at its end stands for the beginning of the next one. */
+interface Place {
+  chunk: number;
+  at: number;
+}
+
+export class IdOrder {
+  readonly #slots: Slots;
+  readonly #chunkMax: number;
+  readonly #chunks: Chunk[] = [];
+  /** Of the slots below it those that are live are in the order, of the others none. */
+  #filledTo = 0;
+
+  /** `chunkMax`, for tests: the slots of a chunk. */
+  constructor(slots: Slots, chunkMax = CHUNK_MAX_SLOTS) {
+    this.#slots = slots;
+    this.#chunkMax = chunkMax;
+  }
+
+  get bytes(): number {
+    return this.#chunks.length * (this.#chunkMax * Uint32Array.BYTES_PER_ELEMENT + CHUNK_OVERHEAD_BYTES);
+  }
+
+  *build(meter: StepMeter): Steps<void> {
+    while (this.#filledTo < Number.POSITIVE_INFINITY) {
+      this.#fill(meter);
+      meter.due();
+      // Said even of a build of one step: whoever counts the shard's memory must know.
+      yield 'building';
+    }
+  }
+
+  /** Where the records of a range lie; with `selected`, bits of slots, only of those. */
+  *slotsIn(range: IdRange, selected: Uint32Array | null, meter: StepMeter): Steps<Uint32Array> {
+    const { limit } = range;
+    const { from, end } = this.#bounds(range);
+    const found: number[] = [];
+    for (let { chunk, at } = from; chunk <= end.chunk && found.length < limit; chunk++, at = 0) {
+      const { slots, size } = this.#chunks[chunk];
+      const stop = chunk === end.chunk ? end.at : size;
+      for (; at < stop && found.length < limit; at++) {
+        const slot = slots[at];
+        if (selected === null || (selected[slot >>> 5] & (1 << (slot & 31))) !== 0) found.push(slot);
+      }
+      meter.spentNs += size * PASS_NS;
+      if (meter.due()) yield 'reading';
+    }
+    return Uint32Array.from(found);
+  }
+
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere. Of
+   * a record that is gone, the old slot must still be readable; else only the new one.
+   */
+  changed(oldSlot: number, newSlot: number): void {
+    const wasIn = oldSlot >= 0 && oldSlot < this.#filledTo;
+    const isIn = newSlot >= 0 && newSlot < this.#filledTo;
+    if (wasIn && isIn) {
+      const { chunk, at } = this.#placeOf(oldSlot, this.#slots.idBytes(newSlot));
+      this.#chunks[chunk].slots[at] = newSlot;
+    } else if (wasIn) this.#remove(oldSlot);
+    else if (isIn) this.#insert(newSlot);
+  }
+
+  /** Goes on from where the build is, until a step is full or all is in. */
+  #fill(meter: StepMeter): void {
+    const { end, live } = this.#slots;
+    let slot = this.#filledTo;
+    for (; slot < end && meter.spentNs < meter.stepNs; slot++) {
+      if (live.has(slot)) this.#insert(slot);
+      meter.spentNs += live.has(slot) ? PLACE_NS : 1;
+    }
+    this.#filledTo = slot < end ? slot : Number.POSITIVE_INFINITY;
+  }
+
+  #insert(slot: number): void {
+    const key = this.#slots.idBytes(slot);
+    let { chunk, at } = this.#firstNot((other) => this.#slots.compareId(other, key) < 0);
+    if (this.#chunks.length === 0) this.#chunks.push(this.#newChunk());
+    if (this.#chunks[chunk].size === this.#chunkMax) {
+      const isLast = chunk === this.#chunks.length - 1 && at === this.#chunkMax;
+      // Ids that come in order leave full chunks behind.
+      const kept = isLast ? this.#chunkMax : this.#chunkMax >>> 1;
+      this.#split(chunk, kept);
+      if (at >= kept) {
+        chunk += 1;
+        at -= kept;
+      }
+    }
+    const into = this.#chunks[chunk];
+    into.slots.copyWithin(at + 1, at, into.size);
+    into.slots[at] = slot;
+    into.size += 1;
+  }
+
+  #remove(slot: number): void {
+    const { chunk, at } = this.#placeOf(slot, this.#slots.idBytes(slot));
+    const from = this.#chunks[chunk];
+    from.slots.copyWithin(at, at + 1, from.size);
+    from.size -= 1;
+    if (from.size === 0) this.#chunks.splice(chunk, 1);
+    else if (!this.#merge(chunk)) this.#merge(chunk - 1);
+  }
+
+  #newChunk(): Chunk {
+    return { slots: new Uint32Array(this.#chunkMax), size: 0 };
+  }
+
+  /** Leaves the first `kept` in a chunk, and has the others in one of their own behind it. */
+  #split(at: number, kept: number): void {
+    const chunk = this.#chunks[at];
+    const behind = this.#newChunk();
+    behind.slots.set(chunk.slots.subarray(kept, chunk.size));
+    behind.size = chunk.size - kept;
+    chunk.size = kept;
+    this.#chunks.splice(at + 1, 0, behind);
+  }
+
+  /** Takes a chunk and the next together if they fill no more than half of one. */
+  #merge(at: number): boolean {
+    const [chunk, next] = [this.#chunks[at], this.#chunks[at + 1]];
+    if (chunk === undefined || next === undefined || chunk.size + next.size > this.#chunkMax >>> 1) return false;
+    chunk.slots.set(next.slots.subarray(0, next.size), chunk.size);
+    chunk.size += next.size;
+    this.#chunks.splice(at + 1, 1);
+    return true;
+  }
+
+  /** Where a range begins, and where it is over. */
+  #bounds({ after, prefix }: IdRange): { from: Place; end: Place } {
+    const afterBytes = after === null ? null : Buffer.from(after);
+    const first = prefix === null ? null : Buffer.from(prefix);
+    const from = this.#firstNot((slot) => {
+      const id = this.#slots.idBytes(slot);
+      if (afterBytes !== null && Buffer.compare(id, afterBytes) <= 0) return true;
+      return first !== null && Buffer.compare(id, first) < 0;
+    });
+    const last = this.#chunks.length - 1;
+    if (first === null || last < 0) return { from, end: { chunk: last, at: this.#chunks[last]?.size ?? 0 } };
+    const isInOrBefore = (slot: number): boolean =>
+      Buffer.compare(this.#slots.idBytes(slot).subarray(0, first.length), first) <= 0;
+    return { from, end: this.#firstNot(isInOrBefore) };
+  }
+
+  /** Where a slot that is in the order stands; `key` is its record's id. */
+  #placeOf(slot: number, key: Uint8Array): Place {
+    // Its record may have moved, and nothing be left in the slot to read.
+    const isBefore = (other: number): boolean => other !== slot && this.#slots.compareId(other, key) < 0;
+    let { chunk, at } = this.#firstNot(isBefore);
+    if (at === this.#chunks[chunk]?.size) {
+      chunk += 1;
+      at = 0;
+    }
+    if (this.#chunks[chunk]?.slots[at] !== slot) throw new Error('A live record is not in the order of ids.');
+    return { chunk, at };
+  }
+
+  /** The first place that `isBefore` is not true of; it is true of all places before it. */
+  #firstNot(isBefore: (slot: number) => boolean): Place {
+    const chunk = partition(0, this.#chunks.length, (at) => isBefore(this.#chunks[at].slots[0])) - 1;
+    if (chunk < 0) return { chunk: 0, at: 0 };
+    const { slots, size } = this.#chunks[chunk];
+    return { chunk, at: partition(1, size, (at) => isBefore(slots[at])) };
+  }
+}
+
+/** The first of the numbers from `low` to `high` that `isBefore` is not true of, else `high`. */
+function partition(low: number, high: number, isBefore: (at: number) => boolean): number {
+  let [from, to] = [low, high];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (isBefore(middle)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
