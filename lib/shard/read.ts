@@ -1,5 +1,5 @@
 import type { ValueCount } from '../filter/value-counts.ts';
-import type { Page } from './match.ts';
+import type { Included, ListedRecord, Page } from './match.ts';
 
 /**
  * What can be read of a shard beside its nearest records (`shards.query`) and records by id
@@ -17,6 +17,15 @@ export interface ShardReads {
     params: Filtered & { field: string; limit: number | null; pageMaxBytes: number };
     result: { missing: number; page: Page<ValueCount> };
   };
+  /** The first `limit` records that match, after an id and with a prefix, in the order of ids. */
+  list: { params: Filtered & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
+}
+
+/** A part of the order of ids, by their UTF-8 bytes; null: from its beginning, any id. */
+export interface Listing extends Included {
+  after: string | null;
+  prefix: string | null;
+  limit: number;
 }
 
 /** Null: all records. */

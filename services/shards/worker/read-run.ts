@@ -12,8 +12,8 @@ export interface ReadTerms {
    */
   firstSliceMinMs: number;
   /**
-   * Reading beyond this much of the thread's time is refused. Building columns is not counted:
-   * reads to come have them too.
+   * Reading beyond this much of the thread's time is refused. Building columns or the order of ids
+   * is not counted: reads to come have them too.
    */
   cpuMaxMs: number;
   /** No caller waits longer than this. */
@@ -30,7 +30,7 @@ export interface ReadWork {
 
 /** One read of one shard, from its arrival to its reply, worked on in slices. */
 export class ReadRun {
-  /** Whether it had columns built, so that the shard has grown. */
+  /** Whether it had something built that stays, so that the shard has grown. */
   hasBuilt = false;
   /** What its last slice took. */
   lastSliceMs = 0;

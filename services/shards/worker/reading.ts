@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
-import type { Page, PageItem } from '../../../lib/shard/match.ts';
+import type { Included, Page, PageItem } from '../../../lib/shard/match.ts';
 import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
@@ -43,6 +43,10 @@ export class Reading {
 
   static ofRecords(shard: Shard, slots: Uint32Array): Reading {
     return Reading.#ofSlots(shard, slots, (at) => shard.recordAt(slots[at]));
+  }
+
+  static ofListed(shard: Shard, slots: Uint32Array, include: Included): Reading {
+    return Reading.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
   }
 
   static ofValues(counts: readonly ValueCount[]): Reading {

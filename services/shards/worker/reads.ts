@@ -4,7 +4,7 @@
  */
 import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
-import type { Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
 import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
@@ -43,6 +43,10 @@ const READS: Reads = {
     const page = yield* firstPage(readings, Reading.ofValues(values), pageMaxBytes, monotonicMs);
     return { missing, page: page as Page<ValueCount> };
   },
+  *list({ shard, readings }, { pageMaxBytes, ...listing }, monotonicMs) {
+    const reading = Reading.ofListed(shard, yield* shard.listSteps(listing), listing);
+    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ListedRecord>;
+  },
   *count({ shard }, { filter }) {
     return yield* shard.countSteps(filter);
   },
@@ -59,7 +63,7 @@ export function readWork<O extends LongRead>(
 ): ReadWork {
   return {
     steps: () => READS[op](from, params, monotonicMs),
-    tooMuch: filterOf(params) === null ? 'the search' : 'the filter',
+    tooMuch: filterOf(params) !== null ? 'the filter' : op === 'list' ? 'the listing' : 'the search',
   };
 }
 
