@@ -17,6 +17,8 @@ export const LIMITS = Object.freeze({
   unsetKeysMax: 1_000,
   facetsMax: 1_000,
   facetsDefault: 20,
+  listPageMax: 1_000,
+  listPageDefault: 100,
   bodyMaxBytes: 64 * 1024 * 1024,
   /** Of a request that brings no records, ids or vector. */
   jsonMaxLevels: 64,

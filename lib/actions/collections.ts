@@ -1,6 +1,6 @@
 import type { RecordBatch } from '../records/batch.ts';
 import type { RecordUpdate } from '../shard/change.ts';
-import type { FetchedRecord, ShardMatch } from '../shard/match.ts';
+import type { FetchedRecord, ListedRecord, ShardMatch } from '../shard/match.ts';
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
 import type { AnchorStatus } from './anchoring.ts';
 
@@ -116,6 +116,22 @@ export interface FacetsResult {
   missing: number;
 }
 
+/** Which part of the records, in the order of their ids' UTF-8 bytes. */
+export interface ListRecords extends Selected {
+  /** Only records whose ids begin with it. */
+  prefix?: string;
+  limit?: number;
+  cursor?: string;
+  includeValues?: boolean;
+  includeMetadata?: boolean;
+}
+
+/** `nextCursor` where there are more. */
+export interface RecordsPage {
+  records: ListedRecord[];
+  nextCursor?: string;
+}
+
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
@@ -194,6 +210,7 @@ export interface CollectionsActions {
   };
   'collections.count': { params: Named & Selected; result: { count: number } };
   'collections.facets': { params: Named & Selected & { field: string; limit?: number }; result: FacetsResult };
+  'collections.listRecords': { params: Named & ListRecords; result: RecordsPage };
   /**
    * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
    * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,

@@ -26,6 +26,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.fetch',
   'collections.count',
   'collections.facets',
+  'collections.listRecords',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

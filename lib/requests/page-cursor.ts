@@ -11,8 +11,8 @@ export function writeCursor(position: string): string {
  * The groups of `position` in what `writeCursor` was given. Throws INVALID_ARGUMENT for anything
  * else.
  */
-export function readCursor(cursor: unknown, position: RegExp): string[] {
-  const isText = typeof cursor === 'string' && cursor.length <= CURSOR_MAX_CHARS;
+export function readCursor(cursor: unknown, position: RegExp, maxChars = CURSOR_MAX_CHARS): string[] {
+  const isText = typeof cursor === 'string' && cursor.length <= maxChars;
   const found = isText ? position.exec(Buffer.from(cursor, 'base64url').toString()) : null;
   if (found === null) throw invalidArgument('cursor', 'the nextCursor of an earlier page', cursor);
   return found.slice(1);

@@ -9,6 +9,7 @@ import { invalid, type JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
+import { cursorAfter, idOfCursor, LISTING_CURSOR_MAX_CHARS } from './listing-cursor.ts';
 import { RequestKind } from './request.ts';
 import { setMetadata, unsetMetadata, updates } from './update-request.ts';
 
@@ -109,6 +110,25 @@ const fieldName = (limits: Limits): Field<string> => ({
   },
 });
 
+const prefix = (limits: Limits): Field<string> => ({
+  ...recordId(limits),
+  schema: { ...recordId(limits).schema, description: 'Only records whose ids begin with it, byte for byte.' },
+});
+
+/** Checked, and left as it was sent. */
+const listingCursor: Field<string> = {
+  schema: {
+    type: 'string',
+    description: '`nextCursor` of the page before. `prefix` and `filter` may differ from that page.',
+    minLength: cursorAfter('-').length,
+    maxLength: LISTING_CURSOR_MAX_CHARS,
+  },
+  decode(value) {
+    idOfCursor(value);
+    return value as string;
+  },
+};
+
 const consistency = oneOf(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
   CONSISTENCIES,
@@ -144,6 +164,15 @@ export const vectorRequests = (limits: Limits) => ({
     field: fieldName(limits),
     filter: optional(filter(limits)),
     limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
+    consistency: optional(consistency, 'strong'),
+  }),
+  list: new RequestKind({
+    prefix: optional(prefix(limits)),
+    filter: optional(filter(limits)),
+    limit: optional(integer('Maximum number of records to return.', 1, limits.listPageMax), limits.listPageDefault),
+    cursor: optional(listingCursor),
+    includeValues: optional(flag('Return the vectors as well.'), false),
+    includeMetadata: optional(flag('Return the metadata as well.'), false),
     consistency: optional(consistency, 'strong'),
   }),
   query: new RequestKind(

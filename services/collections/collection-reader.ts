@@ -1,8 +1,15 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { CollectionQuery, FacetsResult, QueryResult, Selected } from '../../lib/actions/collections.ts';
+import type {
+  CollectionQuery,
+  FacetsResult,
+  QueryResult,
+  RecordsPage,
+  Selected,
+} from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
-import { requestsOf } from '../../lib/requests/requests.ts';
+import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
+import { type DecodedRequest, requestsOf } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
@@ -92,6 +99,29 @@ export function countValues(
 ): Promise<FacetsResult> {
   const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
   return shards.facets(caller, shardSpecs(row), { field, filter: filterOrNull(filter), limit }, terms);
+}
+
+/**
+ * One page of the records, in the order of their ids' UTF-8 bytes. It is read anew from the id that
+ * the cursor names, so a record that stays is on one page, whatever is written between two. Throws
+ * what the shards throw.
+ */
+export async function listRecords(
+  caller: Caller,
+  shards: ShardReader,
+  row: CollectionRow,
+  request: DecodedRequest<'list'>,
+  awayMaxMs?: number,
+): Promise<RecordsPage> {
+  const { prefix = null, filter, limit, cursor, includeValues, includeMetadata, consistency } = request;
+  const after = cursor === undefined ? null : idOfCursor(cursor);
+  const include = { includeValues, includeMetadata };
+  // One more than the page takes says whether there is a next one.
+  const listing = { after, prefix, filter: filterOrNull(filter), limit: limit + 1, ...include };
+  const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
+  const found = await shards.list(caller, shardSpecs(row), listing, terms);
+  if (found.length <= limit) return { records: found };
+  return { records: found.slice(0, limit), nextCursor: cursorAfter(found[limit - 1].id) };
 }
 
 /** What each of the collection's shards answers. */

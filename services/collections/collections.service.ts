@@ -16,7 +16,7 @@ import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
-import { countRecords, countValues, fetchRecords, queryCollection } from './collection-reader.ts';
+import { countRecords, countValues, fetchRecords, listRecords, queryCollection } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
@@ -158,6 +158,12 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
         return use(ctx.params, (row) =>
           countValues(ctx, reader, row, requests.facets.decode(ctx.params), awayMaxMsOf(ctx)),
+        );
+      },
+
+      listRecords(ctx: Params<'collections.listRecords'>): Result<'collections.listRecords'> {
+        return use(ctx.params, async (row) =>
+          listRecords(ctx, reader, row, requests.list.decode(ctx.params), awayMaxMsOf(ctx)),
         );
       },
 

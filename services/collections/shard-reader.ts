@@ -17,11 +17,12 @@ import { answerBudget, recordBytes } from '../../lib/admission/answer-size.ts';
 import type { MemoryBudget } from '../../lib/admission/memory-budget.ts';
 import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
+import { compareUtf8 } from '../../lib/records/utf8-order.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
-import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
-import type { ShardReads } from '../../lib/shard/read.ts';
+import type { FetchedRecord, ListedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { Listing, ShardReads } from '../../lib/shard/read.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
-import { mergeMatches } from './merge-matches.ts';
+import { mergeLists } from './merge-lists.ts';
 
 /** Taken in within two milliseconds or so. */
 const PAGE_MAX_BYTES = 2 * 1024 * 1024;
@@ -131,14 +132,41 @@ export class ShardReader {
           lost.add(shard);
           throw new Lost();
         };
-        return { matches: items, more };
+        return { items, more };
       };
       const answers = await Promise.all(reached.map((shard) => unlessLost(ask(shard))));
       const lists = answers.filter((list) => list !== null);
-      for (const { matches } of lists) gathered(matches);
-      const matches = await mergeMatches(lists, query.topK);
+      for (const { items } of lists) gathered(items);
+      const matches = await mergeLists(lists, query.topK, ranksBefore);
       if (!partial) return { matches };
       return { matches, shards: { total: shards.length, ok: lists.length, failed: shards.length - lists.length } };
+    });
+  }
+
+  /** The first records of all shards, in the order of their ids' UTF-8 bytes. */
+  list(
+    caller: Caller,
+    shards: readonly ShardSpec[],
+    listing: Listing & { filter: Record<string, unknown> | null },
+    { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
+  ): Promise<ListedRecord[]> {
+    return this.#gather(account, async (gathered, rests) => {
+      const asked = { op: 'list', ...listing, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
+      const ask = async (shard: ShardSpec) => {
+        const params = { shard, read: asked, eventual, openMaxMs: awayMaxMs };
+        const page = (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['list']['result'];
+        const rest = this.#restOf<ListedRecord>(caller, shard, page.rest);
+        rests.push(rest);
+        gathered(page.items);
+        const more = async (): Promise<ListedRecord[]> => {
+          const items = await rest.more();
+          gathered(items);
+          return items;
+        };
+        return { items: page.items, more };
+      };
+      const lists = await Promise.all(shards.map(ask));
+      return mergeLists(lists, listing.limit, (a, b) => compareUtf8(a.id, b.id) < 0);
     });
   }
 
@@ -249,6 +277,11 @@ export class ShardReader {
       return null;
     }
   }
+}
+
+/** Whether `a` ranks before `b`: the higher score first, ties by id in the order of UTF-8 bytes. */
+export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
+  return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 
 async function topValues({ entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {

@@ -8,7 +8,7 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { matchesJson, type Pieces, vectorsJson } from './responses/splice.ts';
+import { matchesJson, type Pieces, recordsJson, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';
 /** Verify reads everything that is stored. */
@@ -156,6 +156,15 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'facets',
     params: (input) => ({ ...named(input), ...input.body }),
+  }),
+  route('POST', '/collections/{name}/list', 'collections.listRecords', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'list',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: recordsJson,
+    expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
+    heldBytes: ({ records }) => recordBytes(records),
   }),
   route('POST', '/collections/{name}/update', 'collections.updateRecords', 'write', {
     mayBeAway: true,

@@ -18,6 +18,7 @@ const ROUTES = [
   'POST /api/v1/collections/{name}/update',
   'POST /api/v1/collections/{name}/count',
   'POST /api/v1/collections/{name}/facets',
+  'POST /api/v1/collections/{name}/list',
   'POST /api/v1/collections/{name}/delete',
   'GET /api/v1/collections/{name}/verify',
   'GET /api/v1/collections/{name}/proof',
@@ -305,6 +306,16 @@ describe('what it says is so', () => {
     await call(`POST ${one}/count`, 200, some, { filter: { x: { $exists: true } }, consistency: 'eventual' });
     await call(`POST ${one}/facets`, 200, some, { field: 'x', filter: {}, limit: 3 });
     await call(`POST ${one}/facets`, 400, some, { field: '' });
+    const page = (await call(`POST ${one}/list`, 200, some, { limit: 1, includeValues: true })) as {
+      nextCursor: string;
+    };
+    await call(`POST ${one}/list`, 200, some, {
+      cursor: page.nextCursor,
+      includeMetadata: true,
+      prefix: '🧭',
+      filter: {},
+    });
+    await call(`POST ${one}/list`, 400, some, { limit: 0 });
     const filter = { x: { $exists: true } };
     await call(`POST ${one}/update`, 200, some, { updates: [{ id: 'a', values: [1, 2], unsetMetadata: ['x'] }] });
     await call(`POST ${one}/update`, 200, some, { filter, setMetadata: { y: null }, dryRun: true });

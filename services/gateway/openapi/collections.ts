@@ -129,6 +129,10 @@ export function collectionSchemas(limits: Limits): Schemas {
     }),
     ...filterSchemas(limits),
     Match: object(match, ['metadata', 'values', 'distance']),
+    ListedRecord: object(
+      { id, values: values('With includeValues.'), metadata: { ...METADATA, description: 'With includeMetadata.' } },
+      ['values', 'metadata'],
+    ),
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
     VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
     RecordProof: object(RECORD_PROOF, [], {
@@ -192,6 +196,12 @@ export const COLLECTION_WORDS: AllWords = {
       missing: count('Records that do not have the field.'),
     }),
     'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing.',
+  ],
+  'collections.listRecords': [
+    'listRecords',
+    'List records in the order of their ids',
+    object({ records: list(ref('ListedRecord')), nextCursor: text('While there are more.') }, ['nextCursor']),
+    'Ids are in the order of their UTF-8 bytes. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
   ],
   'collections.delete': [
     'deleteVectors',

@@ -14,7 +14,7 @@ export type AllWords = {
 /** Beyond those that every request of a kind can get; in the order of the document. */
 const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   DIMENSION_MISMATCH: ['collections.upsert', 'collections.query'],
-  INVALID_FILTER: ['collections.query'],
+  INVALID_FILTER: ['collections.query', 'collections.listRecords'],
   RECORD_NOT_FOUND: ['collections.query'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],

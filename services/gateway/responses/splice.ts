@@ -1,4 +1,4 @@
-import type { QueryResult } from '../../../lib/actions/collections.ts';
+import type { QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
 import type { FetchedRecord } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
@@ -9,8 +9,8 @@ import type { JsonBuffer } from './json-buffer.ts';
 export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
 /**
- * Bodies of query and fetch: metadata goes in as the text it is stored as, unparsed, and nothing is
- * ever a key of a JavaScript object, so any id is safe.
+ * Bodies of query, list and fetch: metadata goes in as the text it is stored as, unparsed, and
+ * nothing is ever a key of a JavaScript object, so any id is safe.
  */
 export function matchesJson({ matches, shards }: QueryResult): Pieces {
   return function* write(json) {
@@ -28,6 +28,24 @@ export function matchesJson({ matches, shards }: QueryResult): Pieces {
       yield;
     }
     json.text(shards === undefined ? ']}' : `],"shards":${JSON.stringify(shards)}}`);
+  };
+}
+
+export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
+  return function* write(json) {
+    json.text('{"records":[');
+    let separator = '';
+    for (const { id, values, metadata } of records) {
+      json.text(`${separator}{"id":${JSON.stringify(id)}`);
+      if (values !== undefined) {
+        json.text(',"values":');
+        json.numbers(values);
+      }
+      json.text(metadata === undefined ? '}' : `,"metadata":${metadata}}`);
+      separator = ',';
+      yield;
+    }
+    json.text(nextCursor === undefined ? ']}' : `],"nextCursor":${JSON.stringify(nextCursor)}}`);
   };
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import type { ShardReads } from '../../../lib/shard/read.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
 import { ShardWorker } from '../../../services/shards/worker/pool.ts';
@@ -124,6 +125,34 @@ test('a node that leaves has its shards followed, too', async () => {
   expect(events.filter((op) => op === 'load')).toHaveLength(2);
   expect(events.slice(first).filter((op) => op === 'create')).toEqual([]);
   expect(events.slice(last).filter((op) => OPENINGS.includes(op))).toEqual([]);
+});
+
+test('a listing goes on where the shard is now, and tells each record once', async () => {
+  await started(['a', 'b']);
+  const spec = cluster.specs[0]!;
+  const PAGE = {
+    prefix: null,
+    filter: null,
+    limit: 500,
+    includeValues: false,
+    includeMetadata: false,
+    pageMaxBytes: 1e9,
+  };
+  const listed: string[] = [];
+  const holders = new Set<string | null>();
+  for (let page = 0; listed.length === page * PAGE.limit; page++) {
+    const [holder] = await cluster.holders();
+    holders.add(holder!);
+    const read = { op: 'list', ...PAGE, after: listed.at(-1) ?? null } as const;
+    const { items } = (await cluster.call(spec, true, (node) => node.read(spec, read))) as ShardReads['list']['result'];
+    listed.push(...items.map(({ id }) => id));
+    await Promise.all([
+      cluster.nodes.get(holder!)!.cluster.move(`${cluster.row.id}.0`, holder === 'a' ? 'b' : 'a'),
+      write(0, page + 1),
+    ]);
+  }
+  expect([...holders].sort()).toEqual(['a', 'b']);
+  expect(listed).toEqual(idsOf(0).slice(0, RECORDS).sort());
 });
 
 test('queries that take many slices are asked again where the shard is now, and none of them fails', async () => {

@@ -25,9 +25,10 @@ let pagesHeld: (() => Promise<void>) | null;
 const caller = {
   async call(action: string, params: Record<string, never>) {
     asked.push(action);
-    const { shard, ids, query, rest, pageMaxBytes } = params;
+    const { shard, ids, query, read, rest, pageMaxBytes } = params;
     if (action === 'shards.leave') return fixture.node.leave(shard, rest);
     if (action === 'shards.query') return fixture.node.query(shard, query, { pageMaxBytes });
+    if (action === 'shards.read') return fixture.node.read(shard, read);
     if (action === 'shards.fetch') return fixture.node.fetch(shard, ids, { pageMaxBytes });
     await pagesHeld?.();
     return fixture.node.next(shard, rest, pageMaxBytes);
@@ -67,12 +68,16 @@ const fetch = (account = 'a') =>
     [...splitIds(IDS, SHARDS)].map(([index, ids]) => ({ shard: specs[index], ids })),
     { account },
   );
+const listing = { after: null, prefix: null, filter: null, limit: RECORDS };
+const list = (account = 'a') =>
+  reader.list(caller, specs, { ...listing, includeValues: false, includeMetadata: true }, { account });
 
 describe('what answers hold of memory while they are gathered', () => {
   test('is metadata, too, and is given back', async () => {
     expect((await query()).matches).toHaveLength(RECORDS);
     expect(mostBytes).toBeGreaterThan(RECORDS * METADATA.length);
     expect((await fetch()).size).toBe(RECORDS);
+    expect(await list()).toHaveLength(RECORDS);
     await invariant('memory is given back', () => expect(heldBytes).toBe(0));
   });
 
@@ -80,6 +85,7 @@ describe('what answers hold of memory while they are gathered', () => {
     ['a query', () => query('b')],
     ['a query that may be partial', () => query('b', true)],
     ['a fetch', () => fetch('b')],
+    ['a list', () => list('b')],
   ])(
     'is bounded: %s that comes too far is refused, what is left of it given up, and the others go on',
     async (_, read) => {

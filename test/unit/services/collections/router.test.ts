@@ -5,7 +5,8 @@ import type { PlanName } from '../../../../lib/plans.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import type { ShardMatch } from '../../../../lib/shard/match.ts';
 import { emptyRow } from '../../../../lib/store/anchors.ts';
-import { mergeMatches } from '../../../../services/collections/merge-matches.ts';
+import { mergeLists } from '../../../../services/collections/merge-lists.ts';
+import { ranksBefore } from '../../../../services/collections/shard-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
 import { Harness } from './harness.ts';
 
@@ -72,11 +73,11 @@ describe('routing', () => {
             told += next.length;
             return next;
           };
-          const matches = left.splice(0, page);
-          told = matches.length;
-          return { matches, more };
+          const items = left.splice(0, page);
+          told = items.length;
+          return { items, more };
         });
-        expect(await mergeMatches(paged, topK)).toEqual(best);
+        expect(await mergeLists(paged, topK, ranksBefore)).toEqual(best);
       }),
     );
   });

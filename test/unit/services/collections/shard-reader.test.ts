@@ -3,6 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Caller } from '../../../../lib/actions/call.ts';
 import { vecHashOf } from '../../../../lib/merkle/leaf.ts';
 import type { FetchedRecord, Page, QueryOptions, ShardMatch } from '../../../../lib/shard/match.ts';
+import type { Listing, ShardRead } from '../../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import { ShardReader } from '../../../../services/collections/shard-reader.ts';
 import { splitBatch, splitIds } from '../../../../services/collections/shard-routing.ts';
@@ -46,10 +47,11 @@ async function startShards(of: number) {
   let afterPage = async (_pages: number): Promise<void> => undefined;
   const caller: Caller = {
     async call(action, params) {
-      const { shard, ids, query, rest, pageMaxBytes } = params as {
+      const { shard, ids, query, read, rest, pageMaxBytes } = params as {
         shard: ShardSpec;
         ids: string[];
         query: QueryOptions;
+        read: ShardRead;
         rest: string;
         pageMaxBytes: number;
       };
@@ -57,6 +59,7 @@ async function startShards(of: number) {
       let page: Page<FetchedRecord | ShardMatch> | null = null;
       if (action === 'shards.query') page = await node.query(shard, query, { pageMaxBytes });
       else if (action === 'shards.fetch') page = await node.fetch(shard, ids, { pageMaxBytes });
+      else if (action === 'shards.read') page = (await node.read(shard, read)) as typeof page;
       else if (action === 'shards.next') page = (await node.next(shard, rest, pageMaxBytes)) as typeof page;
       else if (action === 'shards.leave') void node.leave(shard, rest);
       else throw new Error(`Nobody asks for ${action}.`);
@@ -88,6 +91,10 @@ async function startShards(of: number) {
           ),
         ].map(([index, ids]) => ({ shard: specs[index]!, ids })),
       ),
+    list: (reader: ShardReader, changes: Partial<Listing> = {}) => {
+      const listing = { after: null, prefix: null, limit: RECORDS, includeValues: true, includeMetadata: false };
+      return reader.list(caller, specs, { ...listing, filter: null, ...changes }) as Promise<FetchedRecord[]>;
+    },
     /** What one shard alone answers in one page. */
     whole: async (changes: Partial<QueryOptions> = {}) => (await fixture.node.query(specs[0]!, queryOf(changes))).items,
   };
@@ -135,6 +142,15 @@ test('of several shards hardly more values come than are told, and what is left 
   );
 });
 
+test('a list over several shards reads hardly more values than it tells', async () => {
+  const shards = await startShards(4);
+  const ids = NUMBERS.map((number) => `r${number}`).sort();
+  const listed = await shards.list(new ShardReader(), { after: ids[9]!, limit: 90 });
+  expect(listed.map(({ id }) => id)).toEqual(ids.slice(10, 100));
+  const came = shards.asked.reduce((sum, { valueBytes }) => sum + valueBytes, 0);
+  expect(came).toBeLessThanOrEqual(90 * VECTOR_BYTES + 4 * (1024 * 1024 + RECORD_MAX_BYTES));
+});
+
 test.each([1, 4])('a write between two pages does not tear the answer (%i shards)', async (of) => {
   const shards = await startShards(of);
   let isPut = false;
@@ -150,15 +166,21 @@ test.each([1, 4])('a write between two pages does not tear the answer (%i shards
   expect(isOfOneState(matches)).toBe(true);
   isPut = false;
   shards.onPage(putOnce(2));
-  const records = [...(await shards.fetch(new ShardReader())).values()];
+  const fetched = [...(await shards.fetch(new ShardReader())).values()];
   expect(isPut).toBe(true);
-  expect(records).toHaveLength(RECORDS);
-  const parts = splitIds(
-    records.map(({ id }) => id),
-    of,
-  );
-  for (const ids of parts.values()) {
-    expect(new Set(records.filter(({ id }) => ids.includes(id)).map(shiftOf)).size).toBe(1);
+  isPut = false;
+  shards.onPage(putOnce(3));
+  const listed = await shards.list(new ShardReader());
+  expect(isPut).toBe(true);
+  for (const records of [fetched, listed]) {
+    expect(records).toHaveLength(RECORDS);
+    const parts = splitIds(
+      records.map(({ id }) => id),
+      of,
+    );
+    for (const ids of parts.values()) {
+      expect(new Set(records.filter(({ id }) => ids.includes(id)).map(shiftOf)).size).toBe(1);
+    }
   }
 });
 
@@ -169,6 +191,10 @@ test('a shard that opens anew while it is read is read from the beginning, and n
     if (kills++ === 0) await fixture.restart();
   });
   expect(inShort(await shards.query(new ShardReader()))).toEqual(inShort(await shards.whole()));
+  kills = 0;
+  const ids = NUMBERS.map((number) => `r${number}`).sort();
+  expect((await shards.list(new ShardReader())).map(({ id }) => id)).toEqual(ids);
+  expect(kills).toBeGreaterThan(1);
   shards.onPage(() => fixture.restart());
   await expect(shards.fetch(new ShardReader())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
