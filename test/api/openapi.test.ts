@@ -267,6 +267,11 @@ describe('what it says is so', () => {
       if (type !== 'application/json') return {};
       const json = JSON.parse(answer.text) as Json;
       expect([name, status, document.faultsOf(operation.responses[status], json)]).toEqual([name, status, []]);
+      if (status >= 400)
+        expect([name, operation.responses[status].description]).toEqual([
+          name,
+          expect.stringContaining(`\`${json.code}\``),
+        ]);
       return json;
     }
     const V1 = '/api/v1';
@@ -323,6 +328,14 @@ describe('what it says is so', () => {
     await call(`POST ${one}/delete`, 200, some, { filter, dryRun: true });
     await call(`POST ${one}/delete`, 400, some, { all: false });
     await call(`POST ${one}/delete`, 200, some, { ids: ['a', 'absent'] });
+    const wrong = { filter: { x: { $near: 1 } } };
+    await call(`POST ${one}/query`, 400, some, { vector: [1, 1], ...wrong });
+    await call(`POST ${one}/count`, 400, some, wrong);
+    await call(`POST ${one}/facets`, 400, some, { field: 'x', ...wrong });
+    await call(`POST ${one}/list`, 400, some, wrong);
+    await call(`POST ${one}/update`, 400, some, { setMetadata: {}, ...wrong });
+    await call(`POST ${one}/update`, 400, some, { updates: [{ id: 'a', values: [1] }] });
+    await call(`POST ${one}/delete`, 400, some, wrong);
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });

@@ -13,14 +13,27 @@ export type AllWords = {
 
 /** Beyond those that every request of a kind can get; in the order of the document. */
 const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
-  DIMENSION_MISMATCH: ['collections.upsert', 'collections.query'],
-  INVALID_FILTER: ['collections.query', 'collections.listRecords'],
+  DIMENSION_MISMATCH: ['collections.upsert', 'collections.query', 'collections.updateRecords'],
+  INVALID_FILTER: [
+    'collections.query',
+    'collections.count',
+    'collections.facets',
+    'collections.listRecords',
+    'collections.updateRecords',
+    'collections.delete',
+  ],
   RECORD_NOT_FOUND: ['collections.query'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
   COLLECTION_EXISTS: ['collections.create'],
   LAST_KEY: ['keys.revoke'],
-  PLAN_LIMIT_REACHED: ['collections.create', 'collections.upsert', 'collections.query', 'keys.create'],
+  PLAN_LIMIT_REACHED: [
+    'collections.create',
+    'collections.upsert',
+    'collections.updateRecords',
+    'collections.query',
+    'keys.create',
+  ],
   SHARD_UNAVAILABLE: ['verification.verify', 'collections.proof'],
 };
 const ALWAYS = ['INVALID_ARGUMENT', 'UNAUTHENTICATED', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE'] as const;
