@@ -48,6 +48,14 @@ export class CollectionModel {
     );
   }
 
+  /** Those of a group with such ids, after that one, in the order of UTF-8 bytes. */
+  list({ prefix, group, after }: { prefix: string | null; group: number | null; after: string | null }): ModelRecord[] {
+    const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+    return this.#in(group)
+      .filter(({ id }) => id.startsWith(prefix ?? '') && (after === null || byBytes(id, after) > 0))
+      .sort((a, b) => byBytes(a.id, b.id));
+  }
+
   fetch(ids: string[]): Map<string, ModelRecord> {
     return new Map(ids.flatMap((id) => (this.#records.has(id) ? [[id, this.#records.get(id)!]] : [])));
   }

@@ -60,11 +60,24 @@ interface Answers {
   values: { value: unknown; count: number }[];
   missing: number;
   matches: { id: string; score: number; metadata: unknown }[];
+  records: { id: string; values: number[]; metadata: unknown }[];
+  nextCursor?: string;
+}
+/** Where a listing is: its cursor, and the last id that it was given. */
+interface Listing {
+  cursor?: string;
+  after: string | null;
 }
 
 const filterOf = (group: number | null) => (group === null ? {} : { filter: { group } });
 
-async function step(subject: Subject, path: string, model: CollectionModel, op: Operation): Promise<void> {
+async function step(
+  subject: Subject,
+  path: string,
+  model: CollectionModel,
+  listing: Listing,
+  op: Operation,
+): Promise<void> {
   switch (op.kind) {
     case 'upsert': {
       const answer = await subject.call<Answers>('POST', `${path}/upsert`, { records: op.records });
@@ -141,6 +154,21 @@ async function step(subject: Subject, path: string, model: CollectionModel, op: 
       expect({ counts, missing }).toEqual(model.facets(op.field, op.group));
       return;
     }
+    case 'list': {
+      const { prefix, group, limit } = op;
+      const include = { includeValues: true, includeMetadata: true };
+      const range = {
+        ...(prefix !== null && { prefix }),
+        ...(listing.cursor !== undefined && { cursor: listing.cursor }),
+      };
+      const body = { ...range, ...filterOf(group), ...include, limit };
+      const { records, nextCursor } = await subject.call<Answers>('POST', `${path}/list`, body);
+      const expected = model.list({ prefix, group, after: listing.after });
+      expect([records, nextCursor !== undefined]).toEqual([expected.slice(0, limit), expected.length > limit]);
+      listing.cursor = nextCursor;
+      listing.after = nextCursor === undefined ? null : expected[limit - 1]!.id;
+      return;
+    }
     case 'restart':
       await subject.end('SIGTERM');
       return subject.start();
@@ -162,7 +190,8 @@ test(
         const name = `model-${run++}`;
         const model = new CollectionModel();
         await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: 2 ** (run % 3) });
-        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, op);
+        const listing: Listing = { after: null };
+        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, listing, op);
         for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));
         await subject.end('SIGKILL');
         await subject.start();

@@ -19,8 +19,8 @@ export interface ModelUpdate extends Merge {
 }
 
 /**
- * One step of a model run. `restart` and `kill` end the service with SIGTERM and SIGKILL and start
- * it again.
+ * One step of a model run. `list` asks for the page after that of the `list` before it, whatever
+ * came between. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again.
  */
 export type Operation =
   | { kind: 'upsert'; records: ModelRecord[] }
@@ -33,6 +33,7 @@ export type Operation =
   | { kind: 'delete all' }
   | { kind: 'count'; group: number | null }
   | { kind: 'facets'; field: string; group: number | null }
+  | { kind: 'list'; prefix: string | null; group: number | null; limit: number }
   | { kind: 'restart' }
   | { kind: 'kill' };
 
@@ -106,6 +107,12 @@ export const operation: fc.Arbitrary<Operation> = fc.oneof(
     arbitrary: fc
       .record({ field: fc.constantFrom('group', 'note', 'extra', 'deep.a', 'absent'), group })
       .map((each): Operation => ({ kind: 'facets', ...each })),
+  },
+  {
+    weight: 120,
+    arbitrary: fc
+      .record({ prefix: fc.constantFrom(null, null, 'r', 'r1', 'é'), group, limit: fc.integer({ min: 1, max: 20 }) })
+      .map((each): Operation => ({ kind: 'list', ...each })),
   },
   { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
