@@ -16,7 +16,7 @@ const CHUNK_OVERHEAD_BYTES = 200;
 
 /** Estimates of what it takes to put a record into its place, and to pass one by. */
 const PLACE_NS = 2_000;
-const PASS_NS = 4;
+const PASS_NS = 8;
 
 /** The first `limit` ids after the one, and that begin with the other; null: of all. */
 export interface IdRange {
