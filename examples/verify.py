@@ -7,7 +7,8 @@ standard library (3.9).
   verify.py proof.json (--record record.json | --absent ID) --root HEX
 
 The last one takes a root that you trust, and asks no ledger. record.json is {"id", "values",
-"metadata"} as it was written or fetched. Prints one line, and ends with 0: proven; 1: not proven;
+"metadata", "namespace"?} as it was written or fetched; --namespace NAME stands beside --absent.
+Prints one line, and ends with 0: proven; 1: not proven;
 2: wrong arguments, or something could not be read.
 """
 import argparse, base64, hashlib, http.client, io, json, math, re, struct, sys
@@ -80,10 +81,10 @@ def canonical(value):
 
 
 def content_hashes(record):
-    """(vecHash, metaHash) of {"id", "values", "metadata"?}; raises anything but Refused for what is
-    no record."""
-    if not {"id", "values"} <= set(record) <= {"id", "values", "metadata"}:
-        raise ValueError("a record has id, values and metadata, and nothing else")
+    """(vecHash, metaHash) of {"id", "values", "metadata"?, "namespace"?}; raises anything but
+    Refused for what is no record."""
+    if not {"id", "values"} <= set(record) <= {"id", "namespace", "values", "metadata"}:
+        raise ValueError("a record has id, namespace, values and metadata, and nothing else")
     values, metadata = record["values"], record.get("metadata", {})
     if not isinstance(values, list) or not values or not all(isinstance(value, float) for value in values):
         raise ValueError("values must be a list of at least one number")
@@ -101,7 +102,8 @@ def content_hashes(record):
 
 SHAPE = {
     "format": lambda value: value == "PV1",
-    "id": lambda value: isinstance(value, str),
+    "id": lambda value: isinstance(value, str) and not value.startswith("\0"),
+    "namespace": lambda value: isinstance(value, str) and "\0" not in value and len(value.encode("utf-8", "surrogatepass")) <= 512,
     "present": lambda value: isinstance(value, bool),
     "merkleRoot": is_hash,
     "version": lambda value: isinstance(value, float) and value.is_integer() and 0 <= value <= WHOLE_MAX,
@@ -119,12 +121,14 @@ def bit(key, depth):
 def check_proof(proof, **known):
     """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
     absent."""
+    proof = {"namespace": "", **proof} if isinstance(proof, dict) else proof
     for field, is_sound in SHAPE.items():
         demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
     for field, value in known.items():
         demand(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
-    name = known["id"].encode()
+    name, namespace = known["id"].encode(), known["namespace"].encode()
     demand(0 < len(name) <= 512, "id is not of 1 to 512 bytes")
+    name = b"\0" + namespace + b"\0" + name if namespace else name
     key, siblings = sha256(b"PV1key\0", name), [bytes.fromhex(sibling) for sibling in proof["siblings"]]
     demand(not siblings or siblings[-1] != EMPTY, "the path goes on below one record or none")
     current, content = EMPTY, None
@@ -250,10 +254,10 @@ def check(options):
     """What is proven, in a sentence."""
     answer = read_json(options.proof)
     proof = answer["proof"] if isinstance(answer, dict) and "proof" in answer else answer
-    known, expected, said = {"id": options.absent}, None, "as given"
+    known, expected, said = {"id": options.absent, "namespace": options.namespace or ""}, None, "as given"
     if options.record is not None:
         record = read_json(options.record)
-        known["id"], expected = record["id"], content_hashes(record)
+        known["id"], known["namespace"], expected = record["id"], record.get("namespace", ""), content_hashes(record)
     if options.collection is not None:
         known["collectionId"] = options.collection
     if options.root is None:
@@ -275,9 +279,11 @@ def main():
     expected = parser.add_mutually_exclusive_group(required=True)
     expected.add_argument("--record")
     expected.add_argument("--absent", metavar="ID")
-    for name in ("--root", "--collection", "--authority", "--rpc"):
+    for name in ("--namespace", "--root", "--collection", "--authority", "--rpc"):
         parser.add_argument(name)
     options = parser.parse_args()
+    if options.namespace is not None and options.absent is None:
+        parser.error("--namespace stands beside --absent; a record says its own")
     ledger = (options.authority, options.rpc)
     if any(ledger) if options.root else not all((options.collection, *ledger)):
         parser.error("give --root, or all of --collection, --authority and --rpc")

@@ -22,6 +22,7 @@ export const ERROR_TABLE = {
   },
   FORBIDDEN: { status: 403, when: 'The key lacks the scope, or the collection is protected from deletion.' },
   COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection with that name.' },
+  NAMESPACE_NOT_FOUND: { status: 404, when: 'The collection has no record in that namespace.' },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
   RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
@@ -116,6 +117,7 @@ export function isProvecError(error: unknown): error is ProvecError {
 
 const NOT_FOUND = {
   COLLECTION_NOT_FOUND: 'There is no collection with that name.',
+  NAMESPACE_NOT_FOUND: 'There is no record in that namespace.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
   RECORD_NOT_FOUND: 'There is no record with that id.',

@@ -6,6 +6,7 @@ export const LIMITS = Object.freeze({
   nameMaxChars: 64,
   dimensionsMax: 8_192,
   idMaxBytes: 512,
+  namespaceMaxBytes: 512,
   metadataMaxBytes: 40 * 1024,
   metadataMaxLevels: 32,
   recordsPerUpsertMax: 1_000,
@@ -19,6 +20,8 @@ export const LIMITS = Object.freeze({
   facetsDefault: 20,
   listPageMax: 1_000,
   listPageDefault: 100,
+  namespacesPageMax: 1_000,
+  namespacesPageDefault: 100,
   bodyMaxBytes: 64 * 1024 * 1024,
   /** Of a request that brings no records, ids or vector. */
   jsonMaxLevels: 64,

@@ -25,10 +25,11 @@ proof.json is the answer to GET /api/v1/collections/{name}/proof?id=...
   --root <hex>            the collection's root, from a source that you trust
   --collection <uuid>     the collection that it must be about
   --id <id>               the record that it must be about
+  --namespace <name>      its namespace; without it, the default one
   --present, --absent     what it must prove; without either, whichever it is
-  --record <file>         {"id"?, "values"?, "metadata"?} that the record must have
+  --record <file>         {"id"?, "namespace"?, "values"?, "metadata"?} that the record must have
 `;
-const RECORD_KEYS = ['id', 'values', 'metadata'];
+const RECORD_KEYS = ['id', 'namespace', 'values', 'metadata'];
 const NOT_PROVEN = 1;
 const MISUSED = 2;
 
@@ -38,7 +39,9 @@ function recordIn(value: unknown, path: string): ExpectedRecord {
   const keys = isObject ? Object.keys(value) : [];
   const other = keys.find((key) => !RECORD_KEYS.includes(key));
   if (other !== undefined)
-    throw new Misuse(`${path} has the key ${JSON.stringify(other)}; a record has id, values and metadata alone.`);
+    throw new Misuse(
+      `${path} has the key ${JSON.stringify(other)}; a record has id, namespace, values and metadata alone.`,
+    );
   if (keys.length === 0) throw new Misuse(`${path} must hold an object with at least one of id, values and metadata.`);
   return value as ExpectedRecord;
 }
@@ -56,7 +59,16 @@ function trustedIn({ root, authority, rpc, account }: Record<string, string | un
 function readArguments() {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const texts = { authority: text, rpc: text, account: text, root: text, collection: text, id: text, record: text };
+  const texts = {
+    authority: text,
+    rpc: text,
+    account: text,
+    root: text,
+    collection: text,
+    id: text,
+    namespace: text,
+    record: text,
+  };
   try {
     return parseArgs({ options: { ...texts, present: flag, absent: flag, help: flag }, allowPositionals: true });
   } catch (error) {
@@ -72,16 +84,19 @@ async function main(): Promise<number> {
   }
   const [path] = positionals;
   if (path === undefined || positionals.length > 1) throw new Misuse('Give one file with a proof; --help says more.');
-  const { help: _, collection: collectionId, id, record, present, absent, ...sources } = values;
+  const { help: _, collection: collectionId, id, namespace, record, present, absent, ...sources } = values;
   if (present && absent) throw new Misuse('Give --present or --absent, not both.');
   const outcome = present ? 'present' : absent ? 'absent' : undefined;
   const trusted = trustedIn(sources);
   const proof = within(await readJson(path), 'proof') as RecordProof;
   const expected = record === undefined ? {} : recordIn(await readJson(record), record);
   if (id !== undefined && (expected.id ?? id) !== id) throw new Misuse(`${record} is of another id than --id.`);
+  if (namespace !== undefined && (expected.namespace ?? namespace) !== namespace)
+    throw new Misuse(`${record} is of another namespace than --namespace.`);
   const verdict = await verdictOn(proof, trusted, {
     ...expected,
     ...(id !== undefined && { id }),
+    ...(namespace !== undefined && { namespace }),
     collectionId,
     outcome,
   });

@@ -46,7 +46,7 @@ export async function verdictOn(
     return {
       isProven: true,
       lines: [
-        `${outcome.toUpperCase()}  ${JSON.stringify(proof.id)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`,
+        `${outcome.toUpperCase()}  ${nameOf(proof)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`,
         ...(outcome === 'present' ? [`  content    ${comparison(expected)}`] : []),
         `  root       ${root}`,
         ...ledger,
@@ -56,6 +56,11 @@ export async function verdictOn(
     if (!(error instanceof VerificationError)) throw error;
     return { isProven: false, lines: [`NOT PROVEN  ${error.message} (${error.reason})`] };
   }
+}
+
+function nameOf({ id, namespace = '' }: RecordProof): string {
+  const name = JSON.stringify(id);
+  return namespace === '' ? name : `${name} of the namespace ${JSON.stringify(namespace)}`;
 }
 
 function comparison({ values, metadata }: ExpectedRecord): string {

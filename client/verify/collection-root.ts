@@ -2,9 +2,10 @@ import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
 import { EMPTY_HEX } from './record-proof.ts';
 
-/** A record as it is written; without metadata it has {}. */
+/** A record as it is written; without metadata it has {}, without a namespace the default one. */
 export interface WholeRecord {
   id: string;
+  namespace?: string;
   values: ArrayLike<number>;
   metadata?: object;
 }
@@ -21,11 +22,12 @@ interface Leaf {
  */
 export function rootOfRecords(records: Iterable<WholeRecord>): string {
   const leaves: Leaf[] = [];
-  const ids = new Set<string>();
-  for (const { id, values, metadata = {} } of records) {
-    if (ids.has(id)) throw new TypeError(`The record ${JSON.stringify(id)} occurs twice.`);
-    ids.add(id);
-    const key = keyHashOf(id);
+  const keys = new Set<string>();
+  for (const { id, namespace = '', values, metadata = {} } of records) {
+    const key = keyHashOf(id, namespace);
+    const text = bytesToHex(key);
+    if (keys.has(text)) throw new TypeError(`The record ${JSON.stringify(id)} occurs twice.`);
+    keys.add(text);
     leaves.push({ key, hash: leafHashOf(key, vecHashOf(values), metaHashOf(metadata)) });
   }
   return leaves.length === 0 ? EMPTY_HEX : bytesToHex(subtreeOf(leaves, 0));

@@ -12,10 +12,18 @@ const LEAF_TAG = Uint8Array.of(0);
 const INNER_TAG = Uint8Array.of(1);
 const FLOAT32 = 1;
 
-/** A record's place in the map. Throws TypeError on ill-formed Unicode. */
-export function keyHashOf(id: string): Uint8Array {
-  if (!id.isWellFormed()) throw new TypeError('id must be well-formed Unicode');
-  return sha256(concatBytes(KEY_TAG, utf8ToBytes(id)));
+/**
+ * A record's place in the map. A namespace is a part of it; the default one, '', adds nothing.
+ * Throws TypeError on ill-formed Unicode, and on U+0000 in a namespace or at the beginning of an
+ * id, where it would be read as another record.
+ */
+export function keyHashOf(id: string, namespace = ''): Uint8Array {
+  if (!id.isWellFormed() || id.startsWith('\0'))
+    throw new TypeError('id must be well-formed Unicode that does not begin with U+0000');
+  if (!namespace.isWellFormed() || namespace.includes('\0'))
+    throw new TypeError('namespace must be well-formed Unicode without U+0000');
+  const stored = namespace === '' ? id : `\0${namespace}\0${id}`;
+  return sha256(concatBytes(KEY_TAG, utf8ToBytes(stored)));
 }
 
 /**

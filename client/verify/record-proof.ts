@@ -17,6 +17,8 @@ export interface ProofTerminal {
 export interface RecordProof {
   format: 'PV1';
   id: string;
+  /** Absent or empty: the default one. */
+  namespace?: string;
   present: boolean;
   merkleRoot: string;
   version: number;
@@ -33,6 +35,7 @@ export interface RecordProof {
 /** Longest path there is: one sibling for each bit of a key. */
 export const SIBLINGS_MAX = 256;
 const ID_BYTES_MAX = 512;
+const NAMESPACE_BYTES_MAX = 512;
 export const EMPTY_HEX = '0'.repeat(64);
 
 /** Throws a VerificationError unless `proof` has the documented shape throughout. */
@@ -42,6 +45,15 @@ export function checkShape(proof: RecordProof): void {
   demand(typeof proof.id === 'string' && proof.id.isWellFormed(), 'malformed', 'The id is not well-formed text.');
   const idBytes = utf8ToBytes(proof.id).length;
   demand(idBytes > 0 && idBytes <= ID_BYTES_MAX, 'malformed', `The id is not of 1 to ${ID_BYTES_MAX} bytes.`);
+  demand(!proof.id.startsWith('\0'), 'malformed', 'The id begins with U+0000.');
+  const { namespace = '' } = proof;
+  demand(
+    typeof namespace === 'string' && namespace.isWellFormed() && !namespace.includes('\0'),
+    'malformed',
+    'The namespace is not well-formed text without U+0000.',
+  );
+  const namespaceBytes = utf8ToBytes(namespace).length;
+  demand(namespaceBytes <= NAMESPACE_BYTES_MAX, 'malformed', `The namespace has over ${NAMESPACE_BYTES_MAX} bytes.`);
   demand(typeof proof.present === 'boolean', 'malformed', 'present is not a boolean.');
   demand(isHash(proof.merkleRoot), 'malformed', 'merkleRoot is not 64 lower-case hex digits.');
   demand(Number.isSafeInteger(proof.version) && proof.version >= 0, 'malformed', 'version is not a whole number.');

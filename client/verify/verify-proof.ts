@@ -2,9 +2,10 @@
  * Checks a proof of presence or absence offline.
  *
  * Promises that, unless SHA-256 is broken, an answer is true of the set of records behind `root`,
- * whatever the server sent: directions come from the hash of the id alone, and shapes that no set
- * of records has are refused. It fails with a VerificationError. `version`, `collectionId` and
- * `ledgerAddress` are outside the root: hold them against the account (`verifyAccount`).
+ * whatever the server sent: directions come from the hash of the id and namespace alone, and
+ * shapes that no set of records has are refused. It fails with a VerificationError. `version`,
+ * `collectionId` and `ledgerAddress` are outside the root: hold them against the account
+ * (`verifyAccount`).
  */
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { innerHashOf, keyHashOf, leafHashOf, metaHashOf, vecHashOf } from './content-hash.ts';
@@ -15,6 +16,8 @@ import { demand } from './verification-error.ts';
 export interface ExpectedRecord {
   /** The id that was asked about, so that a proof about another id is refused. */
   id?: string;
+  /** ... and its namespace; beside an id, absent is the default one. */
+  namespace?: string;
   values?: ArrayLike<number>;
   metadata?: object;
 }
@@ -27,13 +30,16 @@ export interface ExpectedRecord {
  * says, and RangeError when its metadata nests too deep.
  */
 export function verifyProof(root: string, proof: RecordProof, expected: ExpectedRecord = {}): 'present' | 'absent' {
-  const { id, vecHash, metaHash } = hashesOf(expected);
+  const { id, namespace, vecHash, metaHash } = hashesOf(expected);
   const rootHash = bytesToHex(hashFromHex(root, 'root'));
   checkShape(proof);
   demand(proof.merkleRoot === rootHash, 'wrong-root', 'The proof is about another root.');
   demand(id === undefined || id === proof.id, 'wrong-content', 'The proof is about another id.');
+  const { namespace: proven = '' } = proof;
+  const isSameNamespace = namespace === undefined || namespace === proven;
+  demand(isSameNamespace, 'wrong-content', 'The proof is about another namespace.');
 
-  const key = keyHashOf(proof.id);
+  const key = keyHashOf(proof.id, proven);
   const { siblings, terminal } = proof;
   const isLastEmpty = siblings.at(-1) === EMPTY_HEX;
   let outcome: 'present' | 'absent' = 'absent';
@@ -71,10 +77,11 @@ export function verifyProof(root: string, proof: RecordProof, expected: Expected
 }
 
 /** What the expected record's parts hash to, in hex; what is left out stays so. */
-function hashesOf(expected: ExpectedRecord): { id?: string; vecHash?: string; metaHash?: string } {
+function hashesOf(expected: ExpectedRecord) {
   if (typeof expected !== 'object' || expected === null) throw new TypeError('expected must be an object');
-  const { id, values, metadata } = expected;
+  const { id, namespace = id === undefined ? undefined : '', values, metadata } = expected;
   if (id !== undefined && typeof id !== 'string') throw new TypeError('id must be text');
+  if (namespace !== undefined && typeof namespace !== 'string') throw new TypeError('namespace must be text');
   const isList = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
   if (values !== undefined && (!isList || values.length === 0)) {
     throw new TypeError('values must be an array of at least one number');
@@ -83,6 +90,7 @@ function hashesOf(expected: ExpectedRecord): { id?: string; vecHash?: string; me
   if (metadata !== undefined && !isObject) throw new TypeError('metadata must be an object');
   return {
     id,
+    namespace,
     vecHash: values === undefined ? undefined : bytesToHex(vecHashOf(values)),
     metaHash: metadata === undefined ? undefined : bytesToHex(metaHashOf(metadata)),
   };

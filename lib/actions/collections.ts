@@ -63,6 +63,7 @@ export interface DeleteRecords {
   all?: boolean;
   /** Counts what would be deleted, and deletes nothing. */
   dryRun?: boolean;
+  namespace?: string;
 }
 
 /** Exactly one of `updates` and `filter`, which takes what is merged beside it. */
@@ -72,6 +73,7 @@ export interface UpdateRecords {
   setMetadata?: string;
   unsetMetadata?: string[];
   dryRun?: boolean;
+  namespace?: string;
 }
 
 export interface CreateCollection {
@@ -90,6 +92,7 @@ export interface CollectionQuery {
   id?: string;
   topK?: number;
   filter?: Record<string, unknown>;
+  namespace?: string;
   includeValues?: boolean;
   includeMetadata?: boolean;
   scoreThreshold?: number;
@@ -103,9 +106,10 @@ export interface CollectionQuery {
 export const CONSISTENCIES = ['strong', 'eventual'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
-/** Which records are read; without `filter` all. */
+/** Which records are read; without `filter` all of the namespace. */
 export interface Selected {
   filter?: Record<string, unknown>;
+  namespace?: string;
   consistency?: Consistency;
 }
 
@@ -132,6 +136,12 @@ export interface RecordsPage {
   nextCursor?: string;
 }
 
+/** By name, the default one as ''; `nextCursor` where there are more. */
+export interface NamespacesPage {
+  namespaces: { name: string; vectorCount: number }[];
+  nextCursor?: string;
+}
+
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
@@ -149,6 +159,8 @@ export interface QueryResult {
 export interface RecordProof {
   format: 'PV1';
   id: string;
+  /** Empty: the default one. */
+  namespace: string;
   present: boolean;
   merkleRoot: string;
   version: number;
@@ -199,18 +211,27 @@ export interface CollectionsActions {
    * Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`,
    * validated here).
    */
-  'collections.upsert': { params: Named & { batch?: RecordBatch; records?: unknown }; result: UpsertResult };
+  'collections.upsert': {
+    params: Named & { batch?: RecordBatch; records?: unknown; namespace?: string };
+    result: UpsertResult;
+  };
   'collections.delete': { params: Named & DeleteRecords; result: DeleteResult };
   /** `updates` and `setMetadata` as a request has them, or as its decoding made them. */
   'collections.updateRecords': { params: Named & UpdateRecords; result: UpdateResult };
   'collections.query': { params: Named & CollectionQuery; result: QueryResult };
   'collections.fetch': {
-    params: Named & { ids: string[]; consistency?: Consistency };
+    params: Named & { ids: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];
   };
   'collections.count': { params: Named & Selected; result: { count: number } };
   'collections.facets': { params: Named & Selected & { field: string; limit?: number }; result: FacetsResult };
   'collections.listRecords': { params: Named & ListRecords; result: RecordsPage };
+  'collections.namespaces': {
+    params: Named & { prefix?: string; limit?: number; cursor?: string };
+    result: NamespacesPage;
+  };
+  /** Throws NAMESPACE_NOT_FOUND where it holds no record. */
+  'collections.deleteNamespace': { params: Named & { namespace: string }; result: DeleteResult };
   /**
    * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
    * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,
@@ -218,7 +239,7 @@ export interface CollectionsActions {
    * and calls again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
-  'collections.proof': { params: Named & { id: string }; result: RecordProof };
+  'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };
   'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
   /** Drops every collection of an account, for its deletion. */
   'collections.removeAll': { params: { accountId: string }; result: null };

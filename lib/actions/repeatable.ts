@@ -27,6 +27,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.count',
   'collections.facets',
   'collections.listRecords',
+  'collections.namespaces',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

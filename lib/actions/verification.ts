@@ -16,8 +16,11 @@ export interface VerifyResult {
   checkedAt: string;
   /** A sentence when the state is not match. */
   reason?: string;
-  differences?: RecordDifference[];
+  differences?: NamedDifference[];
 }
+
+/** `namespace`: where it is not the default one. */
+export type NamedDifference = RecordDifference & { namespace?: string };
 
 export interface VerificationActions {
   'verification.verify': { params: { accountId: string; name: string }; result: VerifyResult };

@@ -3,17 +3,32 @@ import type { Limits } from '../limits.ts';
 import { boundedArray, invalid } from './fields.ts';
 
 /**
- * A record id: 1 to 512 bytes of well-formed UTF-8, any characters. Throws INVALID_ARGUMENT naming
- * `path`.
+ * A record id: 1 to 512 bytes of well-formed UTF-8, any characters, of which the first is not
+ * U+0000. Throws INVALID_ARGUMENT naming `path`.
  */
 export function decodeId(value: unknown, path: string, limits: Limits): string {
   const expected = `a string of 1 to ${limits.idMaxBytes} bytes of well-formed Unicode`;
   if (typeof value !== 'string' || value === '') throw invalid(path, expected, describe(value));
   if (!value.isWellFormed()) throw invalid(path, expected, 'a string with a lone surrogate');
+  if (value.startsWith('\0')) throw invalid(path, 'an id that does not begin with U+0000', 'one that does');
   if (value.length * 3 > limits.idMaxBytes) {
     const bytes = Buffer.byteLength(value);
     if (bytes > limits.idMaxBytes) throw invalid(path, expected, `a string of ${bytes} bytes`);
   }
+  return value;
+}
+
+/**
+ * A namespace's name: well-formed UTF-8 of at most 512 bytes, without U+0000; empty for the default
+ * one. Throws INVALID_ARGUMENT naming `path`.
+ */
+export function decodeNamespace(value: unknown, path: string, limits: Limits): string {
+  const expected = `a string of at most ${limits.namespaceMaxBytes} bytes of well-formed Unicode without U+0000`;
+  if (typeof value !== 'string') throw invalid(path, expected, describe(value));
+  if (!value.isWellFormed()) throw invalid(path, expected, 'a string with a lone surrogate');
+  if (value.includes('\0')) throw invalid(path, expected, 'a string with U+0000');
+  const bytes = Buffer.byteLength(value);
+  if (bytes > limits.namespaceMaxBytes) throw invalid(path, expected, `a string of ${bytes} bytes`);
   return value;
 }
 

@@ -6,7 +6,7 @@ import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
 import { invalid, type JsonObject } from '../records/fields.ts';
-import { decodeId, decodeIds } from '../records/ids.ts';
+import { decodeId, decodeIds, decodeNamespace } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
 import { cursorAfter, idOfCursor, LISTING_CURSOR_MAX_CHARS } from './listing-cursor.ts';
@@ -16,7 +16,7 @@ import { setMetadata, unsetMetadata, updates } from './update-request.ts';
 export const recordId = (limits: Limits): Field<string> => ({
   schema: {
     type: 'string',
-    description: `1 to ${limits.idMaxBytes} bytes of well-formed UTF-8, any characters.`,
+    description: `1 to ${limits.idMaxBytes} bytes of well-formed UTF-8, any characters; the first is not U+0000.`,
     minLength: 1,
     maxLength: limits.idMaxBytes,
   },
@@ -128,6 +128,14 @@ const listingCursor: Field<string> = {
     return value as string;
   },
 };
+export const namespace = (limits: Limits): Field<string> => ({
+  schema: {
+    type: 'string',
+    description: `At most ${limits.namespaceMaxBytes} bytes of well-formed UTF-8 without U+0000; empty: the default namespace.`,
+    maxLength: limits.namespaceMaxBytes,
+  },
+  decode: (value, path) => decodeNamespace(value, path, limits),
+});
 
 const consistency = oneOf(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
@@ -135,13 +143,17 @@ const consistency = oneOf(
 );
 
 export const vectorRequests = (limits: Limits) => ({
-  upsert: new RequestKind({ records: records(limits) }),
+  upsert: new RequestKind({
+    records: records(limits),
+    namespace: optional(component('Namespace', namespace(limits)), ''),
+  }),
   delete: new RequestKind(
     {
       ids: optional(ids(limits)),
       filter: optional(selecting(limits)),
-      all: optional(isTrue('Delete all records.')),
+      all: optional(isTrue('Delete all records of the namespace.')),
       dryRun: optional(flag('Count what would be deleted, and delete nothing.'), false),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
     },
     ['ids', 'filter', 'all'],
   ),
@@ -152,22 +164,30 @@ export const vectorRequests = (limits: Limits) => ({
       setMetadata: optional(setMetadata(limits)),
       unsetMetadata: optional(unsetMetadata(limits)),
       dryRun: optional(flag('Count what would be updated, and update nothing.'), false),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
     },
     ['updates', 'filter'],
   ),
-  fetch: new RequestKind({ ids: ids(limits), consistency: optional(consistency, 'strong') }),
+  fetch: new RequestKind({
+    ids: ids(limits),
+    namespace: optional(component('Namespace', namespace(limits)), ''),
+    consistency: optional(consistency, 'strong'),
+  }),
   count: new RequestKind({
     filter: optional(filter(limits)),
+    namespace: optional(component('Namespace', namespace(limits)), ''),
     consistency: optional(consistency, 'strong'),
   }),
   facets: new RequestKind({
     field: fieldName(limits),
     filter: optional(filter(limits)),
     limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
+    namespace: optional(component('Namespace', namespace(limits)), ''),
     consistency: optional(consistency, 'strong'),
   }),
   list: new RequestKind({
     prefix: optional(prefix(limits)),
+    namespace: optional(component('Namespace', namespace(limits)), ''),
     filter: optional(filter(limits)),
     limit: optional(integer('Maximum number of records to return.', 1, limits.listPageMax), limits.listPageDefault),
     cursor: optional(listingCursor),
@@ -181,6 +201,7 @@ export const vectorRequests = (limits: Limits) => ({
       id: optional(component('RecordId', recordId(limits))),
       topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
       filter: optional(filter(limits)),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
       includeValues: optional(flag('Return the vectors as well.'), false),
       includeMetadata: optional(flag('Return the metadata as well.'), true),
       scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),

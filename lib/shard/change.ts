@@ -6,11 +6,10 @@
  * records at a time; `WriteAck.next` says how to go on with the others. Rounds end, because a
  * record that was written after the first has begun is left as it is.
  */
+import type { RecordScope } from './scope.ts';
 
 /** Which records are changed. */
-export interface Matching {
-  /** Null: all. */
-  filter: Record<string, unknown> | null;
+export interface Matching extends RecordScope {
   /** Records that a later entry wrote are left; null: the shard's last when the change is made. */
   throughSeq: number | null;
   /** Records that are changed at most. */

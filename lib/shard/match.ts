@@ -1,9 +1,9 @@
 import type { ValueCount } from '../filter/value-counts.ts';
+import type { RecordScope } from './scope.ts';
 
-export interface QueryOptions {
+export interface QueryOptions extends RecordScope {
   vector: Float32Array;
   topK: number;
-  filter: Record<string, unknown> | null;
   includeValues: boolean;
   includeMetadata: boolean;
   scoreThreshold: number | null;

@@ -1,5 +1,6 @@
 import type { ValueCount } from '../filter/value-counts.ts';
 import type { Included, ListedRecord, Page } from './match.ts';
+import type { RecordScope } from './scope.ts';
 
 /**
  * What can be read of a shard beside its nearest records (`shards.query`) and records by id
@@ -8,17 +9,25 @@ import type { Included, ListedRecord, Page } from './match.ts';
  */
 export interface ShardReads {
   /** How many records match. */
-  count: { params: Filtered; result: number };
+  count: { params: RecordScope; result: number };
   /**
    * How often each value of a field occurs in the records that match. With `limit` only the values
    * that occur most, most first; without, all of them, in pages and in no order.
    */
   facets: {
-    params: Filtered & { field: string; limit: number | null; pageMaxBytes: number };
+    params: RecordScope & { field: string; limit: number | null; pageMaxBytes: number };
     result: { missing: number; page: Page<ValueCount> };
   };
+  /**
+   * The first namespaces that hold a record, by name, and how many each holds: those that begin
+   * with `prefix` and come after `after`; null: from the first one on.
+   */
+  namespaces: {
+    params: NamespacesAfter & { pageMaxBytes: number };
+    result: Page<ValueCount>;
+  };
   /** The first `limit` records that match, after an id and with a prefix, in the order of ids. */
-  list: { params: Filtered & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
+  list: { params: RecordScope & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
 }
 
 /** A part of the order of ids, by their UTF-8 bytes; null: from its beginning, any id. */
@@ -28,9 +37,10 @@ export interface Listing extends Included {
   limit: number;
 }
 
-/** Null: all records. */
-interface Filtered {
-  filter: Record<string, unknown> | null;
+export interface NamespacesAfter {
+  prefix: string;
+  after: string | null;
+  limit: number;
 }
 
 export type ShardReadOp = keyof ShardReads;

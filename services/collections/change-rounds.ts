@@ -8,7 +8,8 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
-import type { Matching, MetadataMerge, ShardChange } from '../../lib/shard/change.ts';
+import type { MetadataMerge, ShardChange } from '../../lib/shard/change.ts';
+import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import { isRefusal } from './write-quota.ts';
@@ -19,10 +20,9 @@ const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
 /** Of which another request changes the rest, or says what is wrong with it. */
 export const PARTLY = 'The service changed only some of the records; send the request again for the others.';
 
-export type Filter = Matching['filter'];
-export type MatchingMerge = MetadataMerge & { filter: Filter; metadataMaxBytes: number };
+export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
 /** What is done to the records that match. */
-type MatchingChange = { kind: 'delete matching'; filter: Filter } | ({ kind: 'merge matching' } & MatchingMerge);
+type MatchingChange = ({ kind: 'delete matching' } & RecordScope) | ({ kind: 'merge matching' } & MatchingMerge);
 
 interface RoundTerms {
   shard: ShardSpec;

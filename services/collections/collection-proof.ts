@@ -10,6 +10,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
+import { type NamespacedId, storedId } from '../../lib/records/namespace.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
@@ -20,14 +21,16 @@ import { shardIndexOf } from './shard-routing.ts';
 const ATTEMPTS_MAX = 8;
 
 /**
- * The proof of presence or absence of `id`; `isAnchored`: the collection's roots go to the ledger.
+ * The proof of presence or absence of a record; `isAnchored`: the collection's roots go to the
+ * ledger.
  */
 export async function proveRecord(
   caller: Caller,
   row: CollectionRow,
-  id: string,
+  record: NamespacedId,
   isAnchored: boolean,
 ): Promise<RecordProof> {
+  const id = storedId(record.namespace, record.id);
   const index = shardIndexOf(id, row.shards);
   const collectionId = row.id;
   const ledger = isAnchored ? await call(caller, 'anchoring.address', { collectionId }) : null;
@@ -42,7 +45,7 @@ export async function proveRecord(
       const { merkleRoot, version } = collectionRoot(cut);
       return {
         format: 'PV1',
-        id,
+        ...record,
         present: own.present,
         merkleRoot,
         version,

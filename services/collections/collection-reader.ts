@@ -8,11 +8,13 @@ import type {
 } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { storedId, storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
 import { type DecodedRequest, requestsOf } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
+import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';
@@ -34,23 +36,26 @@ export async function queryCollection(
   awayMaxMs?: number,
 ): Promise<QueryResult> {
   const checked = requestsOf(limits).query.decode(request, { shape: row });
-  const { topK, filter, includeValues, includeMetadata, scoreThreshold = null, exact, allowPartial } = checked;
+  const { topK, includeValues, includeMetadata, scoreThreshold = null, exact, allowPartial } = checked;
   const eventual = checked.consistency === 'eventual';
-  const options = { topK, filter: filterOrNull(filter), includeValues, includeMetadata, scoreThreshold, exact };
+  const scope = scopeOf(checked);
+  const options = { ...scope, topK, includeValues, includeMetadata, scoreThreshold, exact };
   const { accountId: account } = row;
   const { month } = await call(caller, 'metering.takeQuery', { accountId: account });
   try {
     const patience = allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
-    const vector = checked.vector ?? (await vectorOf(caller, row, checked.id!, eventual, patience));
+    const vector =
+      checked.vector ?? (await vectorOf(caller, row, storedId(scope.namespace, checked.id!), eventual, patience));
     const terms = { eventual, partial: allowPartial, account, awayMaxMs };
-    return await shards.query(caller, shardSpecs(row), { ...options, vector }, terms);
+    const result = await shards.query(caller, shardSpecs(row), { ...options, vector }, terms);
+    return { ...result, matches: withoutNamespace(scope.namespace, result.matches) };
   } catch (error) {
     await call(background, 'metering.giveBackQuery', { accountId: account, month }).catch(() => undefined);
     throw allowPartial ? withoutShards(error) : error;
   }
 }
 
-/** That of a record of the collection. */
+/** That of a record of the collection, by its stored id. */
 async function vectorOf(
   caller: Caller,
   row: CollectionRow,
@@ -70,22 +75,22 @@ async function vectorOf(
 export async function countRecords(
   caller: Caller,
   row: CollectionRow,
-  { filter, consistency }: Selected,
+  selected: Selected,
   awayMaxMs?: number,
 ): Promise<number> {
-  const terms = { eventual: consistency === 'eventual', awayMaxMs };
-  const counts = await countByShard(caller, row, filterOrNull(filter), terms);
+  const terms = { eventual: selected.consistency === 'eventual', awayMaxMs };
+  const counts = await countByShard(caller, row, scopeOf(selected), terms);
   return [...counts.values()].reduce((total, count) => total + count, 0);
 }
 
-/** How many records of each shard match, by its index. Throws what the shards throw. */
+/** How many records of a scope each shard has, by its index. Throws what the shards throw. */
 export async function countByShard(
   caller: Caller,
   row: CollectionRow,
-  filter: Record<string, unknown> | null,
+  scope: RecordScope,
   terms: Omit<ReadTerms, 'account'> = {},
 ): Promise<Map<number, number>> {
-  const counts = await readShards(caller, row, { op: 'count', filter }, terms);
+  const counts = await readShards(caller, row, { op: 'count', ...scope }, terms);
   return new Map(counts.entries());
 }
 
@@ -94,11 +99,11 @@ export function countValues(
   caller: Caller,
   shards: ShardReader,
   row: CollectionRow,
-  { field, filter, limit, consistency }: Selected & { field: string; limit: number },
+  { field, limit, ...selected }: Selected & { field: string; limit: number },
   awayMaxMs?: number,
 ): Promise<FacetsResult> {
-  const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
-  return shards.facets(caller, shardSpecs(row), { field, filter: filterOrNull(filter), limit }, terms);
+  const terms = { eventual: selected.consistency === 'eventual', account: row.accountId, awayMaxMs };
+  return shards.facets(caller, shardSpecs(row), { field, limit, ...scopeOf(selected) }, terms);
 }
 
 /**
@@ -113,15 +118,17 @@ export async function listRecords(
   request: DecodedRequest<'list'>,
   awayMaxMs?: number,
 ): Promise<RecordsPage> {
-  const { prefix = null, filter, limit, cursor, includeValues, includeMetadata, consistency } = request;
+  const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;
+  const scope = scopeOf(request);
   const after = cursor === undefined ? null : idOfCursor(cursor);
-  const include = { includeValues, includeMetadata };
   // One more than the page takes says whether there is a next one.
-  const listing = { after, prefix, filter: filterOrNull(filter), limit: limit + 1, ...include };
+  const part = { ...storedRange(scope.namespace, after, prefix), limit: limit + 1 };
   const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
+  const listing = { ...scope, ...part, includeValues, includeMetadata };
   const found = await shards.list(caller, shardSpecs(row), listing, terms);
-  if (found.length <= limit) return { records: found };
-  return { records: found.slice(0, limit), nextCursor: cursorAfter(found[limit - 1].id) };
+  const records = withoutNamespace(scope.namespace, found.slice(0, limit));
+  if (found.length <= limit) return { records };
+  return { records, nextCursor: cursorAfter(records[limit - 1].id) };
 }
 
 /** What each of the collection's shards answers. */
@@ -137,19 +144,23 @@ function readShards<O extends ShardReadOp>(
 }
 
 /** `{}` filters nothing. */
-function filterOrNull(filter: Selected['filter']): Record<string, unknown> | null {
-  return filter !== undefined && Object.keys(filter).length > 0 ? filter : null;
+export function scopeOf({ namespace = '', filter }: Selected): Required<RecordScope> {
+  return { namespace, filter: filter !== undefined && Object.keys(filter).length > 0 ? filter : null };
 }
 
-/** The records that exist, in the order of `ids`. */
+/** The records of the namespace that exist, in the order of `ids`. */
 export async function fetchRecords(
   caller: Caller,
   shards: ShardReader,
   row: CollectionRow,
-  ids: string[],
+  { ids, namespace = '' }: { ids: string[]; namespace?: string },
   terms: Omit<ReadTerms, 'account'> = {},
 ): Promise<FetchedRecord[]> {
-  const parts = [...splitIds(ids, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
+  const stored = storedIds(namespace, ids);
+  const parts = [...splitIds(stored, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
   const byId = await shards.fetch(caller, parts, { ...terms, account: row.accountId });
-  return ids.flatMap((id) => byId.get(id) ?? []);
+  return withoutNamespace(
+    namespace,
+    stored.flatMap((id) => byId.get(id) ?? []),
+  );
 }

@@ -27,11 +27,12 @@ import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut, ShardHead } from '../../lib/shard/head.ts';
 import { shardKey } from '../../lib/shard/key.ts';
+import type { RecordScope } from '../../lib/shard/scope.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { changeInRounds, type Filter, type MatchingMerge, PARTLY } from './change-rounds.ts';
+import { changeInRounds, type MatchingMerge, PARTLY } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
@@ -110,9 +111,9 @@ export class CollectionWriter {
     return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
   }
 
-  /** Deletes every record that matches; without a filter all. */
-  async deleteMatching(write: Write, filter: Filter): Promise<DeleteResult> {
-    const change = { kind: 'delete matching', filter } as const;
+  /** Deletes every record of a scope. */
+  async deleteMatching(write: Write, scope: RecordScope): Promise<DeleteResult> {
+    const change = { kind: 'delete matching', ...scope } as const;
     const committed = await this.#commit(
       write,
       everyShard(write.row),

@@ -4,7 +4,8 @@ import type { CollectionsActions, Named } from '../../lib/actions/collections.ts
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
 import { unauthenticated, unavailable } from '../../lib/errors.ts';
-import { decodeId } from '../../lib/records/ids.ts';
+import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
+import { storedBatch } from '../../lib/records/namespace.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { withCollection } from '../../lib/shard/away.ts';
@@ -20,7 +21,8 @@ import { countRecords, countValues, fetchRecords, listRecords, queryCollection }
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
-import { deleteRecords, updateRecords } from './record-changes.ts';
+import { namespacesPage } from './namespaces-page.ts';
+import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
@@ -112,10 +114,12 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
-        const { batch } = ctx.params;
+        const { batch, namespace: given = '' } = ctx.params;
         return write(ctx, async (one) => {
-          const records = batch ?? requests.upsert.decode(ctx.params, { shape: one.row }).records;
-          return writer.upsert(one, records);
+          const { records, namespace } = batch
+            ? { records: batch, namespace: given }
+            : requests.upsert.decode(ctx.params, { shape: one.row });
+          return writer.upsert(one, storedBatch(namespace, records));
         });
       }),
 
@@ -132,6 +136,18 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
         },
       ),
 
+      deleteNamespace: timedAction(
+        timeoutMs,
+        (ctx: Params<'collections.deleteNamespace'>): Result<'collections.deleteNamespace'> => {
+          const namespace = decodeNamespace(ctx.params.namespace, 'namespace', limits);
+          return write(ctx, (one) => deleteNamespace(writer, one, namespace));
+        },
+      ),
+
+      namespaces(ctx: Params<'collections.namespaces'>): Result<'collections.namespaces'> {
+        return use(ctx.params, (row) => namespacesPage(ctx, reader, row, ctx.params, limits, awayMaxMsOf(ctx)));
+      },
+
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
         return use(ctx.params, (row) =>
           queryCollection(ctx, this.broker, reader, row, ctx.params, limits, awayMaxMsOf(ctx)),
@@ -140,8 +156,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
         return use(ctx.params, async (row) => {
-          const { ids, consistency } = requests.fetch.decode(ctx.params);
-          return fetchRecords(ctx, reader, row, ids, {
+          const { consistency, ...asked } = requests.fetch.decode(ctx.params);
+          return fetchRecords(ctx, reader, row, asked, {
             eventual: consistency === 'eventual',
             awayMaxMs: awayMaxMsOf(ctx),
           });
@@ -179,10 +195,13 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       proof(ctx: Params<'collections.proof'>): Result<'collections.proof'> {
-        const { accountId, id } = ctx.params;
+        const { accountId, id, namespace = '' } = ctx.params;
         return catalog.use(ctx.params, async (row) => {
-          const checkedId = decodeId(id, 'id', limits);
-          return proveRecord(ctx, row, checkedId, anchors(config, await planOf(ctx, accountId)));
+          const record = {
+            id: decodeId(id, 'id', limits),
+            namespace: decodeNamespace(namespace, 'namespace', limits),
+          };
+          return proveRecord(ctx, row, record, anchors(config, await planOf(ctx, accountId)));
         });
       },
 

@@ -4,12 +4,14 @@
  */
 import { call } from '../../lib/actions/call.ts';
 import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
+import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
+import { storedId, storedIds } from '../../lib/records/namespace.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
-import { countByShard } from './collection-reader.ts';
+import { countByShard, scopeOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 import { splitIds } from './shard-routing.ts';
 
@@ -17,13 +19,27 @@ import { splitIds } from './shard-routing.ts';
 export async function deleteRecords(
   writer: CollectionWriter,
   write: Write,
-  { ids, filter = null, dryRun }: Omit<DeleteRecords, 'filter'> & { filter?: Record<string, unknown> | null },
+  { ids: given, dryRun, ...selected }: DeleteRecords,
 ): Promise<DeleteResult> {
-  if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, filter);
+  const scope = scopeOf(selected);
+  const ids = given && storedIds(scope.namespace, given);
+  if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const deletedCount = ids
     ? await countIds(write, ids)
-    : sum((await countByShard(write.caller, write.row, filter)).values());
+    : sum((await countByShard(write.caller, write.row, scope)).values());
   return { deleted: false, deletedCount, ...(await writer.unchanged(write)) };
+}
+
+/** All of a namespace. Throws NAMESPACE_NOT_FOUND where it holds no record. */
+export async function deleteNamespace(
+  writer: CollectionWriter,
+  write: Write,
+  namespace: string,
+): Promise<DeleteResult> {
+  const scope = { namespace, filter: null };
+  const held = sum((await countByShard(write.caller, write.row, scope)).values());
+  if (held === 0) throw notFound('NAMESPACE_NOT_FOUND');
+  return writer.deleteMatching(write, scope);
 }
 
 /**
@@ -36,8 +52,10 @@ export async function updateRecords(
   request: UpdateRecords,
   { metadataMaxBytes, updateMatchesMax }: Limits,
 ): Promise<UpdateResult> {
-  const { updates, filter, dryRun } = request;
+  const { dryRun } = request;
   const merge = checkedMerge(request);
+  const scope = scopeOf(request);
+  const updates = request.updates?.map((update) => ({ ...update, id: storedId(scope.namespace, update.id) }));
   if (updates) {
     if (!dryRun) return writer.update(write, updates, metadataMaxBytes);
     const matchedCount = await countIds(
@@ -46,7 +64,7 @@ export async function updateRecords(
     );
     return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
   }
-  const matching = await countByShard(write.caller, write.row, filter!);
+  const matching = await countByShard(write.caller, write.row, scope);
   const matchedCount = sum(matching.values());
   if (matchedCount > updateMatchesMax) {
     const most = updateMatchesMax.toLocaleString('en');
@@ -54,7 +72,7 @@ export async function updateRecords(
   }
   if (dryRun || matchedCount === 0) return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
   const some = new Map([...matching].filter(([, count]) => count > 0));
-  return writer.updateMatching(write, some, { filter: filter!, ...merge, metadataMaxBytes });
+  return writer.updateMatching(write, some, { ...scope, ...merge, metadataMaxBytes });
 }
 
 /** What is merged stands in each of `updates`, or beside `filter`. */

@@ -20,7 +20,8 @@ import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
 import type { FetchedRecord, ListedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
-import type { Listing, ShardReads } from '../../lib/shard/read.ts';
+import type { Listing, NamespacesAfter, ShardReads } from '../../lib/shard/read.ts';
+import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { mergeLists } from './merge-lists.ts';
 
@@ -147,7 +148,7 @@ export class ShardReader {
   list(
     caller: Caller,
     shards: readonly ShardSpec[],
-    listing: Listing & { filter: Record<string, unknown> | null },
+    listing: Listing & RecordScope,
     { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
   ): Promise<ListedRecord[]> {
     return this.#gather(account, async (gathered, rests) => {
@@ -174,13 +175,13 @@ export class ShardReader {
   facets(
     caller: Caller,
     shards: readonly ShardSpec[],
-    { field, filter, limit }: { field: string; filter: Record<string, unknown> | null; limit: number },
+    { field, limit, ...scope }: RecordScope & { field: string; limit: number },
     { eventual = false, account = '', awayMaxMs }: ReadTerms = {},
   ): Promise<FacetsResult> {
     return this.#gather(account, async (gathered, rests) => {
       const pageMaxBytes = firstPageMaxBytes(shards.length);
       // Of several shards each must tell all: what one has most may be rare in the others.
-      const asked = { op: 'facets', field, filter, limit: shards.length === 1 ? limit : null, pageMaxBytes } as const;
+      const asked = { op: 'facets', ...scope, field, limit: shards.length === 1 ? limit : null, pageMaxBytes } as const;
       const counts = new ValueCounts();
       let missing = 0;
       const read = async (shard: ShardSpec): Promise<void> => {
@@ -197,6 +198,32 @@ export class ShardReader {
       await Promise.all(shards.map(read));
       const values = await topValues(counts, limit);
       return { values: values.map(([value, count]) => ({ value, count })), missing };
+    });
+  }
+
+  /** The first namespaces of all shards, by name, and how many records each holds. */
+  namespaces(
+    caller: Caller,
+    shards: readonly ShardSpec[],
+    asked: NamespacesAfter,
+    { account = '', awayMaxMs }: ReadTerms = {},
+  ): Promise<[name: string, count: number][]> {
+    return this.#gather(account, async (gathered, rests) => {
+      const read = { op: 'namespaces', ...asked, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
+      const counts = new Map<string, number>();
+      const add = async (shard: ShardSpec): Promise<void> => {
+        const params = { shard, read, openMaxMs: awayMaxMs };
+        const page = (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['namespaces']['result'];
+        const rest = this.#restOf<ValueCount>(caller, shard, page.rest);
+        rests.push(rest);
+        for (let { items } = page; items.length > 0; items = await rest.more()) {
+          gathered(items);
+          for (const [name, count] of items) counts.set(name as string, (counts.get(name as string) ?? 0) + count);
+        }
+      };
+      await Promise.all(shards.map(add));
+      // What is among the first of all shards is among the first of each that has it.
+      return [...counts].sort(([a], [b]) => compareUtf8(a, b)).slice(0, asked.limit);
     });
   }
 

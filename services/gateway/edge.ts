@@ -35,9 +35,9 @@ export class Edge {
     this.#parts = parts;
     this.router = new Router(parts.routes, {
       requestId: (req) => this.#of(req).id,
-      onRoute: (req, route, target, caller) => {
+      onRoute: (req, route, path, caller) => {
         const exchange = this.#of(req);
-        exchange.routed(route, target, caller);
+        exchange.routed(route, path, caller);
         void runPipeline(exchange, parts);
       },
       onNone: (req) => this.#unrouted(this.#of(req)),

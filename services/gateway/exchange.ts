@@ -5,6 +5,7 @@ import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Permit } from './overload/fair-queue.ts';
+import type { PathParameters } from './router.ts';
 import { patternOf, type Route, type RouteInput } from './routes.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
@@ -27,10 +28,11 @@ export class Exchange {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  /** This, `target` and `caller` are there once the router has found the route. */
+  /** This, `target`, `namespace` and `caller` are there once the router has found the route. */
   route!: Route;
   /** The decoded path parameter; empty where the path has none. */
   target = '';
+  namespace = '';
   /** Calls made with it belong to the request. */
   caller!: Caller;
   /** Null for an operator's request, and until the key was looked up. */
@@ -78,9 +80,10 @@ export class Exchange {
   }
 
   /** The router found its route. */
-  routed(route: Route, target: string, caller: Caller): void {
+  routed(route: Route, { target, namespace }: PathParameters, caller: Caller): void {
     this.route = route;
     this.target = target;
+    this.namespace = namespace;
     this.caller = caller;
     this.pattern = patternOf(route);
   }

@@ -9,9 +9,15 @@ import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
 import { BASE_PATH, type Route } from './routes.ts';
 
+/** Decoded; empty where the path has none. */
+export interface PathParameters {
+  /** The collection's name, or an id. */
+  target: string;
+  namespace: string;
+}
+
 interface RouterEvents {
-  /** `target`: the decoded path parameter; empty where the path has none. */
-  onRoute(req: IncomingMessage, route: Route, target: string, caller: Caller): void;
+  onRoute(req: IncomingMessage, route: Route, path: PathParameters, caller: Caller): void;
   /** No route has that path and method. */
   onNone(req: IncomingMessage): void;
   onError(req: IncomingMessage, error: unknown): void;
@@ -101,8 +107,8 @@ export class Router {
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
     return (req) => {
-      const { name, id } = req.$params.params;
-      this.#events.onRoute(req, route, name ?? id ?? '', req.$ctx);
+      const { name, id, namespace = '' } = req.$params.params;
+      this.#events.onRoute(req, route, { target: name ?? id ?? '', namespace }, req.$ctx);
     };
   }
 }
@@ -112,8 +118,8 @@ function aliasOf({ method, path }: Route): string {
   return `${method} ${path.slice(1).replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** U+FFFD, percent-encoded: a segment that cannot be decoded is the name of nothing. */
-const UNDECODABLE = '%EF%BF%BD';
+/** U+0000, percent-encoded: a segment that cannot be decoded is the name of nothing. */
+const UNDECODABLE = '%00';
 
 /** A request path in which every segment can be percent-decoded. */
 export function decodablePath(path: string): string {

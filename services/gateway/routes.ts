@@ -2,7 +2,7 @@ import type { ActionName, Actions } from '../../lib/actions/call.ts';
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
-import { decodeId } from '../../lib/records/ids.ts';
+import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import type { RequestName } from '../../lib/requests/requests.ts';
 import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
@@ -20,6 +20,8 @@ export interface RouteInput {
   accountId: string;
   /** The path parameter `{name}` or `{id}`; empty when the path has none. */
   target: string;
+  /** The path parameter `{namespace}`; empty when the path has none. */
+  namespace: string;
   query: ReadonlyMap<string, string>;
   body: unknown;
   limits: Limits;
@@ -103,7 +105,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
 /** Of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = (route: Pick<Route, 'path'>): string => BASE_PATH + route.path;
 
-const named = ({ accountId, target }: RouteInput) => ({ accountId, name: target });
+const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
 
 /**
  * Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses.
@@ -116,8 +118,12 @@ function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number;
 }
 
 const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 'read', {
-  query: ['id'],
-  params: (input) => ({ ...named(input), id: decodeId(input.query.get('id'), 'id', input.limits) }),
+  query: ['id', 'namespace'],
+  params: ({ accountId, target, query, limits }) => ({
+    ...named({ accountId, target }),
+    id: decodeId(query.get('id'), 'id', limits),
+    namespace: decodeNamespace(query.get('namespace') ?? '', 'namespace', limits),
+  }),
   answer: (proof) => ({ proof }),
 });
 
@@ -135,7 +141,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'upsert',
-    params: (input) => ({ ...named(input), batch: input.body.records }),
+    params: (input) => ({ ...named(input), batch: input.body.records, namespace: input.body.namespace }),
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
@@ -178,6 +184,24 @@ const VECTOR_ROUTES = [
     body: 'delete',
     params: (input) => ({ ...named(input), ...input.body }),
   }),
+  route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    query: ['prefix', 'limit', 'cursor'],
+    params: (input) => ({
+      ...named(input),
+      ...pageOf(input.query, input.limits.namespacesPageMax),
+      prefix: decodeNamespace(input.query.get('prefix') ?? '', 'prefix', input.limits),
+    }),
+  }),
+  route('DELETE', '/collections/{name}/namespaces/{namespace}', 'collections.deleteNamespace', 'write', {
+    mayBeAway: true,
+    queue: 'unshared',
+    params: (input) => ({
+      ...named(input),
+      namespace: decodeNamespace(input.namespace, 'namespace', input.limits),
+    }),
+  }),
 ];
 
 const COLLECTION_ROUTES = [
@@ -204,9 +228,12 @@ const COLLECTION_ROUTES = [
   route('DELETE', '/collections/{name}', 'collections.remove', 'manage', { queue: 'unshared', params: named }),
   route('GET', '/collections/{name}/verify', 'verification.verify', 'read', {
     queue: 'verify',
-    query: ['id'],
+    query: ['id', 'namespace'],
     timeoutMs: VERIFY_TIMEOUT_MS,
-    params: named,
+    params(input) {
+      if (input.query.has('namespace')) throw invalid('namespace', 'given with an id', 'given alone');
+      return named(input);
+    },
     whenGiven: { id: PROOF },
   }),
   PROOF,

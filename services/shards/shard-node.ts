@@ -230,7 +230,8 @@ export class ShardNode {
   }
 
   async read(shard: ShardSpec, { op, ...asked }: ShardRead, how: Reading = {}): Promise<unknown> {
-    return this.#read(shard, op, { ...asked, filter: this.#parsed(asked.filter) }, how);
+    const parsed = 'filter' in asked ? { ...asked, filter: this.#parsed(asked.filter) } : asked;
+    return this.#read(shard, op, parsed, how);
   }
 
   fetch(shard: ShardSpec, ids: string[], how: Reading = {}): Promise<Page<FetchedRecord>> {

@@ -10,10 +10,12 @@
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { planOf } from '../../lib/actions/principal.ts';
-import type { VerifyResult } from '../../lib/actions/verification.ts';
+import type { NamedDifference, VerifyResult } from '../../lib/actions/verification.ts';
 import { anchors } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
+import { readStoredId } from '../../lib/records/namespace.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import type { RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -133,9 +135,15 @@ export class Verifier {
       ledgerAddress: onChain?.address ?? null,
       checkedAt: new Date(this.#runtime.clock.wallMs()).toISOString(),
       ...(reason === null ? {} : { reason }),
-      ...(differences.length === 0 ? {} : { differences }),
+      ...(differences.length === 0 ? {} : { differences: differences.map(named) }),
     };
   }
+}
+
+/** With the id and the namespace that a request names the record by. */
+function named({ id: stored, what }: RecordDifference): NamedDifference {
+  const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
+  return { id, ...(namespace !== '' && { namespace }), what };
 }
 
 /** Whether the node of the ledger that was asked may lack what another one has confirmed. */

@@ -20,6 +20,8 @@ const ROUTES = [
   'POST /api/v1/collections/{name}/facets',
   'POST /api/v1/collections/{name}/list',
   'POST /api/v1/collections/{name}/delete',
+  'GET /api/v1/collections/{name}/namespaces',
+  'DELETE /api/v1/collections/{name}/namespaces/{namespace}',
   'GET /api/v1/collections/{name}/verify',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
@@ -213,6 +215,8 @@ describe('what the service refuses', () => {
     ['/api/v1/collections', 513],
     ['/api/v1/collections/{name}/anchors', 0],
     ['/api/v1/collections/{name}/anchors', 513],
+    ['/api/v1/collections/{name}/namespaces', 0],
+    ['/api/v1/collections/{name}/namespaces', 692],
   ])('of cursors: for %s one of %d characters', async (path, length) => {
     const cursor = 'x'.repeat(length);
     await send('POST', '/api/v1/collections', service.key, { name: 'paged', dimensions: 1 });
@@ -225,7 +229,7 @@ describe('what the service refuses', () => {
 
 describe('what it says is so', () => {
   const concrete = (path: string) =>
-    path.replace('{name}', 'some').replace('{id}', '00000000-0000-4000-8000-000000000000');
+    path.replace('{name}', 'some').replace('{namespace}', 'n').replace('{id}', '00000000-0000-4000-8000-000000000000');
 
   test('every route is there, and asks for a key where it says so', async () => {
     for (const { method, path, operation } of document.operations) {
@@ -253,7 +257,7 @@ describe('what it says is so', () => {
     async function call(name: string, status: number, into: Json = {}, body?: object): Promise<Json> {
       const [method, pattern] = name.split(' ');
       const operation: ApiOperation = document.json.paths[pattern][method.toLowerCase()];
-      const path = pattern.replace(/\{(\w+)\}/, (_, parameter) => encodeURIComponent(into[parameter] as string));
+      const path = pattern.replaceAll(/\{(\w+)\}/g, (_, parameter) => encodeURIComponent(into[parameter] as string));
       const token = pattern.includes('/admin/') ? ADMIN_TOKEN : ((into.token as string) ?? service.key);
       const answer = await send(method, path + ((into.search as string) ?? ''), token, body);
       expect([name, body, answer.status]).toEqual([name, body, status]);
@@ -336,6 +340,12 @@ describe('what it says is so', () => {
     await call(`POST ${one}/update`, 400, some, { setMetadata: {}, ...wrong });
     await call(`POST ${one}/update`, 400, some, { updates: [{ id: 'a', values: [1] }] });
     await call(`POST ${one}/delete`, 400, some, wrong);
+    await call(`POST ${one}/upsert`, 200, some, { namespace: 'n', records: [{ id: 'a', values: [1, 1] }] });
+    await call(`GET ${one}/namespaces`, 200, { ...some, search: '?prefix=n&limit=1' });
+    await call(`GET ${one}/namespaces`, 400, { ...some, search: '?limit=0' });
+    await call(`GET ${one}/proof`, 200, { ...some, search: '?id=a&namespace=n' });
+    await call(`DELETE ${one}/namespaces/{namespace}`, 200, { ...some, namespace: 'n' });
+    await call(`DELETE ${one}/namespaces/{namespace}`, 404, { ...some, namespace: 'n' });
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });

@@ -28,7 +28,7 @@ describe('ids', () => {
     ['a/b?c#d&e=f%20'],
     [' '],
     ['.'],
-    ['\u0000\u0001'],
+    ['\u0001\u0000'],
     ['line\nbreak "quoted" \\'],
     ['__proto__'],
     ['constructor'],

@@ -193,7 +193,7 @@ test('what it cannot use is told in one line', async () => {
     [/error in place of an account: no\\u\{1b\} \\u\{a\}PRESENT/, ['{proof}', ...pinned(), '--account', '{error}']],
     [/error in place of an account: it does not say/, ['{proof}', ...pinned(), '--account', '{mute-error}']],
     [
-      /has the key "vector"; a record has id, values and metadata alone/,
+      /has the key "vector"; a record has id, namespace, values and metadata alone/,
       ['{proof}', ...root, '--record', '{misspelt}'],
     ],
     [/has the key "vectors"; /, ['{proof}', ...root, '--record', '{answer}']],

@@ -22,7 +22,7 @@ const IDS = [
     '&id=x',
     '"',
     '\\',
-    '\u0000',
+    'a\u0000',
     '\n',
     '\r\n',
     '\t',
@@ -98,7 +98,9 @@ export class WrittenCollection {
       expect(answer).toMatchObject({ deletedCount: deleted.length, anchor: { status: 'confirmed' } });
     }
     const ids = new Set(records.map((record) => record.id));
-    const strangers = Array.from({ length: count }, (_, at) => `${awkward.text(20)}${at}`).filter((id) => !ids.has(id));
+    const strangers = Array.from({ length: count }, (_, at) => `s${awkward.text(20)}${at}`).filter(
+      (id) => !ids.has(id),
+    );
     const present = records.filter((record, at) => !isDeleted(record, at));
     return new WrittenCollection(service, path, made.body.collection.id, present, [...deleted, ...strangers]);
   }
@@ -124,7 +126,7 @@ function awkwardRecords(awkward: AwkwardJson, count: number): WrittenRecord[] {
   const ids = new Set(IDS.slice(0, count));
   while (ids.size < count) {
     const id = awkward.text(30);
-    if (id !== '') ids.add(id);
+    if (id !== '' && !id.startsWith('\0')) ids.add(id);
   }
   return Array.from(ids, (id) => {
     const values = Array.from({ length: DIMENSIONS }, () => awkward.value()).join(', ');

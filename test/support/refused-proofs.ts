@@ -61,7 +61,7 @@ function startsWith(bit: number, name: string): string {
 
 /** A record of that id, as a proof ends at it, and its leaf. */
 function endAt(id: string): { terminal: NonNullable<RecordProof['terminal']>; leaf: Uint8Array } {
-  const [key, vec, meta] = [id, 'v', 'm'].map(keyHashOf) as [Uint8Array, Uint8Array, Uint8Array];
+  const [key, vec, meta] = [id, 'v', 'm'].map((each) => keyHashOf(each)) as [Uint8Array, Uint8Array, Uint8Array];
   return { terminal: { key: hex(key), vecHash: hex(vec), metaHash: hex(meta) }, leaf: leafHashOf(key, vec, meta) };
 }
 
@@ -139,7 +139,11 @@ export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => At
     ...[null, [], 7, 'x'].map((proof) => ({ ...honest, proof })),
     ...withField('format', [undefined, null, 'PV2', 'pv1', 'PV1 ', ['PV1']])(honest),
   ],
-  P2: otherIds,
+  P2: (honest) => [
+    ...otherIds(honest),
+    ...withField('id', ['\0a', `\0a\0${honest.id}`])(honest),
+    ...withField('namespace', [7, null, ['x'], '\ud800', 'a\0b', 'n'.repeat(513)])(honest),
+  ],
   P3: withField('present', [undefined, null, 'true', 1, 0, []]),
   P4: withField('merkleRoot', [...NO_HASHES, undefined]),
   P5: withField('version', [undefined, null, -1, 1.5, 2 ** 53, '3', true, [3]]),
@@ -170,6 +174,7 @@ export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => At
     ...withField('merkleRoot', [flipped(honest.root, 7), EMPTY])(honest),
   ],
   P11: (honest) => [
+    ...withField('namespace', ['other', ' '])(honest),
     { ...honest, id: `${honest.id} ` },
     ...withField('id', [`${honest.id} `, honest.id.toUpperCase()])(honest),
   ],

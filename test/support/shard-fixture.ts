@@ -46,6 +46,8 @@ export interface ShardFixture {
   store: Store;
   node: ShardNode;
   halts: { collectionId: string; reason: string }[];
+  /** Warnings of its log. */
+  warnings: Record<string, unknown>[];
   /**
    * Ends the node without saving anything, as a kill would, and starts another on the same store.
    */
@@ -86,7 +88,18 @@ export async function shardFixture(
   });
   await Promise.all(created);
   const halts: ShardFixture['halts'] = [];
-  const log = pino({ level: process.env.PROVEC_TEST_LOG ?? 'silent' });
+  const warnings: ShardFixture['warnings'] = [];
+  const isShown = process.env.PROVEC_TEST_LOG !== undefined;
+  const log = pino(
+    { level: process.env.PROVEC_TEST_LOG ?? 'warn' },
+    {
+      write(line: string) {
+        const said = JSON.parse(line) as Record<string, unknown>;
+        if (said.level === pino.levels.values.warn) warnings.push(said);
+        if (isShown) process.stdout.write(line);
+      },
+    },
+  );
   let reach: SeverableStore;
   const start = () => {
     reach = new SeverableStore(wrap(store));
@@ -99,6 +112,7 @@ export async function shardFixture(
     store,
     node: start(),
     halts,
+    warnings,
     async crash() {
       reach.sever();
       await fixture.node.stop();

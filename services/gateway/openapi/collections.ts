@@ -2,7 +2,7 @@ import { filterSchemas } from '../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../lib/limits.ts';
 import { collectionFields, collectionName } from '../../../lib/requests/collection-requests.ts';
 import { updateSchema } from '../../../lib/requests/update-request.ts';
-import { recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
+import { namespace, recordId, recordSchema, vector } from '../../../lib/requests/vector-requests.ts';
 import type { AllWords } from './operation.ts';
 import {
   count,
@@ -76,13 +76,16 @@ const VERIFY_RESULT: Schemas = {
   ledgerAddress,
   checkedAt: time(),
   reason: text('A sentence when the state is not match.'),
-  differences: list(object({ id, what: text('What differs.') }), { description: 'Records that differ.' }),
+  differences: list(object({ id, namespace: ref('Namespace'), what: text('What differs.') }, ['namespace']), {
+    description: 'Records that differ.',
+  }),
 };
 
 const LEAF = object({ key: hex('keyHash.'), vecHash: hex('vecHash.'), metaHash: hex('metaHash.') });
 const RECORD_PROOF: Schemas = {
   format: { type: 'string', const: 'PV1' },
   id,
+  namespace: ref('Namespace'),
   present: flag('Proof of presence, or of absence.'),
   merkleRoot,
   version: integer('Version of that root.'),
@@ -113,6 +116,7 @@ export function collectionSchemas(limits: Limits): Schemas {
     Collection: object(collection),
     CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }),
     RecordId: recordId(limits).schema,
+    Namespace: namespace(limits).schema,
     AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
     Record: recordSchema(limits),
     UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN }),
@@ -202,6 +206,23 @@ export const COLLECTION_WORDS: AllWords = {
     'List records in the order of their ids',
     object({ records: list(ref('ListedRecord')), nextCursor: text('While there are more.') }, ['nextCursor']),
     'Ids are in the order of their UTF-8 bytes. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
+  ],
+  'collections.namespaces': [
+    'listNamespaces',
+    'List the namespaces that hold records, by name',
+    object(
+      {
+        namespaces: list(object({ name: ref('Namespace'), vectorCount: count('Records in it.') })),
+        nextCursor: text('While there are more.'),
+      },
+      ['nextCursor'],
+    ),
+  ],
+  'collections.deleteNamespace': [
+    'deleteNamespace',
+    'Delete all records of a namespace',
+    ref('DeleteResult'),
+    'As a delete with `all`. A namespace exists as long as it holds a record.',
   ],
   'collections.delete': [
     'deleteVectors',

@@ -1,6 +1,7 @@
 import type { ActionName } from '../../../lib/actions/call.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../lib/errors.ts';
 import type { Limits } from '../../../lib/limits.ts';
+import { LISTING_CURSOR_MAX_CHARS } from '../../../lib/requests/listing-cursor.ts';
 import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import type { Route } from '../routes.ts';
@@ -23,6 +24,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
     'collections.delete',
   ],
   RECORD_NOT_FOUND: ['collections.query'],
+  NAMESPACE_NOT_FOUND: ['collections.deleteNamespace'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
   COLLECTION_EXISTS: ['collections.create'],
@@ -73,19 +75,27 @@ function errorResponses({ access, action, body, path, mayBeAway }: Route): Schem
   return Object.fromEntries(responses);
 }
 
+/** Where they are longer than others. */
+const CURSOR_CHARS: { [A in ActionName]?: number } = { 'collections.namespaces': LISTING_CURSOR_MAX_CHARS };
+/** Names of their components. */
+const PATH_PARAMETERS: Readonly<Record<string, string>> = { name: 'CollectionName', id: 'Id', namespace: 'Namespace' };
+
 function parametersOf(route: Route, limits: Limits): Schema[] {
-  const [, target] = /\{(\w+)\}/.exec(route.path) ?? [];
+  const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const isProofAsWell = route.whenGiven.id !== undefined;
   const pages: { [A in ActionName]?: Schema } = {
     'collections.list': { maximum: limits.collectionsPageMax },
+    'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
   };
   const query: Schemas = {
     limit: { schema: { type: 'integer', minimum: 1, ...pages[route.action] } },
     cursor: {
       description: '`nextCursor` of the page before.',
-      schema: { type: 'string', minLength: 1, maxLength: CURSOR_MAX_CHARS },
+      schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
     },
+    prefix: { description: 'Only names that begin so.', schema: ref('Namespace') },
+    namespace: { description: 'Of the record to prove.', schema: ref('Namespace') },
     id: {
       required: !isProofAsWell,
       description: isProofAsWell ? 'Answer with a proof for this record, like `/proof`.' : 'Record to prove.',
@@ -93,8 +103,8 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
     },
   };
   const inQuery = route.query.map((name) => ({ name, in: 'query', ...query[name] }));
-  if (target === undefined) return inQuery;
-  return [{ $ref: `#/components/parameters/${target === 'name' ? 'CollectionName' : 'Id'}` }, ...inQuery];
+  const inPath = [target, namespace].filter((name) => name !== undefined);
+  return [...inPath.map((name) => ({ $ref: `#/components/parameters/${PATH_PARAMETERS[name]}` })), ...inQuery];
 }
 
 function tagOf({ access, method, path }: Route): string {

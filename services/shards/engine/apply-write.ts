@@ -3,6 +3,7 @@
  * outcome says `refused`, not at all.
  */
 import canonicalize from 'canonicalize';
+import { idIn } from '../../../lib/records/namespace.ts';
 import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
 import { metadataObject } from './filter/metadata-object.ts';
 import type { Staging } from './staging.ts';
@@ -42,7 +43,13 @@ export function* applyWrite(staging: Staging, write: ShardWrite, find: FindMatch
     case 'merge matching': {
       const { ids, ...more } = yield* find(write);
       const { set, unset, metadataMaxBytes } = write;
-      const updates = ids.map((id) => ({ id, values: null, set, unset, path: `the record ${JSON.stringify(id)}` }));
+      const updates = ids.map((id) => ({
+        id,
+        values: null,
+        set,
+        unset,
+        path: `the record ${JSON.stringify(idIn(write.namespace ?? '', id))}`,
+      }));
       // The next round finds what is older than the first: what is to stay as it is has to be, too.
       const isKept = more.next === undefined;
       return { ...(yield* update(staging, updates, metadataMaxBytes, isKept)), ...more };

@@ -11,13 +11,14 @@
  * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
  */
 
-import type { FilterNode } from '../../../lib/filter/ast.ts';
+import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
+import type { NamespacesAfter } from '../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
 import type { FieldCounts } from './filter/facets.ts';
 import { type Selection, Selector } from './filter/selection.ts';
-import type { ShardQuery } from './query.ts';
+import type { ParsedScope, ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
 import type { Slots } from './slots.ts';
@@ -67,6 +68,10 @@ export class Search {
     return this.index.bytes + this.#selector.bytes;
   }
 
+  get unnamed(): number {
+    return this.#selector.unnamed;
+  }
+
   /**
    * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
    * Both must still be readable.
@@ -81,19 +86,31 @@ export class Search {
     this.#selector.changed(from, to);
   }
 
-  /** The records that match a filter; null: all. */
-  select(filter: FilterNode | null): Steps<Selection> {
-    return this.#selector.select(filter, new StepMeter(this.#stepNs));
+  /** Whether a scope is all there is. */
+  isAll(scope: ParsedScope): boolean {
+    return this.#selector.isAll(scope);
   }
 
-  /** What values a field has in the records that match. */
-  countValues(field: string, filter: FilterNode | null): Steps<FieldCounts> {
-    return this.#selector.countValues(field, filter, new StepMeter(this.#stepNs));
+  select(scope: ParsedScope): Steps<Selection> {
+    return this.#selector.select(scope, new StepMeter(this.#stepNs));
+  }
+
+  count(scope: ParsedScope): Steps<number> {
+    return this.#selector.count(scope, new StepMeter(this.#stepNs));
+  }
+
+  /** What values a field has in the records of a scope. */
+  countValues(field: string, scope: ParsedScope): Steps<FieldCounts> {
+    return this.#selector.countValues(field, scope, new StepMeter(this.#stepNs));
+  }
+
+  namespaces(asked: NamespacesAfter): Steps<ValueCount[]> {
+    return this.#selector.namespaces(asked, new StepMeter(this.#stepNs));
   }
 
   *rank(query: ShardQuery): Steps<Ranking> {
     const meter = new StepMeter(this.#stepNs);
-    const selection = query.filter === null ? null : yield* this.#selector.select(query.filter, meter);
+    const selection = this.#selector.isAll(query) ? null : yield* this.#selector.select(query, meter);
     const scorer = new Scorer(this.#spec.metric, this.#slots, query.vector);
     const run = new SearchRun(this.#slots, query, selection, scorer, this.#scanCostFactor, meter);
     const graph = query.exact ? null : this.index.graph;

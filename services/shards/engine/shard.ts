@@ -9,12 +9,13 @@
  */
 
 import { join } from 'node:path';
-import type { FilterNode } from '../../../lib/filter/ast.ts';
+import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import type { FetchedRecord, Included, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
+import type { NamespacesAfter } from '../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import { type LogEntry, versionAfter } from '../../../lib/store/log.ts';
@@ -26,7 +27,7 @@ import type { FieldCounts } from './filter/facets.ts';
 import type { Graph } from './graph.ts';
 import { IdOrder, type IdRange } from './id-order.ts';
 import { withPrivateCopy } from './private-copy.ts';
-import type { ShardQuery } from './query.ts';
+import type { ParsedScope, ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
 import { Slots } from './slots.ts';
 import { assertDimensions, assertMetadata, hashRecord, isOfShard, Staging } from './staging.ts';
@@ -77,6 +78,11 @@ export class Shard {
   /** Records that `maintain` has still to put into an index. */
   get unindexed(): number {
     return this.#search.index.waiting;
+  }
+
+  /** Records whose stored id has no reading: no request can name them. */
+  get unnamed(): number {
+    return this.#search.unnamed;
   }
 
   /** Whether a group is staged, or is being. */
@@ -188,22 +194,28 @@ export class Shard {
     return yield* this.#search.rank(query);
   }
 
-  /** How many records match; all of them where the filter is null. */
-  *countSteps(filter: FilterNode | null): Steps<number> {
-    return (yield* this.#search.select(filter)).count;
+  /** How many records a scope has. */
+  countSteps(scope: ParsedScope): Steps<number> {
+    return this.#search.count(scope);
   }
 
-  /** How often each value of a field occurs in the records that match. */
-  countValuesSteps(field: string, filter: FilterNode | null): Steps<FieldCounts> {
-    return this.#search.countValues(field, filter);
+  /** How often each value of a field occurs in the records of a scope. */
+  countValuesSteps(field: string, scope: ParsedScope): Steps<FieldCounts> {
+    return this.#search.countValues(field, scope);
+  }
+
+  /** The namespaces that hold a record, by name, and how many each holds. */
+  namespacesSteps(asked: NamespacesAfter): Steps<ValueCount[]> {
+    return this.#search.namespaces(asked);
   }
 
   /** Where the first records of a range that match lie, in the order of their ids. */
-  *listSteps({ filter, ...range }: IdRange & { filter: FilterNode | null }): Steps<Uint32Array> {
+  *listSteps({ namespace, filter, ...range }: IdRange & ParsedScope): Steps<Uint32Array> {
     const meter = new StepMeter(this.#stepNs);
     // First: from the selection on the shard must not change, and a build lets it.
     yield* this.#idOrder.build(meter);
-    const selected = filter === null ? null : (yield* this.#search.select(filter)).words;
+    const scope = { namespace, filter };
+    const selected = this.#search.isAll(scope) ? null : (yield* this.#search.select(scope)).words;
     return yield* this.#idOrder.slotsIn(range, selected, meter);
   }
 
@@ -360,9 +372,9 @@ export class Shard {
   }
 
   /** Of the records that match those that are no newer, `max` at most. */
-  *#matching({ filter, throughSeq, max }: MatchingWrite): Steps<Found> {
+  *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
-    const { words } = yield* this.#search.select(filter);
+    const { words } = yield* this.#search.select(scope);
     const ids: string[] = [];
     for (let word = 0; word < words.length; word++) {
       for (let rest = words[word]; rest !== 0; rest &= rest - 1) {

@@ -1,8 +1,8 @@
 import type { ErrorDetail } from '../../../lib/errors.ts';
-import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { RecordBatch } from '../../../lib/records/batch.ts';
 import type { ShardChange } from '../../../lib/shard/change.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
+import type { ParsedScope } from './query.ts';
 
 /** One request's writes to one shard. */
 export type ShardWrite =
@@ -12,7 +12,7 @@ export type ShardWrite =
   | Filtered<Exclude<ShardChange, { kind: 'update' }>>;
 
 /** As a shard takes it: its filter is parsed. */
-type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & { filter: FilterNode | null } : never;
+type Filtered<C> = C extends { filter: unknown } ? Omit<C, 'filter'> & ParsedScope : never;
 
 /** Whether it looks at the shard as it was before its group, and so is a group of its own. */
 export const isByFilter = ({ kind }: ShardWrite): boolean => kind === 'delete matching' || kind === 'merge matching';

@@ -36,6 +36,9 @@ import {
   type ShardCacheParts,
 } from './resident.ts';
 
+/** For the log. */
+const UNNAMED = 'holds records whose ids begin with U+0000, which no request can name';
+
 /** How a shard is used. */
 interface Use {
   /** Where it opens; default: the worker with the least to do. */
@@ -250,6 +253,7 @@ export class ShardCache {
       try {
         const opened = await openShard({ spec, key, recorded: claim.head, worker, store, log }, clock, copy?.warm);
         const size = await worker.request('size', { key });
+        if (size.unnamed > 0) log.warn({ shard: key, records: size.unnamed }, UNNAMED);
         // Nothing would ever let go of what was opened under a lease that is over by now.
         if (!claims.holds(claim)) throw new ShardMoved(null);
         resident.claim = claim;
@@ -370,7 +374,7 @@ export class ShardCache {
     this.#endings.set(actor.key, ending);
     void this.#parts.checkpointer.closed(actor.key);
     this.#count(actor, 0);
-    actor.size = { bytes: 0, records: 0, unindexed: 0 };
+    actor.size = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
     actor.worker.request('close', { key: actor.key }).catch(() => undefined);
     this.#gate.changed();
   }

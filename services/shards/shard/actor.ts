@@ -80,7 +80,7 @@ export class ShardActor<W extends WorkerRequests = ShardWorker> {
   readonly spec: ShardSpec;
   readonly worker: W;
   /** Kept by the shardCache, which also keeps the totals. */
-  size: ShardSize = { bytes: 0, records: 0, unindexed: 0 };
+  size: ShardSize = { bytes: 0, records: 0, unindexed: 0, unnamed: 0 };
   #head: ShardHead;
   readonly #terms: OpenTerms<W>;
   readonly #context: ActorContext<W>;

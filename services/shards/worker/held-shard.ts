@@ -50,8 +50,8 @@ export class HeldShard {
   }
 
   get size(): ShardSize {
-    const { bytes, records, unindexed } = this.shard;
-    return { bytes, records, unindexed };
+    const { bytes, records, unindexed, unnamed } = this.shard;
+    return { bytes, records, unindexed, unnamed };
   }
 
   /** Whether the shard has become smaller by so much since this was last so. */

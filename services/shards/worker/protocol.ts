@@ -7,18 +7,18 @@
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
-import type { FilterNode } from '../../../lib/filter/ast.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { FetchedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
 import type { ShardReadOp, ShardReads } from '../../../lib/shard/read.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
+import type { RecordScope } from '../../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
-import type { ShardQuery } from '../engine/query.ts';
+import type { ParsedScope, ShardQuery } from '../engine/query.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
 import type { PostedWrite } from './posted-write.ts';
@@ -33,6 +33,8 @@ export interface ShardSize {
    * Records that the HNSW index has not caught up with; a shard too small for an index counts 0.
    */
   unindexed: number;
+  /** Records that no request can name, because their id was written before namespaces were. */
+  unnamed: number;
 }
 
 type OfShard<P = unknown, R = undefined> = { params: { key: ShardKey } & P; result: R };
@@ -42,7 +44,9 @@ type OfSession<P = unknown, R = undefined> = { params: { session: string } & P; 
 /** As the shard reads are, their filters parsed. */
 type ReadOps = {
   [op in ShardReadOp]: OfShard<
-    Omit<ShardReads[op]['params'], 'filter'> & { filter: FilterNode | null },
+    ShardReads[op]['params'] extends RecordScope
+      ? Omit<ShardReads[op]['params'], 'filter'> & ParsedScope
+      : ShardReads[op]['params'],
     ShardReads[op]['result']
   >;
 };

@@ -2,7 +2,6 @@
  * The reads of a shard that may take long: what each does, in steps. A read begins anew where the
  * shard changed under it.
  */
-import type { FilterNode } from '../../../lib/filter/ast.ts';
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
 import type { ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
@@ -37,8 +36,8 @@ const READS: Reads = {
     const reading = Reading.ofMatches(shard, yield* shard.rankSteps(query), query);
     return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ShardMatch>;
   },
-  *facets({ shard, readings }, { field, filter, limit, pageMaxBytes }, monotonicMs) {
-    const { counts, missing } = yield* shard.countValuesSteps(field, filter);
+  *facets({ shard, readings }, { field, limit, pageMaxBytes, ...scope }, monotonicMs) {
+    const { counts, missing } = yield* shard.countValuesSteps(field, scope);
     const values = limit === null ? counts.entries : yield* topValues(counts, limit);
     const page = yield* firstPage(readings, Reading.ofValues(values), pageMaxBytes, monotonicMs);
     return { missing, page: page as Page<ValueCount> };
@@ -47,8 +46,12 @@ const READS: Reads = {
     const reading = Reading.ofListed(shard, yield* shard.listSteps(listing), listing);
     return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ListedRecord>;
   },
-  *count({ shard }, { filter }) {
-    return yield* shard.countSteps(filter);
+  *count({ shard }, scope) {
+    return yield* shard.countSteps(scope);
+  },
+  *namespaces({ shard, readings }, { pageMaxBytes, ...asked }, monotonicMs) {
+    const reading = Reading.ofValues(yield* shard.namespacesSteps(asked));
+    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ValueCount>;
   },
 };
 
@@ -63,13 +66,15 @@ export function readWork<O extends LongRead>(
 ): ReadWork {
   return {
     steps: () => READS[op](from, params, monotonicMs),
-    tooMuch: filterOf(params) !== null ? 'the filter' : op === 'list' ? 'the listing' : 'the search',
+    tooMuch: hasFilter('query' in params ? params.query : params)
+      ? 'the filter'
+      : op === 'list'
+        ? 'the listing'
+        : 'the search',
   };
 }
 
-function filterOf(params: { query?: { filter: FilterNode | null }; filter?: FilterNode | null }): FilterNode | null {
-  return params.query?.filter ?? params.filter ?? null;
-}
+const hasFilter = (asked: object): boolean => 'filter' in asked && asked.filter !== null;
 
 function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly ValueCount[]> {
   const meter = new StepMeter(STEP_NS);

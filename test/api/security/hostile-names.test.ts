@@ -17,7 +17,7 @@ const IDS = [
   '$ne',
   '{"$gt":""}',
   "'; DROP TABLE records; --",
-  '\u0000',
+  'b\u0000',
   'a\u0000b',
   '\r\nSet-Cookie: a=b',
   '%00',

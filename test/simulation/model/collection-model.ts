@@ -3,12 +3,49 @@ import { naiveFacets } from '../../support/naive-filter.ts';
 import { referenceLeaf, referenceRoot } from '../../support/reference-root.ts';
 import type { Merge, ModelRecord, ModelUpdate } from './operation.ts';
 
-/** A collection as it should be: a map of records, and exact answers by brute force. */
+/** A collection as it should be: its namespaces by name. */
 export class CollectionModel {
+  readonly #namespaces = new Map<string, NamespaceModel>();
+
+  in(namespace: string): NamespaceModel {
+    const found = this.#namespaces.get(namespace) ?? new NamespaceModel();
+    this.#namespaces.set(namespace, found);
+    return found;
+  }
+
+  get size(): number {
+    return this.held().reduce((sum, { vectorCount }) => sum + vectorCount, 0);
+  }
+
+  /** Those that hold a record, in the order of UTF-8 bytes. */
+  held(): { name: string; vectorCount: number }[] {
+    return [...this.#namespaces]
+      .map(([name, { size }]) => ({ name, vectorCount: size }))
+      .filter(({ vectorCount }) => vectorCount > 0)
+      .sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+  }
+
+  root(): string {
+    return referenceRoot(
+      [...this.#namespaces].flatMap(([name, { records }]) => records.map((each) => leafOf(name, each))),
+    );
+  }
+}
+
+function leafOf(namespace: string, { id, values, metadata }: ModelRecord) {
+  return referenceLeaf(namespace === '' ? id : `\0${namespace}\0${id}`, values, metadata);
+}
+
+/** A map of records, and exact answers by brute force. */
+export class NamespaceModel {
   #records = new Map<string, ModelRecord>();
 
   get size(): number {
     return this.#records.size;
+  }
+
+  get records(): ModelRecord[] {
+    return [...this.#records.values()];
   }
 
   upsert(records: ModelRecord[]): void {
@@ -68,12 +105,6 @@ export class CollectionModel {
 
   #in(group: number | null): ModelRecord[] {
     return [...this.#records.values()].filter(({ metadata }) => group === null || metadata.group === group);
-  }
-
-  root(): string {
-    return referenceRoot(
-      [...this.#records.values()].map(({ id, values, metadata }) => referenceLeaf(id, values, metadata)),
-    );
   }
 }
 

@@ -15,7 +15,7 @@ import { isThorough } from '../../support/effort.ts';
 import { invariant } from '../../support/invariant.ts';
 import { seed } from '../../support/seed.ts';
 import { CollectionModel } from './collection-model.ts';
-import { DIMENSIONS, type Operation, operation } from './operation.ts';
+import { DIMENSIONS, type OfNamespace, type Operation, operation } from './operation.ts';
 
 const OPERATIONS = Number(process.env.PROVEC_TEST_OPERATIONS ?? (isThorough ? 20_000 : 300));
 const RUN_OPERATIONS = Math.min(OPERATIONS, isThorough ? 2_000 : 150);
@@ -62,6 +62,7 @@ interface Answers {
   matches: { id: string; score: number; metadata: unknown }[];
   records: { id: string; values: number[]; metadata: unknown }[];
   nextCursor?: string;
+  namespaces: { name: string; vectorCount: number }[];
 }
 /** Where a listing is: its cursor, and the last id that it was given. */
 interface Listing {
@@ -69,37 +70,62 @@ interface Listing {
   after: string | null;
 }
 
+/** By namespace. */
+type Listings = Map<string, Listing>;
+
 const filterOf = (group: number | null) => (group === null ? {} : { filter: { group } });
 
-async function step(
+async function step(subject: Subject, path: string, model: CollectionModel, listings: Listings, op: Operation) {
+  switch (op.kind) {
+    case 'namespaces': {
+      const { namespaces } = await subject.call<Answers>('GET', `${path}/namespaces`);
+      expect(namespaces).toEqual(model.held());
+      return;
+    }
+    case 'restart':
+      await subject.end('SIGTERM');
+      return subject.start();
+    case 'kill':
+      await subject.end('SIGKILL');
+      return subject.start();
+    default:
+      return stepIn(subject, path, model, listings, op);
+  }
+}
+
+async function stepIn(
   subject: Subject,
   path: string,
-  model: CollectionModel,
-  listing: Listing,
-  op: Operation,
+  collection: CollectionModel,
+  listings: Listings,
+  { namespace, ...op }: OfNamespace,
 ): Promise<void> {
+  const model = collection.in(namespace);
+  /** Left out where it is the default one. */
+  const named = namespace === '' ? {} : { namespace };
+  const post = <T = Answers>(operation: string, body: object) =>
+    subject.call<T>('POST', `${path}/${operation}`, { ...named, ...body });
+  const written = () => ({ vectorCount: collection.size, merkleRoot: collection.root() });
   switch (op.kind) {
     case 'upsert': {
-      const answer = await subject.call<Answers>('POST', `${path}/upsert`, { records: op.records });
+      const answer = await post('upsert', { records: op.records });
       model.upsert(op.records);
       expect(answer).toMatchObject({
         upsertedCount: new Set(op.records.map(({ id }) => id)).size,
-        vectorCount: model.size,
-        merkleRoot: model.root(),
+        ...written(),
       });
       return;
     }
     case 'delete': {
-      const answer = await subject.call<Answers>('POST', `${path}/delete`, { ids: op.ids });
+      const answer = await post('delete', { ids: op.ids });
       expect(answer).toMatchObject({
         deletedCount: model.delete(op.ids),
-        vectorCount: model.size,
-        merkleRoot: model.root(),
+        ...written(),
       });
       return;
     }
     case 'fetch': {
-      const { vectors } = await subject.call<Answers>('POST', `${path}/fetch`, { ids: op.ids });
+      const { vectors } = await post('fetch', { ids: op.ids });
       const expected = model.fetch(op.ids);
       expect(Object.keys(vectors).sort()).toEqual([...expected.keys()].sort());
       for (const [id, record] of expected) expect(Object.getOwnPropertyDescriptor(vectors, id)?.value).toEqual(record);
@@ -107,7 +133,7 @@ async function step(
     }
     case 'query': {
       const { vector, topK, group } = op;
-      const { matches } = await subject.call<Answers>('POST', `${path}/query`, {
+      const { matches } = await post('query', {
         vector,
         topK,
         ...filterOf(group),
@@ -123,58 +149,62 @@ async function step(
       return;
     }
     case 'update': {
-      const answer = await subject.call('POST', `${path}/update`, { updates: op.updates });
-      expect(answer).toMatchObject({ ...model.update(op.updates), vectorCount: model.size, merkleRoot: model.root() });
+      const answer = await post('update', { updates: op.updates });
+      expect(answer).toMatchObject({ ...model.update(op.updates), ...written() });
       return;
     }
     case 'merge': {
-      const answer = await subject.call('POST', `${path}/update`, { filter: { group: op.group }, ...op.merge });
+      const answer = await post('update', { filter: { group: op.group }, ...op.merge });
       const counts = model.update(model.idsOf(op.group).map((id) => ({ id, ...op.merge })));
-      expect(answer).toMatchObject({ ...counts, vectorCount: model.size, merkleRoot: model.root() });
+      expect(answer).toMatchObject({ ...counts, ...written() });
       return;
     }
     case 'delete group':
     case 'delete all': {
       const group = op.kind === 'delete all' ? null : op.group;
       const body = group === null ? { all: true } : { filter: { group } };
-      const answer = await subject.call('POST', `${path}/delete`, body);
+      const answer = await post('delete', body);
       const deletedCount = model.delete(model.idsOf(group));
-      expect(answer).toMatchObject({ deletedCount, vectorCount: model.size, merkleRoot: model.root() });
+      expect(answer).toMatchObject({ deletedCount, ...written() });
       return;
     }
     case 'count': {
-      const { count } = await subject.call<Answers>('POST', `${path}/count`, filterOf(op.group));
+      const { count } = await post('count', filterOf(op.group));
       expect(count).toBe(model.idsOf(op.group).length);
       return;
     }
     case 'facets': {
       const body = { field: op.field, limit: 1_000, ...filterOf(op.group) };
-      const { values, missing } = await subject.call<Answers>('POST', `${path}/facets`, body);
+      const { values, missing } = await post('facets', body);
       const counts = new Map(values.map(({ value, count }) => [value, count]));
       expect({ counts, missing }).toEqual(model.facets(op.field, op.group));
       return;
     }
     case 'list': {
       const { prefix, group, limit } = op;
+      const listing = listings.get(namespace) ?? { after: null };
+      listings.set(namespace, listing);
       const include = { includeValues: true, includeMetadata: true };
       const range = {
         ...(prefix !== null && { prefix }),
         ...(listing.cursor !== undefined && { cursor: listing.cursor }),
       };
       const body = { ...range, ...filterOf(group), ...include, limit };
-      const { records, nextCursor } = await subject.call<Answers>('POST', `${path}/list`, body);
+      const { records, nextCursor } = await post('list', body);
       const expected = model.list({ prefix, group, after: listing.after });
       expect([records, nextCursor !== undefined]).toEqual([expected.slice(0, limit), expected.length > limit]);
       listing.cursor = nextCursor;
       listing.after = nextCursor === undefined ? null : expected[limit - 1]!.id;
       return;
     }
-    case 'restart':
-      await subject.end('SIGTERM');
-      return subject.start();
-    case 'kill':
-      await subject.end('SIGKILL');
-      return subject.start();
+    case 'delete namespace': {
+      const deletedCount = model.delete(model.idsOf(null));
+      const answer = subject.call('DELETE', `${path}/namespaces/${encodeURIComponent(namespace)}`);
+      if (namespace === '') await expect(answer).rejects.toThrow('404');
+      else if (deletedCount === 0) await expect(answer).rejects.toThrow('NAMESPACE_NOT_FOUND');
+      else expect(await answer).toMatchObject({ deletedCount, ...written() });
+      return;
+    }
   }
 }
 
@@ -190,8 +220,8 @@ test(
         const name = `model-${run++}`;
         const model = new CollectionModel();
         await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: 2 ** (run % 3) });
-        const listing: Listing = { after: null };
-        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, listing, op);
+        const listings: Listings = new Map();
+        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, listings, op);
         for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));
         await subject.end('SIGKILL');
         await subject.start();

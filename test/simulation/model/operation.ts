@@ -22,7 +22,10 @@ export interface ModelUpdate extends Merge {
  * One step of a model run. `list` asks for the page after that of the `list` before it, whatever
  * came between. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again.
  */
-export type Operation =
+export type Operation = OfNamespace | { kind: 'namespaces' } | { kind: 'restart' } | { kind: 'kill' };
+export type OfNamespace = { namespace: string } & Work;
+
+type Work =
   | { kind: 'upsert'; records: ModelRecord[] }
   | { kind: 'delete'; ids: string[] }
   | { kind: 'fetch'; ids: string[] }
@@ -31,11 +34,10 @@ export type Operation =
   | { kind: 'merge'; group: number; merge: Merge }
   | { kind: 'delete group'; group: number }
   | { kind: 'delete all' }
+  | { kind: 'delete namespace' }
   | { kind: 'count'; group: number | null }
   | { kind: 'facets'; field: string; group: number | null }
-  | { kind: 'list'; prefix: string | null; group: number | null; limit: number }
-  | { kind: 'restart' }
-  | { kind: 'kill' };
+  | { kind: 'list'; prefix: string | null; group: number | null; limit: number };
 
 const STRANGE_IDS = ['__proto__', 'constructor', '../x', 'é', '日本', '😀', ' ', 'a/b', '"', '\\'];
 
@@ -67,53 +69,61 @@ const update: fc.Arbitrary<ModelUpdate> = fc
   .map(({ id, merge, values }) => ({ id, ...merge, ...(values && { values }) }));
 const group = fc.option(fc.nat(3), { nil: null });
 
-/** Mostly writes and reads; the service is ended a few times in a thousand operations. */
-export const operation: fc.Arbitrary<Operation> = fc.oneof(
+/** Mostly writes and reads. */
+const work: fc.Arbitrary<Work> = fc.oneof(
   {
     weight: 300,
-    arbitrary: fc
-      .array(record, { minLength: 1, maxLength: 6 })
-      .map((records): Operation => ({ kind: 'upsert', records })),
+    arbitrary: fc.array(record, { minLength: 1, maxLength: 6 }).map((records): Work => ({ kind: 'upsert', records })),
   },
   {
     weight: 150,
-    arbitrary: fc.array(id, { minLength: 1, maxLength: 4 }).map((ids): Operation => ({ kind: 'delete', ids })),
+    arbitrary: fc.array(id, { minLength: 1, maxLength: 4 }).map((ids): Work => ({ kind: 'delete', ids })),
   },
   {
     weight: 200,
-    arbitrary: fc.array(id, { minLength: 1, maxLength: 6 }).map((ids): Operation => ({ kind: 'fetch', ids })),
+    arbitrary: fc.array(id, { minLength: 1, maxLength: 6 }).map((ids): Work => ({ kind: 'fetch', ids })),
   },
   {
     weight: 350,
     arbitrary: fc
       .record({ vector, topK: fc.integer({ min: 1, max: 100 }), group: fc.option(fc.nat(3), { nil: null }) })
-      .map((query): Operation => ({ kind: 'query', ...query })),
+      .map((query): Work => ({ kind: 'query', ...query })),
   },
   {
     weight: 120,
     arbitrary: fc
       .uniqueArray(update, { minLength: 1, maxLength: 6, selector: (each) => each.id })
-      .map((updates): Operation => ({ kind: 'update', updates })),
+      .map((updates): Work => ({ kind: 'update', updates })),
   },
   {
     weight: 30,
-    arbitrary: fc.record({ group: fc.nat(3), merge }).map((each): Operation => ({ kind: 'merge', ...each })),
+    arbitrary: fc.record({ group: fc.nat(3), merge }).map((each): Work => ({ kind: 'merge', ...each })),
   },
-  { weight: 20, arbitrary: fc.nat(3).map((group): Operation => ({ kind: 'delete group', group })) },
-  { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'delete all' }) },
-  { weight: 60, arbitrary: group.map((group): Operation => ({ kind: 'count', group })) },
+  { weight: 20, arbitrary: fc.nat(3).map((group): Work => ({ kind: 'delete group', group })) },
+  { weight: 2, arbitrary: fc.constant<Work>({ kind: 'delete all' }) },
+  { weight: 6, arbitrary: fc.constant<Work>({ kind: 'delete namespace' }) },
+  { weight: 60, arbitrary: group.map((group): Work => ({ kind: 'count', group })) },
   {
     weight: 60,
     arbitrary: fc
       .record({ field: fc.constantFrom('group', 'note', 'extra', 'deep.a', 'absent'), group })
-      .map((each): Operation => ({ kind: 'facets', ...each })),
+      .map((each): Work => ({ kind: 'facets', ...each })),
   },
   {
     weight: 120,
     arbitrary: fc
       .record({ prefix: fc.constantFrom(null, null, 'r', 'r1', 'é'), group, limit: fc.integer({ min: 1, max: 20 }) })
-      .map((each): Operation => ({ kind: 'list', ...each })),
+      .map((each): Work => ({ kind: 'list', ...each })),
   },
+);
+
+/** Names of which one begins like another, and that need encoding. */
+const namespace = fc.constantFrom('', '', '', 'a', 'a/ü b');
+
+/** The service is ended a few times in a thousand operations. */
+export const operation: fc.Arbitrary<Operation> = fc.oneof(
+  { weight: 1_400, arbitrary: fc.tuple(namespace, work).map(([namespace, each]) => ({ namespace, ...each })) },
+  { weight: 60, arbitrary: fc.constant<Operation>({ kind: 'namespaces' }) },
   { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
 );

@@ -160,7 +160,7 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
         merkleRoot: root,
         version: VERSION,
       };
-      expect(proof).toEqual({ format: 'PV1', id, present, siblings, terminal, ...named });
+      expect(proof).toEqual({ format: 'PV1', id, namespace: '', present, siblings, terminal, ...named });
       expect(verifyProof(root, proof, { id })).toBe(present ? 'present' : 'absent');
       expect(page.table('field', 'is').map(([field]) => field)).toEqual(Object.keys(proof));
     }

@@ -26,6 +26,9 @@ const CONDITION_NS = 40;
 /** ... and each comparison beyond that. */
 const COMPARED_NS = 60;
 
+/** Whether so few candidates are left that their records are read, whatever columns there are. */
+export const readsRecords = (candidates: number, { end }: Slots): boolean => candidates * SLOTS_PER_RECORD < end;
+
 export class Evaluation {
   readonly #slots: Slots;
   readonly #columns: ReadonlyMap<string, Column>;
@@ -59,7 +62,7 @@ export class Evaluation {
     for (const [i, { node, cost }] of parts.entries()) {
       const count = countBits(remaining);
       if (count === 0) break;
-      if (cost === Infinity || count * SLOTS_PER_RECORD < this.#slots.end) {
+      if (cost === Infinity || readsRecords(count, this.#slots)) {
         return yield* this.#read({ op: 'and', nodes: parts.slice(i).map(({ node }) => node) }, remaining);
       }
       remaining = yield* this.match(node, remaining);

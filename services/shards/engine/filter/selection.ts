@@ -1,24 +1,30 @@
 /**
- * Turns filters into selections of live slots; repeated filters are answered from a cache until the
- * next change.
+ * Turns scopes into selections of live slots; what is asked again is answered from a cache until
+ * the next change.
  *
  * Columns are built first; from then on the shard must not change until the selection is made,
  * which is why what is yielded tells the two apart.
  */
 import { LRUCache } from 'lru-cache';
-import { type Condition, conditionsOf, type FilterNode } from '../../../../lib/filter/ast.ts';
+import { type Condition, conditionsOf } from '../../../../lib/filter/ast.ts';
+import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
+import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
 import { countBits } from '../bitmap.ts';
+import type { ParsedScope } from '../query.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
+import type { Column } from './column.ts';
 import { Columns } from './columns.ts';
-import { Evaluation } from './evaluation.ts';
+import { Evaluation, readsRecords } from './evaluation.ts';
 import { type FieldCounts, valuesInColumn, valuesInRecords } from './facets.ts';
+import { Namespaces } from './namespaces.ts';
 
 const CACHE_MAX_BYTES = 8 * 1024 * 1024;
-/** Filters with longer text are worked out each time. */
+/** Scopes with longer text are worked out each time. */
 const CACHED_TEXT_MAX_CHARS = 4096;
+const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
 
-/** The live slots whose metadata matches a filter, as a bitmap, and their number. */
+/** The live slots of a scope, as a bitmap, and their number. */
 export interface Selection {
   readonly words: Uint32Array;
   readonly count: number;
@@ -27,44 +33,61 @@ export interface Selection {
 export class Selector {
   readonly #slots: Slots;
   readonly #columns: Columns;
+  readonly #namespaces: Namespaces;
   #cache: LRUCache<string, Selection> | null = null;
 
   /** `columnsMinBytes`: columns may take so much however little the records take. */
   constructor(slots: Slots, columnsMinBytes: number) {
     this.#slots = slots;
     this.#columns = new Columns(slots, columnsMinBytes);
+    this.#namespaces = new Namespaces(slots);
   }
 
   get bytes(): number {
-    return this.#columns.bytes + (this.#cache?.calculatedSize ?? 0);
+    return this.#columns.bytes + this.#namespaces.bytes + (this.#cache?.calculatedSize ?? 0);
   }
 
-  /** Null selects all. */
-  *select(filter: FilterNode | null, meter: StepMeter): Steps<Selection> {
-    if (filter === null) return { words: this.#live(), count: this.#slots.liveCount };
-    const conditions = [...conditionsOf(filter)];
-    const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), 0);
-    const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify(filter) : null;
+  /** Whether a scope is all there is. */
+  isAll({ namespace = '', filter }: ParsedScope): boolean {
+    return filter === null && this.#namespaces.count(namespace) === this.#slots.liveCount;
+  }
+
+  /** How many records a scope has. */
+  *count(scope: ParsedScope, meter: StepMeter): Steps<number> {
+    if (scope.filter === null) return this.#namespaces.count(scope.namespace ?? '');
+    return (yield* this.select(scope, meter)).count;
+  }
+
+  *select(scope: ParsedScope, meter: StepMeter): Steps<Selection> {
+    const { namespace = '', filter } = scope;
+    const conditions = filter === null ? [] : [...conditionsOf(filter)];
+    const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), namespace.length);
+    const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify([namespace, filter]) : null;
     const cached = text === null ? undefined : this.#cache?.get(text);
     if (cached !== undefined) return cached;
 
-    const columns = yield* this.#columns.of(new Set(conditions.map(({ field }) => field)), meter);
-    const words = yield* new Evaluation(this.#slots, columns, meter).match(filter, this.#live());
+    const { words } = yield* this.#selected(scope, [], meter);
     const selection = { words, count: countBits(words) };
     if (text !== null && words.byteLength < CACHE_MAX_BYTES) this.#remember(text, selection);
     return selection;
   }
 
-  /** What values a field has in the records that match; in all of them where the filter is null. */
-  *countValues(field: string, filter: FilterNode | null, meter: StepMeter): Steps<FieldCounts> {
-    const conditions = filter === null ? [] : [...conditionsOf(filter)];
-    const columns = yield* this.#columns.of(new Set([field, ...conditions.map((each) => each.field)]), meter);
-    const live = this.#live();
-    const selected = filter === null ? live : yield* new Evaluation(this.#slots, columns, meter).match(filter, live);
+  /** What values a field has in the records of a scope. */
+  *countValues(field: string, scope: ParsedScope, meter: StepMeter): Steps<FieldCounts> {
+    const { words, columns } = yield* this.#selected(scope, [field], meter);
     const column = columns.get(field);
     return yield* column === undefined
-      ? valuesInRecords(field, this.#slots, selected, meter)
-      : valuesInColumn(column, selected, meter);
+      ? valuesInRecords(field, this.#slots, words, meter)
+      : valuesInColumn(column, words, meter);
+  }
+
+  /** As `Namespaces` lists them. */
+  namespaces(asked: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
+    return this.#namespaces.list(asked, meter);
+  }
+
+  get unnamed(): number {
+    return this.#namespaces.unnamed;
   }
 
   /**
@@ -72,11 +95,24 @@ export class Selector {
    */
   changed(oldSlot: number, newSlot: number): void {
     this.#cache?.clear();
+    this.#namespaces.changed(oldSlot, newSlot);
     this.#columns.changed(oldSlot, newSlot);
   }
 
-  #live(): Uint32Array {
-    return this.#slots.live.words.slice(0, (this.#slots.end + 31) >>> 5);
+  /** A scope's slots, and the columns of the fields in its filter and of `fields`. */
+  *#selected(
+    { namespace = '', filter }: ParsedScope,
+    fields: readonly string[],
+    meter: StepMeter,
+  ): Steps<{ words: Uint32Array; columns: ReadonlyMap<string, Column> }> {
+    const asked = new Set(fields);
+    if (filter !== null) for (const { field } of conditionsOf(filter)) asked.add(field);
+    // Few records are read faster than columns of all are made.
+    const isSmall = readsRecords(this.#namespaces.count(namespace), this.#slots);
+    const columns = isSmall ? NO_COLUMNS : yield* this.#columns.of(asked, meter);
+    const candidates = yield* this.#namespaces.slotsOf(namespace, meter);
+    if (filter === null) return { words: candidates, columns };
+    return { words: yield* new Evaluation(this.#slots, columns, meter).match(filter, candidates), columns };
   }
 
   #remember(text: string, selection: Selection): void {

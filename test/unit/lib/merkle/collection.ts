@@ -48,6 +48,7 @@ export class ProvingCollection {
     return {
       format: 'PV1',
       id,
+      namespace: '',
       present: record?.key.equals(key) ?? false,
       merkleRoot: hex(combineAll(nodes).hash),
       version: 3,

@@ -52,6 +52,17 @@ test('a large shard comes back from its checkpoint, with the log after it', asyn
   expect(fixture.halts).toEqual([]);
 });
 
+test('ids that an earlier version took, and no request can name, are told of when their shard opens', async () => {
+  fixture = await shardFixture();
+  await fixture.node.upsert(specOf(1), batchOf(['a', '\0', '\0x', '\0space\0', '\0space\0b']));
+  await fixture.restart();
+  await fixture.node.fetch(specOf(1), ['a']);
+  expect(fixture.warnings).toMatchObject([
+    { records: 3, msg: 'holds records whose ids begin with U+0000, which no request can name' },
+  ]);
+  expect((await fixture.node.query(specOf(1), query())).items.map(({ id }) => id)).toEqual(['a']);
+});
+
 test('shards that were open are opened again at the start', async () => {
   fixture = await shardFixture();
   await fixture.node.upsert(specOf(1), batchOf(['a']));

@@ -1,0 +1,7 @@
+/** Which records of a shard an operation is about. */
+export interface RecordScope {
+  /** Absent or empty: the default one. */
+  namespace?: string;
+  /** Null: all records of the namespace. */
+  filter: Record<string, unknown> | null;
+}

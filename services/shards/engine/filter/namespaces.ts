@@ -1,0 +1,187 @@
+/**
+ * Which slots hold records of which namespace: per namespace a doubly linked list of its slots, so
+ * that what is asked of one costs what it holds. The default namespace is every slot in no list.
+ *
+ * Costs nothing until a record of another namespace is written, then 12 bytes a slot.
+ */
+import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
+import { readStoredId } from '../../../../lib/records/namespace.ts';
+import { compareUtf8 } from '../../../../lib/records/utf8-order.ts';
+import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
+import { Bitmap, subtract } from '../bitmap.ts';
+import type { Slots } from '../slots.ts';
+import type { StepMeter, Steps } from '../steps.ts';
+
+/** No namespace, no slot: codes begin at 1, and slots are kept one higher. */
+const NONE = 0;
+/** Estimates of what it takes to mark a slot, and to look at a name. */
+const MARK_NS = 4;
+const NAME_NS = 150;
+/** So many slots too many are no waste. */
+const SPARE_SLOTS = 64;
+const MARKS_PER_LOOK = 16 * 1024;
+/** Estimate of what a name costs beside its characters. */
+const NAME_BYTES = 120;
+/** Stands for the namespace of a stored id that has no reading: no request can name it. */
+const UNREADABLE = '\0';
+
+export class Namespaces {
+  readonly #slots: Slots;
+  readonly #codes = new Map<string, number>();
+  /** By code. */
+  readonly #names: string[] = [''];
+  readonly #first: number[] = [NONE];
+  readonly #counts: number[] = [0];
+  readonly #free: number[] = [];
+  #nameBytes = 0;
+  /** By slot. */
+  #code = new Uint32Array(0);
+  #next = new Uint32Array(0);
+  #previous = new Uint32Array(0);
+  /** Slots in a list. */
+  readonly #named = new Bitmap();
+  #namedCount = 0;
+
+  constructor(slots: Slots) {
+    this.#slots = slots;
+  }
+
+  get bytes(): number {
+    return 3 * this.#code.byteLength + this.#named.bytes + this.#nameBytes;
+  }
+
+  /** Records that are of no namespace, because their stored id has no reading. */
+  get unnamed(): number {
+    return this.count(UNREADABLE);
+  }
+
+  /** How many live records a namespace has. */
+  count(namespace: string): number {
+    if (namespace === '') return this.#slots.liveCount - this.#namedCount;
+    return this.#counts[this.#codes.get(namespace) ?? NONE];
+  }
+
+  /**
+   * The first `limit` namespaces in the order of their names that hold a record, begin with
+   * `prefix` and come after `after` (null: all do); the default one as ''.
+   */
+  *list({ prefix, after, limit }: NamespacesAfter, meter: StepMeter): Steps<ValueCount[]> {
+    let first: [name: string, count: number][] = [];
+    const isAfter = (name: string, other: string | null): boolean => other === null || compareUtf8(name, other) > 0;
+    const cut = (): void => {
+      first = first.sort(([a], [b]) => compareUtf8(a, b)).slice(0, limit);
+    };
+    let last: string | null = null;
+    for (const name of this.#inUse()) {
+      meter.spentNs += NAME_NS;
+      if (meter.due()) yield 'reading';
+      const count = this.count(name);
+      if (count === 0 || name === UNREADABLE || !name.startsWith(prefix) || !isAfter(name, after)) continue;
+      if (last !== null && isAfter(name, last)) continue;
+      first.push([name, count]);
+      if (first.length < 2 * limit) continue;
+      cut();
+      [last] = first.at(-1)!;
+    }
+    cut();
+    return first;
+  }
+
+  /** The live slots of a namespace, as a bitmap of the caller's own. */
+  *slotsOf(namespace: string, meter: StepMeter): Steps<Uint32Array> {
+    const words = (this.#slots.end + 31) >>> 5;
+    if (namespace === '') {
+      const live = this.#slots.live.words.slice(0, words);
+      subtract(live, this.#named.words);
+      return live;
+    }
+    const found = new Uint32Array(words);
+    let at = this.#first[this.#codes.get(namespace) ?? NONE];
+    while (at !== NONE) {
+      for (let left = MARKS_PER_LOOK; at !== NONE && left > 0; left--) {
+        const slot = at - 1;
+        found[slot >>> 5] |= 1 << (slot & 31);
+        at = this.#next[slot];
+        meter.spentNs += MARK_NS;
+      }
+      if (meter.due()) yield 'reading';
+    }
+    return found;
+  }
+
+  /**
+   * Follows a record that now lies in `newSlot` and no more in `oldSlot`; -1 stands for nowhere.
+   */
+  changed(oldSlot: number, newSlot: number): void {
+    if (oldSlot >= 0 && this.#namedCount > 0) this.#remove(oldSlot);
+    this.#shrink();
+    if (newSlot < 0 || this.#slots.idBytes(newSlot)[0] !== 0) return;
+    this.#add(newSlot, readStoredId(this.#slots.id(newSlot))?.namespace ?? UNREADABLE);
+  }
+
+  *#inUse(): Iterable<string> {
+    yield '';
+    yield* this.#codes.keys();
+  }
+
+  #add(slot: number, namespace: string): void {
+    const code = this.#codes.get(namespace) ?? this.#newCode(namespace);
+    if (slot >= this.#code.length) this.#resize(Math.max(slot + 1, SPARE_SLOTS, Math.ceil(this.#code.length * 1.25)));
+    const following = this.#first[code];
+    this.#code[slot] = code;
+    this.#next[slot] = following;
+    this.#previous[slot] = NONE;
+    if (following !== NONE) this.#previous[following - 1] = slot + 1;
+    this.#first[code] = slot + 1;
+    this.#counts[code]++;
+    this.#named.add(slot);
+    this.#namedCount++;
+  }
+
+  #remove(slot: number): void {
+    const code = this.#code[slot] ?? NONE;
+    if (code === NONE) return;
+    const [previous, following] = [this.#previous[slot], this.#next[slot]];
+    if (previous === NONE) this.#first[code] = following;
+    else this.#next[previous - 1] = following;
+    if (following !== NONE) this.#previous[following - 1] = previous;
+    this.#code[slot] = NONE;
+    this.#named.delete(slot);
+    this.#namedCount--;
+    if (--this.#counts[code] === 0) this.#freeCode(this.#names[code], code);
+  }
+
+  /** Compaction moves records into low slots and takes the high ones away. */
+  #shrink(): void {
+    const needed = this.#namedCount === 0 ? 0 : this.#slots.end;
+    if (needed * 2 + SPARE_SLOTS < this.#code.length) this.#resize(needed);
+  }
+
+  #newCode(namespace: string): number {
+    const code = this.#free.pop() ?? this.#first.length;
+    this.#codes.set(namespace, code);
+    this.#names[code] = namespace;
+    this.#first[code] = NONE;
+    this.#counts[code] = 0;
+    this.#nameBytes += NAME_BYTES + namespace.length;
+    return code;
+  }
+
+  #freeCode(namespace: string, code: number): void {
+    this.#codes.delete(namespace);
+    this.#free.push(code);
+    this.#nameBytes -= NAME_BYTES + namespace.length;
+  }
+
+  #resize(slots: number): void {
+    const resized = (array: Uint32Array): Uint32Array<ArrayBuffer> => {
+      const other = new Uint32Array(slots);
+      other.set(array.subarray(0, slots));
+      return other;
+    };
+    this.#code = resized(this.#code);
+    this.#next = resized(this.#next);
+    this.#previous = resized(this.#previous);
+    this.#named.trim(slots);
+  }
+}
