@@ -15,8 +15,8 @@ interface Block {
   used: number;
 }
 
-/** Failed queries of a month whose block is closed. */
-interface Credit {
+/** Failed queries of a month whose block is closed, less those that a full disk left uncounted. */
+export interface Credit {
   /** Of the block that brings it to the store. */
   id: string;
   count: number;

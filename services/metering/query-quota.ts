@@ -7,7 +7,8 @@
  * when another instance asks. A query is refused only when nothing is left and no block is open
  * anywhere: those found are called back first.
  * Failure: what a dead instance held stays counted. While it may yet come back (10 s) queries that
- * find nothing else are told to try again, then the store closes the block as used.
+ * find nothing else are told to try again, then the store closes the block as used. While the disk
+ * is full, the instance in charge counts in memory and writes it down later; a crash loses that.
  */
 import { randomUUID } from 'node:crypto';
 import type { ProvecError } from '../../lib/errors.ts';
@@ -16,7 +17,15 @@ import { StoreError } from '../../lib/store/port.ts';
 import type { QueryBlock, UsageRow, UsageStore } from '../../lib/store/usage.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { monthOf } from '../../lib/time/month.ts';
-import { AccountQueries, dissolve, isWritten, type QueryWaiter, spare, usedOf } from './account-queries.ts';
+import {
+  AccountQueries,
+  type Credit,
+  dissolve,
+  isWritten,
+  type QueryWaiter,
+  spare,
+  usedOf,
+} from './account-queries.ts';
 import type { Allowance } from './allowance.ts';
 import { planLimitReached, unavailable } from './refusal.ts';
 
@@ -74,9 +83,7 @@ export class QueryQuota {
       account.block.used--;
       return;
     }
-    const credit = account.credits.get(month) ?? { id: randomUUID(), count: 0 };
-    credit.count++;
-    account.credits.set(month, credit);
+    creditOf(account, month).count++;
     // Others may need it, who cannot know of it before it is in the store.
     await this.#writeOut(account);
   }
@@ -197,8 +204,9 @@ export class QueryQuota {
   }
 
   /**
-   * A credit goes to the store as a block of one, which is closed with a negative use: both steps
-   * can be repeated after an unknown outcome, so that it counts once.
+   * A credit goes to the store as a block of one, which is closed with a negative use, and what is
+   * owed as a block that is used up: both steps can be repeated after an unknown outcome, so that
+   * it counts once.
    */
   async #write(account: AccountQueries): Promise<void> {
     const { usage, node } = this.#options;
@@ -206,11 +214,16 @@ export class QueryQuota {
     for (const [month, credit] of [...account.credits]) {
       // Of an account that was deleted nothing is to come back.
       const { queries } = await usage.readQueries(account.id, month);
-      if (queries > 0) {
-        await usage.openBlock(account.id, month, { id: credit.id, node }, 1, null);
-        account.closing.set(credit.id, { month, used: -credit.count });
+      if (queries > 0 || credit.count < 0) {
+        const block = { id: credit.id, node };
+        const granted = await usage.openBlock(account.id, month, block, Math.max(1, -credit.count), null);
+        const used = Math.min(granted, -credit.count);
+        account.closing.set(credit.id, { month, used });
+        credit.count += used;
       }
       account.credits.delete(month);
+      // Served while the block was opened.
+      if (credit.count < 0) account.credits.set(month, { id: randomUUID(), count: credit.count });
     }
     await this.#closeBlocks(account);
   }
@@ -222,7 +235,7 @@ export class QueryQuota {
     try {
       for (let fruitless = 0; account.waiting.length > 0; ) {
         const [first] = account.waiting;
-        const open = await this.#inTurn(account, () => this.#takeBlock(account, asked));
+        const open = await this.#inTurn(account, () => this.#take(account, asked));
         if (account.waiting[0] !== first) fruitless = 0;
         else if (fruitless++ === FRUITLESS_MAX) throw notKnown();
         if (open.length === 0) continue;
@@ -243,6 +256,17 @@ export class QueryQuota {
    * for whom nothing is left. Where others may hold some, gives their blocks that were not `asked`
    * for yet, and decides nothing.
    */
+  async #take(account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
+    try {
+      return await this.#takeBlock(account, asked);
+    } catch (error) {
+      const isFull = error instanceof StoreError && error.kind === 'capacity';
+      if (!isFull || !this.#options.isOurs(account.id)) throw error;
+      await this.#serveUnwritten(account, error);
+      return [];
+    }
+  }
+
   async #takeBlock(account: AccountQueries, asked: ReadonlySet<string>): Promise<QueryBlock[]> {
     const { usage } = this.#options;
     const first = account.waiting[0];
@@ -298,6 +322,26 @@ export class QueryQuota {
   }
 
   /**
+   * Serves those who wait as far as their plan goes, and owes their queries to the store, which
+   * can be read but not written. Throws `error` where that decides nothing.
+   */
+  async #serveUnwritten(account: AccountQueries, error: StoreError): Promise<void> {
+    const month = this.#month();
+    const stored = await this.#options.usage.readQueries(account.id, month);
+    const credit = creditOf(account, month);
+    const waiting = account.waiting.splice(0);
+    for (const [at, waiter] of waiting.entries()) {
+      const { queries: limit } = waiter.allowance.limits;
+      if (limit !== null && stored.queries - credit.count >= limit) {
+        account.waiting.unshift(...waiting.slice(at));
+        throw error;
+      }
+      credit.count--;
+      waiter.resolve({ month });
+    }
+  }
+
+  /**
    * Refuses those whose plan has no query left. A plan that was changed meanwhile gives those who
    * came after it another limit: they wait on, and the next turn decides.
    */
@@ -326,6 +370,12 @@ export class QueryQuota {
   #monotonicMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+function creditOf({ credits }: AccountQueries, month: string): Credit {
+  const credit = credits.get(month) ?? { id: randomUUID(), count: 0 };
+  credits.set(month, credit);
+  return credit;
 }
 
 const grantedIn = (blocks: QueryBlock[]): number => blocks.reduce((sum, { granted }) => sum + granted, 0);

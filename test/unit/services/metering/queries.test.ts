@@ -285,6 +285,42 @@ describe('without a limit', () => {
   });
 });
 
+describe('while the disk is full', () => {
+  let makeRoom: () => void;
+
+  function fillDisk(): void {
+    const { openBlock, closeBlock } = store.usage;
+    const full = () => Promise.reject(new StoreError('capacity', 'no room'));
+    Object.assign(store.usage, { openBlock: full, closeBlock: full });
+    makeRoom = () => Object.assign(store.usage, { openBlock, closeBlock });
+  }
+  afterEach(() => makeRoom());
+
+  test('queries pass, are in the report, and are in the store once there is room', async () => {
+    await setPlan('enterprise');
+    fillDisk();
+    expect((await takeMany(30)).passed).toBe(30);
+    await giveBack('2026-11').catch(() => undefined);
+    expect(await reported()).toBe(29);
+    expect(await inStore()).toBe(0);
+    makeRoom();
+    await stop(node);
+    expect(await inStore()).toBe(29);
+  });
+
+  test('no more than the plan allows pass; what is left when there is room is exact', async () => {
+    await takeMany(60);
+    fillDisk();
+    const outcomes = await Promise.allSettled(Array.from({ length: 128 }, () => take()));
+    const passed = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    expect(passed).toBeGreaterThan(0);
+    expect(await reported()).toBe(60 + passed);
+    makeRoom();
+    expect((await takeMany(128)).passed).toBe(40 - passed);
+    expect(await reported()).toBe(100);
+  });
+});
+
 describe('given back after its block has closed', () => {
   beforeEach(async () => {
     await takeMany(20);
