@@ -48,8 +48,8 @@ export interface ChargedActions {
    * in the store, and nothing of it may be committed later. Idempotent.
    */
   'metering.settle': { params: { accountId: string; id: string }; result: null };
-  /** Counts one query; throws PLAN_LIMIT_REACHED. */
-  'metering.takeQuery': { params: { accountId: string }; result: { month: string } };
+  /** Counts so many queries (1 where nothing is said), or none; throws PLAN_LIMIT_REACHED. */
+  'metering.takeQuery': { params: { accountId: string; count?: number }; result: { month: string } };
 }
 
 export interface MeteringActions extends ChargedActions {
@@ -66,8 +66,8 @@ export interface MeteringActions extends ChargedActions {
    * used, and write what is not written yet.
    */
   'metering.yieldQueries': { params: { accountId: string }; result: null };
-  /** A query that failed costs nothing. */
-  'metering.giveBackQuery': { params: { accountId: string; month: string }; result: null };
+  /** Queries that failed cost nothing. */
+  'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };
   /** The error to throw when the store answered 'limit'. Always throws PLAN_LIMIT_REACHED. */
   'metering.refuse': { params: { accountId: string; limit: 'collections' | 'keys' }; result: never };
 }

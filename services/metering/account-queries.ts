@@ -22,8 +22,9 @@ export interface Credit {
   count: number;
 }
 
-/** A query that waits for a block. */
+/** Queries of one request that wait for a block. */
 export interface QueryWaiter {
+  count: number;
   allowance: Allowance;
   resolve(taken: { month: string }): void;
   reject(error: unknown): void;

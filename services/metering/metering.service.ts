@@ -90,8 +90,8 @@ export default function meteringService({ config, store, clock, log }: Runtime):
       await writes.settle(accountId, id);
       return null;
     },
-    async 'metering.takeQuery'(caller, { accountId }) {
-      return queries.take(accountId, await allowanceOf(caller, accountId));
+    async 'metering.takeQuery'(caller, { accountId, count }) {
+      return queries.take(accountId, await allowanceOf(caller, accountId), count);
     },
   };
   const charged =
@@ -134,16 +134,16 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         handler: charged('metering.settle'),
       },
       takeQuery: {
-        params: { accountId: 'string' },
+        params: { accountId: 'string', count: { ...count, optional: true } },
         async handler(ctx: Call<'metering.takeQuery'>) {
-          const { accountId } = ctx.params;
+          const { accountId, count } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);
           // Without a limit nobody can be refused for what another instance holds.
-          const take = () => queries.take(accountId, allowance);
+          const take = () => queries.take(accountId, allowance, count);
           if (allowance.limits.queries === null) return take();
           return charge.run(ctx, 'metering.takeQuery', ctx.params, take, ({ month }) => {
             // Where that fails it is tried again.
-            queries.giveBack(accountId, month).catch(() => undefined);
+            queries.giveBack(accountId, month, count).catch(() => undefined);
           });
         },
       },
@@ -155,10 +155,10 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         },
       },
       giveBackQuery: {
-        params: { accountId: 'string', month: 'string' },
+        params: { accountId: 'string', month: 'string', count: { ...count, optional: true } },
         // Not forwarded: it must not be done twice, and can be done anywhere.
-        handler: ({ params: { accountId, month } }: Call<'metering.giveBackQuery'>) =>
-          queries.giveBack(accountId, month).then(() => null),
+        handler: ({ params: { accountId, month, count } }: Call<'metering.giveBackQuery'>) =>
+          queries.giveBack(accountId, month, count).then(() => null),
       },
       yieldQueries: {
         params: { accountId: 'string' },

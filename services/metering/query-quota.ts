@@ -59,31 +59,31 @@ export class QueryQuota {
   }
 
   /**
-   * Counts one query and says in which month. Throws PLAN_LIMIT_REACHED, or UNAVAILABLE while it is
-   * not known whether anything is left.
+   * Counts so many queries, or none of them, and says in which month. Throws PLAN_LIMIT_REACHED, or
+   * UNAVAILABLE while it is not known whether enough is left.
    */
-  async take(accountId: string, allowance: Allowance): Promise<{ month: string }> {
+  async take(accountId: string, allowance: Allowance, count = 1): Promise<{ month: string }> {
     const account = this.#account(accountId);
     const month = this.#month();
     account.lastTakenMs = this.#monotonicMs();
-    account.taken++;
-    if (this.#draw(account, month, allowance.limits.queries)) return { month };
+    account.taken += count;
+    if (this.#draw(account, month, allowance.limits.queries, count)) return { month };
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
       throw unavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
-      account.waiting.push({ allowance, resolve, reject });
+      account.waiting.push({ count, allowance, resolve, reject });
       void this.#refill(account);
     });
   }
 
-  /** Takes back a query that `take` counted in `month`, here or elsewhere. */
-  async giveBack(accountId: string, month: string): Promise<void> {
+  /** Takes back queries that `take` counted in `month`, here or elsewhere. */
+  async giveBack(accountId: string, month: string, count = 1): Promise<void> {
     const account = this.#account(accountId);
     if (account.block?.month === month) {
-      account.block.used--;
+      account.block.used -= count;
       return;
     }
-    creditOf(account, month).count++;
+    creditOf(account, month).count += count;
     // Others may need it, who cannot know of it before it is in the store.
     await this.#writeOut(account);
   }
@@ -179,14 +179,18 @@ export class QueryQuota {
   }
 
   /**
-   * Uses one query of the block; a block granted under another limit is not drawn from: the plan
-   * has changed.
+   * Uses so many queries of the block; a block granted under another limit is not drawn from: the
+   * plan has changed.
    */
-  #draw({ block }: AccountQueries, month: string, limit: number | null): boolean {
-    if (block === null || block.month !== month || block.used >= block.granted) return false;
+  #draw({ block }: AccountQueries, month: string, limit: number | null, count: number): boolean {
+    if (block === null || block.month !== month || block.used + count > block.granted) return false;
     if (limit !== null && block.limit !== limit) return false;
-    block.used++;
+    block.used += count;
     return true;
+  }
+
+  #drawFor(account: AccountQueries, month: string, { allowance, count }: QueryWaiter): boolean {
+    return this.#draw(account, month, allowance.limits.queries, count);
   }
 
   #writeOut(account: AccountQueries, withBlock = this.#closed): Promise<void> {
@@ -277,18 +281,18 @@ export class QueryQuota {
     await this.#write(account);
     const askedAtMs = this.#monotonicMs();
     const stored = limit === null ? null : await usage.readQueries(account.id, month);
-    if (limit === null || stored === null || stored.queries < limit) {
+    if (limit === null || stored === null || stored.queries + first.count <= limit) {
       await this.#serve(account, { month, limit, taken: stored?.queries ?? 0 });
       return [];
     }
-    const asking = account.waiting.length;
+    const deciding = account.waiting.length;
     account.foreign.observe(stored.blocks.map(({ id }) => [id, 0] as const));
     const open = stored.blocks.filter(({ id }) => !asked.has(id));
     // One that came meanwhile asks the store itself, and so do all when something of ours is still
     // to go back.
     if (open.length > 0 || account.credits.size > 0) return open;
     await this.#endLost(account, month, stored.blocks, askedAtMs);
-    this.#refuse(account.waiting.splice(0, asking), stored.queries, account);
+    this.#refuse(account.waiting.splice(0, deciding), stored.queries, account);
     return [];
   }
 
@@ -307,7 +311,7 @@ export class QueryQuota {
   ): Promise<void> {
     const { node } = this.#options;
     const block = { id: randomUUID(), month, limit, used: 0 };
-    const asking = account.waiting.length;
+    const asking = account.waiting.reduce((sum, { count }) => sum + count, 0);
     const more = this.#closed ? 0 : spare(account, limit === null ? null : limit - taken - asking);
     // Should its opening fail, whatever the store made of it is closed.
     account.closing.set(block.id, block);
@@ -315,7 +319,7 @@ export class QueryQuota {
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];
-    for (; waiter && this.#draw(account, month, waiter.allowance.limits.queries); waiter = account.waiting[0]) {
+    for (; waiter && this.#drawFor(account, month, waiter); waiter = account.waiting[0]) {
       account.waiting.shift();
       waiter.resolve({ month });
     }
@@ -332,25 +336,26 @@ export class QueryQuota {
     const waiting = account.waiting.splice(0);
     for (const [at, waiter] of waiting.entries()) {
       const { queries: limit } = waiter.allowance.limits;
-      if (limit !== null && stored.queries - credit.count >= limit) {
+      if (limit !== null && stored.queries - credit.count + waiter.count > limit) {
         account.waiting.unshift(...waiting.slice(at));
         throw error;
       }
-      credit.count--;
+      credit.count -= waiter.count;
       waiter.resolve({ month });
     }
   }
 
   /**
-   * Refuses those whose plan has no query left. A plan that was changed meanwhile gives those who
+   * Refuses those whose plan has not enough left. A plan that was changed meanwhile gives those who
    * came after it another limit: they wait on, and the next turn decides.
    */
   #refuse(decided: QueryWaiter[], used: number, account: AccountQueries): void {
     const { clock, pricingUrl } = this.#options;
-    const isOver = ({ allowance }: QueryWaiter): boolean => (allowance.limits.queries ?? Infinity) <= used;
+    const isOver = ({ allowance, count }: QueryWaiter): boolean =>
+      used + count > (allowance.limits.queries ?? Infinity);
     account.waiting.unshift(...decided.filter((waiter) => !isOver(waiter)));
-    for (const { allowance, reject } of decided.filter(isOver))
-      reject(planLimitReached({ limit: 'queries', used, requested: 1 }, allowance, clock, pricingUrl));
+    for (const { allowance, count, reject } of decided.filter(isOver))
+      reject(planLimitReached({ limit: 'queries', used, requested: count }, allowance, clock, pricingUrl));
   }
 
   async #open(...ask: Parameters<UsageStore['openBlock']>): Promise<number> {

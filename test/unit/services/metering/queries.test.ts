@@ -285,6 +285,44 @@ describe('without a limit', () => {
   });
 });
 
+describe('several at once', () => {
+  const takeAtOnce = (count: number, from = node) => from.call('metering.takeQuery', { accountId, count });
+
+  test('are counted all or not at all', async () => {
+    await takeAtOnce(60);
+    const refused = await refusal(takeAtOnce(41));
+    expect(refused.code).toBe('PLAN_LIMIT_REACHED');
+    expect(refused.message).toContain('100 queries per month; 60 are used and this request needs 41 more.');
+    expect(await reported()).toBe(60);
+    await takeAtOnce(40);
+    expect(await reported()).toBe(100);
+    await node.call('metering.giveBackQuery', { accountId, month: '2026-11', count: 30 });
+    expect(await reported()).toBe(70);
+    expect((await refusal(takeAtOnce(31))).code).toBe('PLAN_LIMIT_REACHED');
+    await takeAtOnce(30);
+    await stop(node);
+    expect(await inStore()).toBe(100);
+  });
+
+  test('with others at the same time, of several instances, never more pass than the plan allows', async () => {
+    const other = await start();
+    const sizes = [7, 1, 30, 2, 11, 1, 40, 5, 1, 9, 13, 1];
+    const outcomes = await Promise.allSettled(sizes.map((count, at) => takeAtOnce(count, at % 2 ? node : other)));
+    const passed = sizes.filter((_, at) => outcomes[at]!.status === 'fulfilled');
+    const sum = passed.reduce((total, count) => total + count, 0);
+    expect(sum).toBeLessThanOrEqual(100);
+    // Whoever was refused does not fit into what is left.
+    expect(Math.min(...sizes.filter((_, at) => outcomes[at]!.status === 'rejected'))).toBeGreaterThan(100 - sum);
+    expect(await reported()).toBe(sum);
+  });
+
+  test('without a limit they wait for nothing, and are in the report', async () => {
+    await setPlan('enterprise');
+    await Promise.all([takeAtOnce(100), takeAtOnce(3), take()]);
+    expect(await reported()).toBe(104);
+  });
+});
+
 describe('while the disk is full', () => {
   let makeRoom: () => void;
 
