@@ -13,6 +13,7 @@ export const LIMITS = Object.freeze({
   idsPerRequestMax: 1_000,
   topKMax: 10_000,
   topKDefault: 10,
+  queriesPerRequestMax: 100,
   updatesPerRequestMax: 1_000,
   updateMatchesMax: 100_000,
   unsetKeysMax: 1_000,

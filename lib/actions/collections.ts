@@ -219,6 +219,7 @@ export interface CollectionsActions {
   /** `updates` and `setMetadata` as a request has them, or as its decoding made them. */
   'collections.updateRecords': { params: Named & UpdateRecords; result: UpdateResult };
   'collections.query': { params: Named & CollectionQuery; result: QueryResult };
+  'collections.queries': { params: Named & { queries: CollectionQuery[] }; result: { results: QueryResult[] } };
   'collections.fetch': {
     params: Named & { ids: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];

@@ -23,6 +23,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.get',
   'collections.resolve',
   'collections.query',
+  'collections.queries',
   'collections.fetch',
   'collections.count',
   'collections.facets',

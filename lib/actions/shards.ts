@@ -87,6 +87,11 @@ export interface ShardsActions {
     params: { shard: ShardSpec; query: QueryOptions; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<ShardMatch>;
   };
+  /** As so many of `shards.query`: a page for each. */
+  'shards.queries': {
+    params: { shard: ShardSpec; queries: readonly QueryOptions[]; pageMaxBytes: number; eventual?: boolean } & Opening;
+    result: Page<ShardMatch>[];
+  };
   'shards.fetch': {
     params: { shard: ShardSpec; ids: string[]; pageMaxBytes: number; eventual?: boolean } & Opening;
     result: Page<FetchedRecord>;

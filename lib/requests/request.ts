@@ -30,8 +30,8 @@ export class RequestKind<F extends Fields> {
   }
 
   /** Throws INVALID_ARGUMENT for a field that it does not have, naming the nearest that it has. */
-  refuseUnknown(body: JsonObject): void {
-    refuseUnknownFields(body, this.names);
+  refuseUnknown(body: JsonObject, path = ''): void {
+    refuseUnknownFields(body, this.names, path);
   }
 
   /**
@@ -44,16 +44,16 @@ export class RequestKind<F extends Fields> {
 
   /**
    * Checks its fields of `body`, and leaves others alone. Throws INVALID_ARGUMENT that names all
-   * that are wrong, or what a field throws.
+   * that are wrong, or what a field throws. `path`: where the body stands in a request.
    */
-  decode(body: object, context: DecodeContext = {}): Decoded<F> {
+  decode(body: object, context: DecodeContext = {}, path = ''): Decoded<F> {
     const { shape } = context;
     if (this.#decoded.has(body) && (shape === undefined || shape === this.#decoded.get(body)))
       return body as Decoded<F>;
     const given = body as JsonObject;
     const decoded: JsonObject = {};
     const refusals: ProvecError[] = [];
-    if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne);
+    if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne, path);
     for (const [name, field] of this.#fields) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && field.isOptional) {
@@ -61,7 +61,7 @@ export class RequestKind<F extends Fields> {
         continue;
       }
       try {
-        decoded[name] = field.decode(value, name, context);
+        decoded[name] = field.decode(value, pathTo(name, path), context);
       } catch (error) {
         if (!isProvecError(error) || error.code !== 'INVALID_ARGUMENT') throw error;
         refusals.push(error);
@@ -82,11 +82,13 @@ export class RequestKind<F extends Fields> {
   }
 }
 
-function requireOne(given: JsonObject, names: readonly string[]): void {
+const pathTo = (name: string, path: string): string => (path === '' ? name : `${path}.${name}`);
+
+function requireOne(given: JsonObject, names: readonly string[], path: string): void {
   const present = names.filter((name) => given[name] !== undefined);
   if (present.length === 1) return;
   const [one, ...others] = present.length === 0 ? names : present;
   const rule = `(exactly one of ${names.join(', ')})`;
-  if (present.length === 0) throw invalid(one, `given ${rule}`, 'missing');
-  throw invalid(one, `given alone ${rule}`, `given with ${others.join(' and ')}`);
+  if (present.length === 0) throw invalid(pathTo(one, path), `given ${rule}`, 'missing');
+  throw invalid(pathTo(one, path), `given alone ${rule}`, `given with ${others.join(' and ')}`);
 }

@@ -5,7 +5,7 @@ import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeRecords, type RECORD_FIELDS } from '../records/decode.ts';
-import { invalid, type JsonObject } from '../records/fields.ts';
+import { boundedArray, invalid, isJsonObject, type JsonObject } from '../records/fields.ts';
 import { decodeId, decodeIds, decodeNamespace } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
@@ -142,6 +142,40 @@ const consistency = oneOf(
   CONSISTENCIES,
 );
 
+const queryKind = (limits: Limits) =>
+  new RequestKind(
+    {
+      vector: optional(vector(limits, 'The vector to search near.')),
+      id: optional(component('RecordId', recordId(limits))),
+      topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
+      filter: optional(filter(limits)),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
+      includeValues: optional(flag('Return the vectors as well.'), false),
+      includeMetadata: optional(flag('Return the metadata as well.'), true),
+      scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
+      exact: optional(flag('Compare with every record instead of searching the index.'), false),
+      consistency: optional(consistency, 'strong'),
+      allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
+    },
+    ['vector', 'id'],
+  );
+
+const queries = (limits: Limits): Field<ReturnType<ReturnType<typeof queryKind>['decode']>[]> => {
+  const kind = queryKind(limits);
+  return {
+    schema: { type: 'array', items: ref('Query'), minItems: 1, maxItems: limits.queriesPerRequestMax },
+    decode(value, path, context) {
+      const given = boundedArray(value, path, 1, limits.queriesPerRequestMax, 'queries');
+      return given.map((each, at) => {
+        const place = `${path}[${at}]`;
+        if (!isJsonObject(each)) throw invalidArgument(place, 'an object with what a query takes', each);
+        kind.refuseUnknown(each, place);
+        return kind.decode(each, context, place);
+      });
+    },
+  };
+};
+
 export const vectorRequests = (limits: Limits) => ({
   upsert: new RequestKind({
     records: records(limits),
@@ -195,20 +229,6 @@ export const vectorRequests = (limits: Limits) => ({
     includeMetadata: optional(flag('Return the metadata as well.'), false),
     consistency: optional(consistency, 'strong'),
   }),
-  query: new RequestKind(
-    {
-      vector: optional(vector(limits, 'The vector to search near.')),
-      id: optional(component('RecordId', recordId(limits))),
-      topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
-      filter: optional(filter(limits)),
-      namespace: optional(component('Namespace', namespace(limits)), ''),
-      includeValues: optional(flag('Return the vectors as well.'), false),
-      includeMetadata: optional(flag('Return the metadata as well.'), true),
-      scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
-      exact: optional(flag('Compare with every record instead of searching the index.'), false),
-      consistency: optional(consistency, 'strong'),
-      allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
-    },
-    ['vector', 'id'],
-  ),
+  query: queryKind(limits),
+  queries: new RequestKind({ queries: queries(limits) }),
 });

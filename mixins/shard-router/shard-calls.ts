@@ -28,13 +28,15 @@ import { NodeUnresponsive, UnresponsiveNodes } from './unresponsive-nodes.ts';
 const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shards.resume']);
 /** Calls that are made again when it is unknown what became of them. */
 const REPEATED = new Set([
-  ...['shards.query', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read', 'shards.countNew', 'shards.prove'],
+  ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
+  ...['shards.countNew', 'shards.prove'],
   ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.release', 'shards.stats'],
 ]);
 /** The field by which a call goes on where an earlier one began. */
 const CONTINUED: Record<string, 'session' | 'rest'> = {
   ...{ 'shards.recompute': 'session', 'shards.extend': 'session', 'shards.release': 'session' },
-  ...{ 'shards.query': 'rest', 'shards.fetch': 'rest', 'shards.next': 'rest', 'shards.leave': 'rest' },
+  ...{ 'shards.query': 'rest', 'shards.queries': 'rest', 'shards.fetch': 'rest', 'shards.read': 'rest' },
+  ...{ 'shards.next': 'rest', 'shards.leave': 'rest' },
 };
 /** Moleculer's errors after which nobody knows what became of a call. */
 const OUTCOME_UNKNOWN = new Set(['RequestRejectedError', 'RequestTimeoutError', 'BrokerDisconnectedError']);
@@ -265,10 +267,12 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** The answer with the node's name in front of what is left. */
+/** The answer with the node's name in front of what is left, of each of its pages. */
 function named(answer: unknown, field: string, node: string): unknown {
-  if (!isRecord(answer) || typeof answer[field] !== 'string') return answer;
-  return { ...answer, [field]: `${node}/${answer[field]}` };
+  if (Array.isArray(answer)) return answer.map((each) => named(each, field, node));
+  if (!isRecord(answer)) return answer;
+  if (isRecord(answer.page)) return { ...answer, page: named(answer.page, field, node) };
+  return typeof answer[field] === 'string' ? { ...answer, [field]: `${node}/${answer[field]}` } : answer;
 }
 
 function isAboutShard(params: object): params is ShardParams {

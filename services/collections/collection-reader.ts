@@ -1,75 +1,15 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type {
-  CollectionQuery,
-  FacetsResult,
-  QueryResult,
-  RecordsPage,
-  Selected,
-} from '../../lib/actions/collections.ts';
-import { notFound } from '../../lib/errors.ts';
-import type { Limits } from '../../lib/limits.ts';
-import { storedId, storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
+import type { FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
+import { storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
-import { type DecodedRequest, requestsOf } from '../../lib/requests/requests.ts';
-import { withoutShards } from '../../lib/shard/away.ts';
+import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { PARTIAL_WAIT_MS, type ReadTerms, type ShardReader } from './shard-reader.ts';
-import { shardIndexOf, splitIds } from './shard-routing.ts';
-
-/**
- * The nearest records of all shards, best first. Counts as one query of the plan; one that fails is
- * given back through `background`, which outlives the request. `awayMaxMs`: as for ShardReader.
- * Throws INVALID_ARGUMENT, DIMENSION_MISMATCH, INVALID_FILTER, RECORD_NOT_FOUND, PLAN_LIMIT_REACHED
- * and what the shards throw.
- */
-export async function queryCollection(
-  caller: Caller,
-  background: Caller,
-  shards: ShardReader,
-  row: CollectionRow,
-  request: CollectionQuery,
-  limits: Limits,
-  awayMaxMs?: number,
-): Promise<QueryResult> {
-  const checked = requestsOf(limits).query.decode(request, { shape: row });
-  const { topK, includeValues, includeMetadata, scoreThreshold = null, exact, allowPartial } = checked;
-  const eventual = checked.consistency === 'eventual';
-  const scope = scopeOf(checked);
-  const options = { ...scope, topK, includeValues, includeMetadata, scoreThreshold, exact };
-  const { accountId: account } = row;
-  const { month } = await call(caller, 'metering.takeQuery', { accountId: account });
-  try {
-    const patience = allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
-    const vector =
-      checked.vector ?? (await vectorOf(caller, row, storedId(scope.namespace, checked.id!), eventual, patience));
-    const terms = { eventual, partial: allowPartial, account, awayMaxMs };
-    const result = await shards.query(caller, shardSpecs(row), { ...options, vector }, terms);
-    return { ...result, matches: withoutNamespace(scope.namespace, result.matches) };
-  } catch (error) {
-    await call(background, 'metering.giveBackQuery', { accountId: account, month }).catch(() => undefined);
-    throw allowPartial ? withoutShards(error) : error;
-  }
-}
-
-/** That of a record of the collection, by its stored id. */
-async function vectorOf(
-  caller: Caller,
-  row: CollectionRow,
-  id: string,
-  eventual: boolean,
-  options: { timeout?: number; awayMaxMs?: number | undefined },
-): Promise<Float32Array> {
-  const shard = shardSpec(row, shardIndexOf(id, row.shards));
-  const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
-  const { items } = await call(caller, 'shards.fetch', params, options);
-  const [record] = items;
-  if (!record) throw notFound('RECORD_NOT_FOUND');
-  return record.values;
-}
+import type { ReadTerms, ShardReader } from './shard-reader.ts';
+import { splitIds } from './shard-routing.ts';
 
 /** How many records match. Throws what the shards throw. */
 export async function countRecords(

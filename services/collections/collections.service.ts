@@ -17,7 +17,8 @@ import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { proveRecord } from './collection-proof.ts';
-import { countRecords, countValues, fetchRecords, listRecords, queryCollection } from './collection-reader.ts';
+import { type Queried, queryCollection } from './collection-query.ts';
+import { countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
@@ -64,6 +65,11 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
     return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time })));
   }
+
+  const queried = (ctx: Context<object, object>, background: Caller, row: CollectionRow): Queried => ({
+    ...{ caller: ctx, background, shards: reader, row },
+    awayMaxMs: awayMaxMsOf(ctx),
+  });
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
   function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
@@ -149,9 +155,18 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
-        return use(ctx.params, (row) =>
-          queryCollection(ctx, this.broker, reader, row, ctx.params, limits, awayMaxMsOf(ctx)),
-        );
+        return use(ctx.params, async (row) => {
+          const query = requests.query.decode(ctx.params, { shape: row });
+          const [result] = await queryCollection(queried(ctx, this.broker, row), [query]);
+          return result;
+        });
+      },
+
+      queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
+        return use(ctx.params, async (row) => {
+          const { queries } = requests.queries.decode(ctx.params, { shape: row });
+          return { results: await queryCollection(queried(ctx, this.broker, row), queries) };
+        });
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {

@@ -104,26 +104,25 @@ export class ShardReader {
     });
   }
 
-  /** The best matches over all shards, best first. */
+  /** The best matches over all shards, best first, to each of the queries. */
   query(
     caller: Caller,
     shards: readonly ShardSpec[],
-    query: QueryOptions,
+    queries: readonly QueryOptions[],
     { eventual = false, partial = false, account = '', awayMaxMs }: ReadTerms & { partial?: boolean } = {},
-  ): Promise<QueryResult> {
+  ): Promise<QueryResult[]> {
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
     return this.#gather(account, async (gathered, rests) => {
       const reached = shards.filter((shard) => !lost.has(shard));
-      const pageMaxBytes = firstPageMaxBytes(shards.length);
+      const pageMaxBytes = firstPageMaxBytes(shards.length * queries.length);
       const options = partial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
       const openMaxMs = partial ? undefined : awayMaxMs;
       const unlessLost = <T>(answer: Promise<T>) => (partial ? this.#unlessUnreachable(answer) : answer);
-      const ask = async (shard: ShardSpec) => {
-        const params = { shard, query, pageMaxBytes, eventual, openMaxMs };
-        const { items, rest } = await call(caller, 'shards.query', params, options);
+      const listOf = (shard: ShardSpec, { items, rest }: Page<ShardMatch>) => {
         const left = this.#restOf<ShardMatch>(caller, shard, rest, options);
         rests.push(left);
+        gathered(items);
         const more = async (): Promise<ShardMatch[]> => {
           const page = await unlessLost(left.more());
           if (page !== null) {
@@ -135,12 +134,28 @@ export class ShardReader {
         };
         return { items, more };
       };
-      const answers = await Promise.all(reached.map((shard) => unlessLost(ask(shard))));
-      const lists = answers.filter((list) => list !== null);
-      for (const { items } of lists) gathered(items);
-      const matches = await mergeLists(lists, query.topK, ranksBefore);
-      if (!partial) return { matches };
-      return { matches, shards: { total: shards.length, ok: lists.length, failed: shards.length - lists.length } };
+      const ask = async (shard: ShardSpec) => {
+        const terms = { shard, pageMaxBytes, eventual, openMaxMs };
+        const [query] = queries;
+        const pages =
+          queries.length === 1
+            ? [await call(caller, 'shards.query', { ...terms, query }, options)]
+            : await call(caller, 'shards.queries', { ...terms, queries }, options);
+        return pages.map((page) => listOf(shard, page));
+      };
+      const answers = (await Promise.all(reached.map((shard) => unlessLost(ask(shard))))).filter(
+        (lists) => lists !== null,
+      );
+      const [total, ok] = [shards.length, answers.length];
+      const merged = queries.map(async ({ topK }, at): Promise<QueryResult> => {
+        const matches = await mergeLists(
+          answers.map((lists) => lists[at]),
+          topK,
+          ranksBefore,
+        );
+        return partial ? { matches, shards: { total, ok, failed: total - ok } } : { matches };
+      });
+      return Promise.all(merged);
     });
   }
 

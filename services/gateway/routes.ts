@@ -8,7 +8,7 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { matchesJson, type Pieces, recordsJson, vectorsJson } from './responses/splice.ts';
+import { matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';
 /** Verify reads everything that is stored. */
@@ -136,6 +136,19 @@ const VECTOR_ROUTES = [
     answer: matchesJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
+  }),
+  route('POST', '/collections/{name}/queries', 'collections.queries', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'queries',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: resultsJson,
+    expectedBytes: ({ body }, dimensions) =>
+      body.queries.reduce(
+        (sum, { includeValues, topK }) => sum + (includeValues ? vectorBytes(topK, dimensions) : 0),
+        0,
+      ),
+    heldBytes: ({ results }) => results.reduce((sum, { matches }) => sum + recordBytes(matches), 0),
   }),
   route('POST', '/collections/{name}/upsert', 'collections.upsert', 'write', {
     mayBeAway: true,

@@ -77,6 +77,10 @@ function answersOf(node: () => ShardNode): Answers {
       (write) => node().change(write.shard, write.change, write.waitMs, write.openMaxMs),
     ],
     query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read) => node().query(read.shard, read.query, read)],
+    queries: [
+      { shard, queries: { type: 'array', items: query }, pageMaxBytes, eventual, openMaxMs },
+      (read) => Promise.all(read.queries.map((each) => node().query(read.shard, each, read))),
+    ],
     read: [{ shard, read, eventual, openMaxMs }, (asked) => node().read(asked.shard, asked.read, asked)],
     fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read) => node().fetch(read.shard, read.ids, read)],
     next: [{ shard, rest: 'string', pageMaxBytes }, (read) => node().next(read.shard, read.rest, read.pageMaxBytes)],

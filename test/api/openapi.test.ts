@@ -14,6 +14,7 @@ const ROUTES = [
   'DELETE /api/v1/collections/{name}',
   'POST /api/v1/collections/{name}/upsert',
   'POST /api/v1/collections/{name}/query',
+  'POST /api/v1/collections/{name}/queries',
   'POST /api/v1/collections/{name}/fetch',
   'POST /api/v1/collections/{name}/update',
   'POST /api/v1/collections/{name}/count',
@@ -309,6 +310,9 @@ describe('what it says is so', () => {
     await call(`POST ${V1}/collections`, 409, {}, { name: 'some', dimensions: 1 });
     await call(`POST ${one}/query`, 400, some, { vector: [1] });
     await call(`POST ${one}/query`, 404, some, { id: 'absent' });
+    await call(`POST ${one}/queries`, 200, some, { queries: [{ id: 'a' }, { vector: [1, 1], allowPartial: true }] });
+    await call(`POST ${one}/queries`, 400, some, { queries: [] });
+    await call(`POST ${one}/queries`, 404, some, { queries: [{ id: 'absent' }] });
     await call(`POST ${one}/query`, 404, { name: 'never' }, { id: 'absent' });
     await call(`GET ${V1}/collections`, 200);
     await call(`POST ${one}/fetch`, 200, some, { ids: ['a', '🧭', 'absent'] });

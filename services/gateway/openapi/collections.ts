@@ -186,6 +186,12 @@ export const COLLECTION_WORDS: AllWords = {
     object({ matches: list(ref('Match')), shards: SHARDS }, ['shards']),
     'Exactly one of `vector` and `id`. Best first, ties by id.',
   ],
+  'collections.queries': [
+    'queryMany',
+    'Find the most similar records for many vectors',
+    object({ results: list(object({ matches: list(ref('Match')), shards: SHARDS }, ['shards'])) }),
+    'Each is what `/query` takes, and is answered in its place; it counts as one query of the plan. If one of them is wrong, none is carried out.',
+  ],
   'collections.fetch': ['fetchVectors', 'Records by id; absent ones are left out', object({ vectors: BY_ID })],
   'collections.count': [
     'countRecords',

@@ -12,18 +12,20 @@ export type AllWords = {
   readonly [A in ActionName]?: readonly [id: string, summary: string, answer: Schema, description?: string];
 };
 
+const QUERIES = ['collections.query', 'collections.queries'] as const;
+
 /** Beyond those that every request of a kind can get; in the order of the document. */
 const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
-  DIMENSION_MISMATCH: ['collections.upsert', 'collections.query', 'collections.updateRecords'],
+  DIMENSION_MISMATCH: ['collections.upsert', ...QUERIES, 'collections.updateRecords'],
   INVALID_FILTER: [
-    'collections.query',
+    ...QUERIES,
     'collections.count',
     'collections.facets',
     'collections.listRecords',
     'collections.updateRecords',
     'collections.delete',
   ],
-  RECORD_NOT_FOUND: ['collections.query'],
+  RECORD_NOT_FOUND: QUERIES,
   NAMESPACE_NOT_FOUND: ['collections.deleteNamespace'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
@@ -33,7 +35,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
     'collections.create',
     'collections.upsert',
     'collections.updateRecords',
-    'collections.query',
+    ...QUERIES,
     'keys.create',
   ],
   SHARD_UNAVAILABLE: ['verification.verify', 'collections.proof'],

@@ -31,6 +31,17 @@ export function matchesJson({ matches, shards }: QueryResult): Pieces {
   };
 }
 
+export function resultsJson({ results }: { results: QueryResult[] }): Pieces {
+  return function* write(json) {
+    json.text('{"results":[');
+    for (const [at, result] of results.entries()) {
+      if (at > 0) json.text(',');
+      yield* { [Symbol.iterator]: () => matchesJson(result)(json) };
+    }
+    json.text(']}');
+  };
+}
+
 export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
   return function* write(json) {
     json.text('{"records":[');

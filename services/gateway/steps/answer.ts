@@ -8,16 +8,23 @@ export function answer(exchange: Exchange, parts: StepParts): void {
   try {
     parts.responder.succeed(exchange, exchange.route, exchange.result);
   } catch (error) {
-    if (exchange.route.action === 'collections.query') giveBackQuery(exchange, parts);
+    const count = queriesOf(exchange);
+    if (count > 0) giveBackQueries(exchange, parts, count);
     throw error;
   }
 }
 
+/** How many the plan was charged for. */
+function queriesOf({ result, route }: Exchange): number {
+  if (route.action === 'collections.query') return 1;
+  return route.action === 'collections.queries' ? (result as { results: unknown[] }).results.length : 0;
+}
+
 /**
- * For a query that was counted and then could not be answered, in the month in which it came: given
- * back in the next, it would make room for one too many.
+ * For queries that were counted and then could not be answered, in the month in which they came:
+ * given back in the next, they would make room for too many.
  */
-function giveBackQuery({ accountId, caller, startedMs }: Exchange, { clock }: StepParts): void {
+function giveBackQueries({ accountId, caller, startedMs }: Exchange, { clock }: StepParts, count: number): void {
   const month = monthOf(clock.wallMs() - (clock.monotonicMs() - startedMs));
-  call(caller, 'metering.giveBackQuery', { accountId, month }).catch(() => {});
+  call(caller, 'metering.giveBackQuery', { accountId, month, count }).catch(() => {});
 }

@@ -51,14 +51,22 @@ async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
   requireScope(exchange);
 }
 
+interface ReadTerms {
+  allowPartial?: boolean;
+  consistency?: Consistency;
+}
+
+const isStrongRead = ({ allowPartial, consistency }: ReadTerms): boolean =>
+  allowPartial !== true && consistency !== 'eventual';
+
 function whenBack(
   exchange: Exchange,
   { overload }: StepParts,
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
-  const terms = exchange.params as { allowPartial?: boolean; consistency?: Consistency };
+  const terms = exchange.params as ReadTerms & { queries?: ReadTerms[] };
   // Others find out for themselves: copies may answer, or the rest is enough.
-  const isStrong = terms.allowPartial !== true && terms.consistency !== 'eventual';
+  const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
   const needsAll = exchange.route.queue === 'query' && isStrong;
   return overload.away.run(waiterOf(exchange), needsAll, (leftMs) =>
     attempt({ meta: { shardWaitMs: SHARD_WAIT_MS }, ...(leftMs !== null && { timeout: leftMs }) }),

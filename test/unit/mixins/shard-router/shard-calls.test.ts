@@ -139,6 +139,28 @@ test('a node that is given a shard is waited for while it answers questions, and
   await expect(adopt('heir', 60_000)).rejects.toBeInstanceOf(NodeUnresponsive);
 });
 
+test.each([
+  ['shards.query', { items: [], rest: 'x' }, { items: [], rest: 'copy/x' }],
+  ['shards.read', { items: [], rest: 'x' }, { items: [], rest: 'copy/x' }],
+  ['shards.read', { missing: 1, page: { items: [], rest: 'x' } }, { missing: 1, page: { items: [], rest: 'copy/x' } }],
+  ['shards.read', 7, 7],
+  [
+    'shards.queries',
+    [
+      { items: [], rest: 'x' },
+      { items: [], rest: null },
+    ],
+    [
+      { items: [], rest: 'copy/x' },
+      { items: [], rest: null },
+    ],
+  ],
+])('%s says of what is left of each of its pages which node has it', async (action, answered, expected) => {
+  const { call: read } = callsOf(['copy'], null, async () => answered);
+  const shard = { collectionId: COLLECTION, index: 0, replicas: 1 };
+  expect(await read(action, { shard, eventual: true }, { timeout: PATIENCE_MS })).toEqual(expected);
+});
+
 test('an eventual read passes over a copy whose node answers nobody', async () => {
   let askedSilent = 0;
   const { call: read } = callsOf(['silent', 'good'], 'silent', (_action, _params, options) => {

@@ -61,7 +61,8 @@ beforeEach(() => {
 });
 
 const everything = queryWith(Float32Array.of(1), { topK: RECORDS, includeMetadata: true });
-const query = (account = 'a', partial = false) => reader.query(caller, specs, everything, { account, partial });
+const query = async (account = 'a', partial = false) =>
+  (await reader.query(caller, specs, [everything], { account, partial }))[0]!.matches;
 const fetch = (account = 'a') =>
   reader.fetch(
     caller,
@@ -74,7 +75,7 @@ const list = (account = 'a') =>
 
 describe('what answers hold of memory while they are gathered', () => {
   test('is metadata, too, and is given back', async () => {
-    expect((await query()).matches).toHaveLength(RECORDS);
+    expect(await query()).toHaveLength(RECORDS);
     expect(mostBytes).toBeGreaterThan(RECORDS * METADATA.length);
     expect((await fetch()).size).toBe(RECORDS);
     expect(await list()).toHaveLength(RECORDS);
@@ -106,7 +107,7 @@ describe('what answers hold of memory while they are gathered', () => {
         expect([heldBytes, mostBytes <= 10 * MIB]).toEqual([4 * MIB, true]),
       );
       others.release();
-      expect((await query('b')).matches).toHaveLength(RECORDS);
+      expect(await query('b')).toHaveLength(RECORDS);
     },
   );
 });

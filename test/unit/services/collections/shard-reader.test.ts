@@ -80,7 +80,7 @@ async function startShards(of: number) {
       afterPage = told;
     },
     query: async (reader: ShardReader, changes: Partial<QueryOptions> = {}) =>
-      (await reader.query(caller, specs, queryOf(changes))).matches,
+      (await reader.query(caller, specs, [queryOf(changes)]))[0]!.matches,
     fetch: (reader: ShardReader) =>
       reader.fetch(
         caller,
@@ -213,19 +213,20 @@ test('a shard that is lost between two pages has no part in a partial answer, an
     },
   };
   const query = queryWith(VECTOR, { topK: RECORDS, includeValues: true });
-  const all = (await new ShardReader().query(shards.caller, shards.specs, query)).matches;
+  const all = (await new ShardReader().query(shards.caller, shards.specs, [query]))[0]!.matches;
   const own = splitIds(
     NUMBERS.map((number) => `r${number}`),
     4,
   ).get(2)!;
   const faults: unknown[] = [];
   const reader = new ShardReader((error) => faults.push(error));
-  const { matches, shards: counts } = await reader.query(caller, shards.specs, query, { partial: true });
+  const [answer] = await reader.query(caller, shards.specs, [query], { partial: true });
+  const { matches, shards: counts } = answer!;
   expect(faults).toEqual([new Error('The node is gone.')]);
   expect(counts).toEqual({ total: 4, ok: 3, failed: 1 });
   expect(inShort(matches)).toEqual(inShort(all.filter(({ id }) => !own.includes(id))));
   expect(late).toEqual([3_000]);
-  await expect(new ShardReader().query(caller, shards.specs, query)).rejects.toThrow('The node is gone.');
+  await expect(new ShardReader().query(caller, shards.specs, [query])).rejects.toThrow('The node is gone.');
 });
 
 test('one turn of the event loop takes in a few pages, however many answers are on their way', async () => {
@@ -242,7 +243,7 @@ test('one turn of the event loop takes in a few pages, however many answers are 
   const reader = new ShardReader();
   let isDone = false;
   const query = queryWith(VECTOR, { topK: 300, includeValues: true });
-  const answers = Promise.all(Array.from({ length: 8 }, () => reader.query(caller, shards.specs, query))).finally(
+  const answers = Promise.all(Array.from({ length: 8 }, () => reader.query(caller, shards.specs, [query]))).finally(
     () => {
       isDone = true;
     },
@@ -251,7 +252,7 @@ test('one turn of the event loop takes in a few pages, however many answers are 
     await nextTurn();
     inThisTurn = 0;
   }
-  for (const { matches } of await answers) expect(matches).toHaveLength(300);
+  for (const [answer] of await answers) expect(answer!.matches).toHaveLength(300);
   expect(most).toBeGreaterThan(0);
   expect(most).toBeLessThanOrEqual(8);
 });
@@ -288,12 +289,12 @@ test('an answer of 100 MB from a shard that is written to does not hold the even
   for (let attempt = 0; attempt < 8 && heldMs >= HELD_MAX_MS; attempt++) {
     let isDone = false;
     const watch = new LoopWatch();
-    const answer = new ShardReader().query(caller, [spec], query).finally(() => {
+    const answer = new ShardReader().query(caller, [spec], [query]).finally(() => {
       isDone = true;
     });
     let writes = 0;
     for (; !isDone; writes++) await write(writes % 3_200, 1);
-    expect((await answer).matches).toHaveLength(3_200);
+    expect((await answer)[0]!.matches).toHaveLength(3_200);
     heldMs = Math.min(heldMs, await watch.end());
     expect(writes).toBeGreaterThan(1);
   }

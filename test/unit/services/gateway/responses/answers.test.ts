@@ -104,7 +104,7 @@ test('metadata counts when it has come; a query that is refused for it is given 
     answers[1]!(Array.from({ length: 100 }, (_, at) => ({ id: `r${at}`, score: 1, metadata })));
     expect(await second).toMatchObject(REFUSED);
     expect(edge.calls.get('metering.giveBackQuery')).toEqual([
-      { accountId: 'a1', month: expect.stringMatching(/^\d{4}-\d{2}$/) },
+      { accountId: 'a1', count: 1, month: expect.stringMatching(/^\d{4}-\d{2}$/) },
     ]);
     answers[0]!([]);
     expect((await first).status).toBe(200);

@@ -1,0 +1,84 @@
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { QueryResult } from '../../lib/actions/collections.ts';
+import { notFound } from '../../lib/errors.ts';
+import { storedId, withoutNamespace } from '../../lib/records/namespace.ts';
+import type { DecodedRequest } from '../../lib/requests/requests.ts';
+import { withoutShards } from '../../lib/shard/away.ts';
+import type { QueryOptions } from '../../lib/shard/match.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { scopeOf } from './collection-reader.ts';
+import { PARTIAL_WAIT_MS, type ShardReader } from './shard-reader.ts';
+import { shardIndexOf } from './shard-routing.ts';
+
+type Query = DecodedRequest<'query'>;
+
+/** Who asks what collection. */
+export interface Queried {
+  caller: Caller;
+  /** Outlives the request. */
+  background: Caller;
+  shards: ShardReader;
+  row: CollectionRow;
+  /** As for ShardReader. */
+  awayMaxMs?: number | undefined;
+}
+
+/**
+ * The nearest records of all shards, best first, to each of the queries, for which each shard is
+ * asked once. Counts as so many queries of the plan; those of a request that fails are given back.
+ * Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ */
+export async function queryCollection(from: Queried, queries: readonly Query[]): Promise<QueryResult[]> {
+  const { caller, background, row } = from;
+  const taken = { accountId: row.accountId, count: queries.length };
+  const { month } = await call(caller, 'metering.takeQuery', taken);
+  try {
+    const results: QueryResult[] = [];
+    const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
+    const answer = async (places: number[]): Promise<void> => {
+      const found = await answersTo(
+        from,
+        places.map((at) => queries[at]),
+      );
+      for (const [i, at] of places.entries()) results[at] = found[i];
+    };
+    await Promise.all([...alike.values()].map(answer));
+    return results;
+  } catch (error) {
+    await call(background, 'metering.giveBackQuery', { ...taken, month }).catch(() => undefined);
+    throw queries.some(({ allowPartial }) => allowPartial) ? withoutShards(error) : error;
+  }
+}
+
+/** `queries` are as strong as the first, and as partial. */
+async function answersTo(from: Queried, queries: readonly Query[]): Promise<QueryResult[]> {
+  const { caller, shards, row, awayMaxMs } = from;
+  const [{ allowPartial: partial, consistency }] = queries;
+  const terms = { eventual: consistency === 'eventual', partial, account: row.accountId, awayMaxMs };
+  const options = await Promise.all(queries.map((query) => optionsOf(from, query)));
+  const results = await shards.query(caller, shardSpecs(row), options, terms);
+  return results.map((result, at) => ({
+    ...result,
+    matches: withoutNamespace(queries[at].namespace, result.matches),
+  }));
+}
+
+async function optionsOf(from: Queried, query: Query): Promise<QueryOptions> {
+  const { topK, includeValues, includeMetadata, scoreThreshold = null, exact } = query;
+  const vector = query.vector ?? (await vectorOf(from, query));
+  return { ...scopeOf(query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
+}
+
+/** That of the record that a query by id names. */
+async function vectorOf({ caller, row, awayMaxMs }: Queried, query: Query): Promise<Float32Array> {
+  const options = query.allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
+  const id = storedId(query.namespace, query.id!);
+  const shard = shardSpec(row, shardIndexOf(id, row.shards));
+  const eventual = query.consistency === 'eventual';
+  const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
+  const { items } = await call(caller, 'shards.fetch', params, options);
+  const [record] = items;
+  if (!record) throw notFound('RECORD_NOT_FOUND');
+  return record.values;
+}
