@@ -15,22 +15,40 @@ interface Leaf {
   hash: Uint8Array;
 }
 
+/** Records, of which only the hashes are kept. */
+export class RecordSet {
+  readonly #leaves: Leaf[] = [];
+  readonly #keys = new Set<string>();
+
+  get size(): number {
+    return this.#leaves.length;
+  }
+
+  /** Throws TypeError for what no record can be, and for an id that the namespace has already. */
+  add({ id, namespace = '', values, metadata = {} }: WholeRecord): void {
+    if (typeof id !== 'string' || typeof namespace !== 'string') throw new TypeError('id must be text');
+    const key = keyHashOf(id, namespace);
+    const text = bytesToHex(key);
+    if (this.#keys.has(text)) throw new TypeError(`The record ${JSON.stringify(id)} occurs twice.`);
+    this.#keys.add(text);
+    this.#leaves.push({ key, hash: leafHashOf(key, vecHashOf(values), metaHashOf(metadata)) });
+  }
+
+  /** 64 hex digits, format PV1. */
+  root(): string {
+    return this.#leaves.length === 0 ? EMPTY_HEX : bytesToHex(subtreeOf(this.#leaves, 0));
+  }
+}
+
 /**
  * The root (64 hex digits, format PV1) of the collection that holds these records and no others, in
  * whatever order: whoever has all records holds it against the root on the ledger. Throws TypeError
- * for what no record can be, and for an id that occurs twice.
+ * for what no record can be, and for an id that occurs twice in a namespace.
  */
 export function rootOfRecords(records: Iterable<WholeRecord>): string {
-  const leaves: Leaf[] = [];
-  const keys = new Set<string>();
-  for (const { id, namespace = '', values, metadata = {} } of records) {
-    const key = keyHashOf(id, namespace);
-    const text = bytesToHex(key);
-    if (keys.has(text)) throw new TypeError(`The record ${JSON.stringify(id)} occurs twice.`);
-    keys.add(text);
-    leaves.push({ key, hash: leafHashOf(key, vecHashOf(values), metaHashOf(metadata)) });
-  }
-  return leaves.length === 0 ? EMPTY_HEX : bytesToHex(subtreeOf(leaves, 0));
+  const set = new RecordSet();
+  for (const record of records) set.add(record);
+  return set.root();
 }
 
 function subtreeOf(leaves: Leaf[], depth: number): Uint8Array {

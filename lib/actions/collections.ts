@@ -142,6 +142,33 @@ export interface NamespacesPage {
   nextCursor?: string;
 }
 
+/** Where an export goes on: what is left of each shard's snapshot, and what was given. */
+export interface ExportPosition {
+  rests: { index: number; rest: string }[];
+  merkleRoot: string;
+  count: number;
+}
+
+export interface ExportedRecord extends FetchedRecord {
+  namespace: string;
+}
+
+/** `head` in the first part, `end` in the last one, `next` in all others. */
+export interface ExportPart {
+  head?: {
+    collectionId: string;
+    name: string;
+    dimensions: number;
+    metric: Metric;
+    version: number;
+    merkleRoot: string;
+    vectorCount: number;
+  };
+  records: ExportedRecord[];
+  end?: { count: number; merkleRoot: string };
+  next?: ExportPosition;
+}
+
 export interface QueryResult {
   /** Best first. */
   matches: ShardMatch[];
@@ -227,6 +254,8 @@ export interface CollectionsActions {
   'collections.count': { params: Named & Selected; result: { count: number } };
   'collections.facets': { params: Named & Selected & { field: string; limit?: number }; result: FacetsResult };
   'collections.listRecords': { params: Named & ListRecords; result: RecordsPage };
+  /** The part that follows `at`; without, the first. */
+  'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
   'collections.namespaces': {
     params: Named & { prefix?: string; limit?: number; cursor?: string };
     result: NamespacesPage;

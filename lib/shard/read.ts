@@ -1,5 +1,6 @@
 import type { ValueCount } from '../filter/value-counts.ts';
-import type { Included, ListedRecord, Page } from './match.ts';
+import type { ShardHead } from './head.ts';
+import type { FetchedRecord, Included, ListedRecord, Page } from './match.ts';
 import type { RecordScope } from './scope.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface ShardReads {
     params: NamespacesAfter & { pageMaxBytes: number };
     result: Page<ValueCount>;
   };
+  /** All records of the shard as it is at `head`, of every namespace, in any order. */
+  export: { params: { pageMaxBytes: number }; result: { head: ShardHead; page: Page<FetchedRecord> } };
   /** The first `limit` records that match, after an id and with a prefix, in the order of ids. */
   list: { params: RecordScope & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
 }

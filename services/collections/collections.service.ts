@@ -16,6 +16,7 @@ import { timedAction } from '../../mixins/timed-action.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
+import { beginExport, continueExport } from './collection-export.ts';
 import { proveRecord } from './collection-proof.ts';
 import { type Queried, queryCollection } from './collection-query.ts';
 import { countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
@@ -149,6 +150,13 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
           return write(ctx, (one) => deleteNamespace(writer, one, namespace));
         },
       ),
+
+      export(ctx: Params<'collections.export'>): Result<'collections.export'> {
+        const { at } = ctx.params;
+        return use(ctx.params, (row) =>
+          at === undefined ? beginExport(ctx, row, awayMaxMsOf(ctx)) : continueExport(ctx, row, at),
+        );
+      },
 
       namespaces(ctx: Params<'collections.namespaces'>): Result<'collections.namespaces'> {
         return use(ctx.params, (row) => namespacesPage(ctx, reader, row, ctx.params, limits, awayMaxMsOf(ctx)));

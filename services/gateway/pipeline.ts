@@ -57,7 +57,6 @@ function readQueryString(exchange: Exchange): void {
 /** Takes memory for the vectors that the answer may hold. Throws UNAVAILABLE. */
 function reserveAnswer(exchange: Exchange, { overload }: StepParts): void {
   const { accountId, collection, input, route } = exchange;
-  if (collection === null) return;
-  exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);
+  if (collection !== null) exchange.expectedBytes = route.expectedBytes(input!, collection.dimensions);
   exchange.answerMemory = overload.answers.take(accountId, exchange.expectedBytes);
 }

@@ -29,14 +29,23 @@ export class Responder {
   }
 
   /**
-   * Answers with what a route's action gave. Throws UNAVAILABLE when that takes more memory than
-   * there is for answers.
+   * Answers with what a route's action gave, and with the parts that `following` gives until it
+   * gives null. Throws UNAVAILABLE when that takes more memory than there is for answers; a part
+   * that cannot be had cuts the answer off.
    */
-  succeed(exchange: Exchange, route: Route, result: unknown): void {
-    exchange.answerMemory?.resize(route.heldBytes(result));
+  succeed(exchange: Exchange, route: Route, result: unknown, following: () => Promise<unknown>): void {
+    const content = (part: unknown): string | Pieces => {
+      exchange.answerMemory?.resize(route.heldBytes(part));
+      return contentOf(route.answer(part));
+    };
     const location = route.location(result);
-    const headers = location === null ? JSON_HEADERS : { ...JSON_HEADERS, Location: location };
-    this.#reply(exchange, { status: route.status, headers }, contentOf(route.answer(result)));
+    const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
+    const head = { status: route.status, headers: location === null ? headers : { ...headers, Location: location } };
+    const more = async (): Promise<Pieces | null> => {
+      const part = await following();
+      return part === null ? null : (content(part) as Pieces);
+    };
+    this.#reply(exchange, head, content(result), more);
   }
 
   /** Answers with an error, whatever was thrown, and lets go of what the request holds. */
@@ -76,9 +85,9 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: Exchange, head: Head, content: string | Pieces): void {
+  #reply(exchange: Exchange, head: Head, content: string | Pieces, more?: () => Promise<Pieces | null>): void {
     this.#sender
-      .send(exchange, head, content)
+      .send(exchange, head, content, more)
       .catch((error: unknown) => this.fail(exchange, error))
       .finally(() => exchange.answerMemory?.release());
   }

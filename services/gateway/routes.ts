@@ -8,7 +8,7 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { exportLines, matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';
 /** Verify reads everything that is stored. */
@@ -58,19 +58,26 @@ export interface Route {
   heldBytes(result: unknown): number;
   /** Path of what a 201 created. */
   location(result: unknown): string | null;
+  /**
+   * Of an answer that is sent in parts: what the action is asked for the part after this one; null
+   * after the last.
+   */
+  following(result: unknown): object | null;
+  contentType: 'application/json; charset=utf-8' | 'application/x-ndjson';
   /** The route that stands in its place when that query parameter is given. */
   whenGiven: Readonly<Record<string, Route>>;
 }
 
 /** What of a route is not in its first line; what it leaves out is as `route` has it. */
 interface Definition<N extends ActionName, K extends RequestName | null>
-  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'whenGiven'>> {
+  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'whenGiven'>> {
   body?: K;
   params(input: InputOf<K>): Actions[N]['params'];
   answer?(result: Actions[N]['result']): Answer;
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
   location?(result: Actions[N]['result']): string;
+  following?(result: Actions[N]['result']): Partial<Actions[N]['params']> | null;
 }
 type InputOf<K> = RouteInput & { body: K extends RequestName ? Bodies[K] : null };
 
@@ -97,6 +104,8 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     expectedBytes: () => 0,
     heldBytes: () => 0,
     location: () => null,
+    following: () => null,
+    contentType: 'application/json; charset=utf-8',
     whenGiven: {},
     ...definition,
   } as Route;
@@ -250,6 +259,15 @@ const COLLECTION_ROUTES = [
     whenGiven: { id: PROOF },
   }),
   PROOF,
+  route('GET', '/collections/{name}/export', 'collections.export', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    contentType: 'application/x-ndjson',
+    params: named,
+    answer: exportLines,
+    heldBytes: ({ records }) => recordBytes(records),
+    following: ({ next }) => (next === undefined ? null : { at: next }),
+  }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],
     params: (input) => ({ ...named(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),

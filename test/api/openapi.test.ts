@@ -26,6 +26,7 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/verify',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
+  'GET /api/v1/collections/{name}/export',
   'GET /api/v1/usage',
   'GET /api/v1/keys',
   'POST /api/v1/keys',
@@ -350,6 +351,7 @@ describe('what it says is so', () => {
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=a&namespace=n' });
     await call(`DELETE ${one}/namespaces/{namespace}`, 200, { ...some, namespace: 'n' });
     await call(`DELETE ${one}/namespaces/{namespace}`, 404, { ...some, namespace: 'n' });
+    await call(`GET ${one}/export`, 200, some);
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });

@@ -26,6 +26,7 @@ const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
   ['GET', '/collections/scoped/verify?id=a', 'read'],
   ['GET', '/collections/scoped/proof?id=a', 'read'],
   ['GET', '/collections/scoped/anchors', 'read'],
+  ['GET', '/collections/scoped/export', 'read'],
   ['GET', '/usage', 'read'],
   ['GET', '/keys', 'manage'],
   ['POST', '/keys', 'manage', { name: 'made' }],

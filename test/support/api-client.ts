@@ -1,6 +1,6 @@
 import { parseJson } from '../../lib/json/text.ts';
 
-/** An answer of the API, with its body read as JSON. */
+/** An answer of the API, with its body read as JSON; what is none stays text. */
 export interface Answer<T> {
   status: number;
   body: T;
@@ -24,6 +24,8 @@ export function apiClient(at: string | { readonly url: string }, key: string): A
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
-    return { status: response.status, body: parseJson(await response.text()) as T, headers: response.headers };
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false;
+    return { status: response.status, body: (isJson ? parseJson(text) : text) as T, headers: response.headers };
   };
 }

@@ -137,6 +137,22 @@ export function collectionSchemas(limits: Limits): Schemas {
       { id, values: values('With includeValues.'), metadata: { ...METADATA, description: 'With includeMetadata.' } },
       ['values', 'metadata'],
     ),
+    ExportLine: {
+      description: 'One line of an export.',
+      oneOf: [
+        object({
+          export: object({
+            ...{ collectionId: uuid, name: ref('CollectionName'), dimensions, metric, version, merkleRoot },
+            vectorCount: count('Records that follow.'),
+          }),
+        }),
+        object({ id, values: values('Stored as float32.'), metadata: METADATA, namespace: ref('Namespace') }, [
+          'metadata',
+          'namespace',
+        ]),
+        object({ end: object({ count: count('Records that were sent.'), merkleRoot }) }),
+      ],
+    },
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
     VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
     RecordProof: object(RECORD_PROOF, [], {
@@ -249,6 +265,12 @@ export const COLLECTION_WORDS: AllWords = {
     'Recomputes the root from the stored data. With `id`, returns a proof for that record instead.',
   ],
   'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
+  'collections.export': [
+    'exportRecords',
+    'All records, of every namespace, as they are at one version',
+    ref('ExportLine'),
+    'Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. An export without its last line was cut off: start it again.',
+  ],
   'collections.anchors': [
     'listAnchors',
     'All confirmed roots, newest first',

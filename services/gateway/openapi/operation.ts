@@ -43,6 +43,8 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
 const ALWAYS = ['INVALID_ARGUMENT', 'UNAUTHENTICATED', 'METHOD_NOT_ALLOWED', 'INTERNAL', 'UNAVAILABLE'] as const;
 const WITH_BODY = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', 'REQUEST_TIMEOUT'] as const;
 
+const JSON_TYPE = 'application/json';
+
 const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}` });
 const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
@@ -53,10 +55,10 @@ const HEADERS: Readonly<Record<number, Schemas>> = {
   429: RETRY_AFTER,
   503: RETRY_AFTER,
 };
-const response = (description: string, schema: Schema, headers: Schemas = {}): Schema => ({
+const response = (description: string, schema: Schema, headers: Schemas = {}, type = JSON_TYPE): Schema => ({
   description,
   headers: { ...REQUEST_ID, ...headers },
-  content: { 'application/json': { schema } },
+  content: { [type]: { schema } },
 });
 
 function errorResponses({ access, action, body, path, mayBeAway }: Route): Schemas {
@@ -141,6 +143,9 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     security: [isOperators ? { operatorToken: [] } : { apiKey: [] }],
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: body } }),
-    responses: { [route.status]: response('Done.', answer), ...errorResponses(route) },
+    responses: {
+      [route.status]: response('Done.', answer, {}, route.contentType.split(';')[0]),
+      ...errorResponses(route),
+    },
   };
 }

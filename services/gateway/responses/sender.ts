@@ -51,38 +51,49 @@ export class Sender {
   }
 
   /**
-   * Sends a whole answer: text, or pieces that are written as they are sent. A client that reads
-   * too slowly is cut off. Rejects when a piece cannot be made; the client gone is no error.
+   * Sends a whole answer: text, or pieces that are written as they are sent, and those of the parts
+   * that follow until `more` gives null. A client that reads too slowly is cut off. Rejects when a
+   * piece cannot be made; the client gone is no error.
    */
-  async send(exchange: Exchange, head: Head, content: string | Pieces): Promise<void> {
+  async send(exchange: Exchange, head: Head, content: string | Pieces, more: More = NO_MORE): Promise<void> {
     const { res } = exchange;
     if (res.headersSent || res.destroyed) return;
     if (typeof content === 'string') return finish(exchange, head, Buffer.from(content));
     const json = new JsonBuffer();
-    const pieces = content(json);
-    const isWhole = await this.#turns.run(() => fill(json, pieces));
+    const pieces = await this.#fill(json, content(json), more);
     if (res.destroyed) return;
-    if (isWhole) return finish(exchange, head, json.take());
+    if (pieces === null) return finish(exchange, head, json.take());
     start(exchange, head);
-    await this.#stream(exchange, json, pieces);
+    await this.#stream(exchange, json, pieces, more);
   }
 
-  async #stream({ res }: Exchange, json: JsonBuffer, pieces: Iterator<void>): Promise<void> {
+  async #stream({ res }: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
     const pace = new ReadingPace(this.#minimumPace);
-    for (let isWhole = false; !isWhole; ) {
+    for (let left: Iterator<void> | null = pieces; left !== null; ) {
       const piece = json.take();
       res.write(piece);
       if (!(await pace.keeps(res, piece.byteLength))) {
         res.destroy();
         return;
       }
-      isWhole = await this.#turns.run(() => fill(json, pieces));
+      left = await this.#fill(json, left, more);
     }
     // What is left is not waited for.
     res.setTimeout(this.#minimumPace.windowMs);
     res.end(json.take());
   }
+
+  /** Makes one piece, and says from where the next one is made; null when it is the last. */
+  async #fill(json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<Iterator<void> | null> {
+    if (!(await this.#turns.run(() => fill(json, pieces)))) return pieces;
+    const following = await more();
+    return following === null ? null : following(json);
+  }
 }
+
+/** What is left of an answer after its parts so far. */
+type More = () => Promise<Pieces | null>;
+const NO_MORE: More = () => Promise.resolve(null);
 
 /** Makes one piece; true when it is the last. */
 function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {

@@ -1,4 +1,4 @@
-import type { QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
+import type { ExportPart, QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
 import type { FetchedRecord } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
@@ -57,6 +57,21 @@ export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
       yield;
     }
     json.text(nextCursor === undefined ? ']}' : `],"nextCursor":${JSON.stringify(nextCursor)}}`);
+  };
+}
+
+/** A part of an export: a line for each record, behind the head and before the end. */
+export function exportLines({ head, records, end }: ExportPart): Pieces {
+  return function* write(json) {
+    if (head !== undefined) json.text(`${JSON.stringify({ export: head })}\n`);
+    for (const { id, namespace, values, metadata } of records) {
+      json.text(`{"id":${JSON.stringify(id)},"values":`);
+      json.numbers(values);
+      if (metadata !== '{}') json.text(`,"metadata":${metadata}`);
+      json.text(namespace === '' ? '}\n' : `,"namespace":${JSON.stringify(namespace)}}\n`);
+      yield;
+    }
+    if (end !== undefined) json.text(`${JSON.stringify({ end })}\n`);
   };
 }
 

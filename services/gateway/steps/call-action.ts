@@ -13,17 +13,26 @@ import type { StepParts } from './step.ts';
  * request waited. Throws as the action does, or as those steps do.
  */
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
-  const { route } = exchange;
-  const attempt = async (options: CallOptions): Promise<unknown> => {
-    await recheck(exchange, parts);
-    // Where the route has no time-out, the action's own holds: one set here would cut a write short
-    // that answers in its own time.
-    const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
-    const meta = { ...principalOf(exchange), ...options.meta };
-    return exchange.caller.call(route.action, paramsOf(exchange, parts), { ...timeout, ...options, meta });
-  };
-  exchange.result = await (route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
+  const attempt = (options: CallOptions): Promise<unknown> =>
+    attemptCall(exchange, parts, paramsOf(exchange, parts), options);
+  exchange.result = await (exchange.route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
   exchange.actionEnded();
+}
+
+/** Calls the route's action once, when the key still holds. */
+export async function attemptCall(
+  exchange: Exchange,
+  parts: StepParts,
+  params: unknown,
+  options: CallOptions = {},
+): Promise<unknown> {
+  const { caller, route } = exchange;
+  await recheck(exchange, parts);
+  // Where the route has no time-out, the action's own holds: one set here would cut a write short
+  // that answers in its own time.
+  const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
+  const meta = { ...principalOf(exchange), ...options.meta };
+  return caller.call(route.action, params, { ...timeout, ...options, meta });
 }
 
 interface CallOptions {

@@ -47,6 +47,14 @@ export function countBits(words: Uint32Array): number {
   return count;
 }
 
+/** The first bit set at `from` or after it, which there must be. */
+export function nextBit(words: Uint32Array, from: number): number {
+  let word = from >>> 5;
+  let bits = words[word] & (-1 << (from & 31));
+  while (bits === 0) bits = words[++word];
+  return word * 32 + 31 - Math.clz32(bits & -bits);
+}
+
 /** Calls `visit` for every bit set, in ascending order. */
 export function forEachBit(words: Uint32Array, visit: (i: number) => void): void {
   for (let word = 0; word < words.length; word++) {

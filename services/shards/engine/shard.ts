@@ -233,6 +233,19 @@ export class Shard {
     this.#slots.unpin(slots);
   }
 
+  /** A snapshot of all records: their slots, as bits, to be let go when each has been read. */
+  holdAll(): Uint32Array {
+    return this.#slots.holdAll();
+  }
+
+  letGo(held: Uint32Array, slot: number): void {
+    this.#slots.letGo(held, slot);
+  }
+
+  letGoAll(held: Uint32Array): void {
+    this.#slots.letGoAll(held);
+  }
+
   /** Where the records that exist lie, in the order of `ids`. */
   slotsOf(ids: string[]): Uint32Array {
     this.#assertNothingStaged();

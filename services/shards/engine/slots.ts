@@ -5,8 +5,8 @@
  * chunk.
  *
  * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by
- * searches. One that is freed while somebody reads it (`pin`) is *left*: nothing finds it, and it
- * keeps its content until nobody does.
+ * searches. One that is freed while somebody reads it (`pin`, `holdAll`) is *left*: nothing finds
+ * it, and it keeps its content until nobody does.
  */
 import { Bitmap } from './bitmap.ts';
 import { NO_ADDRESS, RecordArena } from './record-arena.ts';
@@ -33,6 +33,8 @@ export class Slots {
   #compacting = false;
   /** Slots that are read, and by how many. */
   readonly #pins = new Map<number, number>();
+  /** Of each snapshot the slots that it has still to read. */
+  readonly #holds = new Set<Uint32Array>();
   readonly #left = new Set<number>();
 
   constructor(dimensions: number) {
@@ -48,6 +50,7 @@ export class Slots {
 
   get bytes(): number {
     let bytes = this.arena.bytes + this.live.bytes + this.#free.length * 8;
+    for (const held of this.#holds) bytes += held.byteLength;
     for (const chunk of this.#chunks) bytes += chunk.vectors.byteLength + chunk.norms.length * 20;
     return bytes;
   }
@@ -82,7 +85,7 @@ export class Slots {
       this.live.delete(slot);
       this.liveCount--;
     }
-    if (this.#pins.has(slot)) this.#left.add(slot);
+    if (this.#isRead(slot)) this.#left.add(slot);
     else this.#giveBack(slot);
   }
 
@@ -99,9 +102,30 @@ export class Slots {
       if (others > 0) this.#pins.set(slot, others);
       else {
         this.#pins.delete(slot);
-        if (this.#left.delete(slot)) this.#giveBack(slot);
+        this.#unread(slot);
       }
     }
+  }
+
+  /**
+   * A snapshot: the live slots, as bits, which keep their content until each is let go. It costs
+   * these bits, and what of the slots is freed meanwhile.
+   */
+  holdAll(): Uint32Array {
+    const held = this.live.words.slice();
+    this.#holds.add(held);
+    return held;
+  }
+
+  /** The snapshot has read the slot. */
+  letGo(held: Uint32Array, slot: number): void {
+    held[slot >>> 5] &= ~(1 << (slot & 31));
+    this.#unread(slot);
+  }
+
+  /** The snapshot reads no more. */
+  letGoAll(held: Uint32Array): void {
+    if (this.#holds.delete(held)) for (const slot of [...this.#left]) this.#unread(slot);
   }
 
   id(slot: number): string {
@@ -141,11 +165,11 @@ export class Slots {
 
   /**
    * Becomes true when more than a quarter of the slots and at least a chunk of them is free (of a
-   * single chunk, more than half), and false when none is. While slots are pinned it is false:
-   * those must stay where they are.
+   * single chunk, more than half), and false when none is. While slots are read it is false: those
+   * must stay where they are.
    */
   get compactionDue(): boolean {
-    if (this.#pins.size > 0) return false;
+    if (this.#pins.size + this.#holds.size > 0) return false;
     const free = this.#free.length;
     if (this.end === this.liveCount) this.#compacting = false;
     else if (
@@ -188,6 +212,20 @@ export class Slots {
         this.#chunks[slot >>> this.shift].addresses[slot & this.mask] = address;
       },
     );
+  }
+
+  #isRead(slot: number): boolean {
+    if (this.#pins.has(slot)) return true;
+    for (const held of this.#holds) if ((held[slot >>> 5] & (1 << (slot & 31))) !== 0) return true;
+    return false;
+  }
+
+  /** One reader fewer. */
+  #unread(slot: number): void {
+    if (this.#left.has(slot) && !this.#isRead(slot)) {
+      this.#left.delete(slot);
+      this.#giveBack(slot);
+    }
   }
 
   #giveBack(slot: number): void {

@@ -6,6 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import type { Included, Page, PageItem } from '../../../lib/shard/match.ts';
+import { nextBit } from '../engine/bitmap.ts';
 import type { ShardQuery } from '../engine/query.ts';
 import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
@@ -47,6 +48,19 @@ export class Reading {
 
   static ofListed(shard: Shard, slots: Uint32Array, include: Included): Reading {
     return Reading.#ofSlots(shard, slots, (at) => shard.listedAt(slots[at], include));
+  }
+
+  /** All records, in any order, each let go as soon as it was read. */
+  static ofAll(shard: Shard): Reading {
+    const held = shard.holdAll();
+    let slot = -1;
+    const readNext = (): PageItem => {
+      slot = nextBit(held, slot + 1);
+      const record = shard.recordAt(slot);
+      shard.letGo(held, slot);
+      return record;
+    };
+    return new Reading(shard.records, readNext, () => shard.letGoAll(held));
   }
 
   static ofValues(counts: readonly ValueCount[]): Reading {

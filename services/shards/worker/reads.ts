@@ -3,7 +3,7 @@
  * shard changed under it.
  */
 import { TopValues, type ValueCount, type ValueCounts } from '../../../lib/filter/value-counts.ts';
-import type { ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
+import type { FetchedRecord, ListedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardReadOp } from '../../../lib/shard/read.ts';
 import type { Shard } from '../engine/shard.ts';
 import { STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
@@ -48,6 +48,12 @@ const READS: Reads = {
   },
   *count({ shard }, scope) {
     return yield* shard.countSteps(scope);
+  },
+  *export({ shard, readings }, { pageMaxBytes }, monotonicMs) {
+    // Both of one state: what follows yields only where the shard may change.
+    const { head } = shard;
+    const reading = Reading.ofAll(shard);
+    return { head, page: (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<FetchedRecord> };
   },
   *namespaces({ shard, readings }, { pageMaxBytes, ...asked }, monotonicMs) {
     const reading = Reading.ofValues(yield* shard.namespacesSteps(asked));

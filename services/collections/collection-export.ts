@@ -1,0 +1,69 @@
+/**
+ * An export: all records of a collection as they were when it began, in parts.
+ *
+ * Promises: the records of all parts together have the root that the first one names, whatever is
+ * written meanwhile. Each shard takes a snapshot when the export begins, and the parts take a page
+ * of each in turn, so that none is forgotten while others are read. How it fails: a shard that
+ * moves, closes or waits half a minute for the next part has forgotten its snapshot, and the export
+ * ends with UNAVAILABLE: it cannot be resumed, only begun anew.
+ */
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { ExportedRecord, ExportPart, ExportPosition } from '../../lib/actions/collections.ts';
+import { unavailable } from '../../lib/errors.ts';
+import { readStoredId } from '../../lib/records/namespace.ts';
+import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import type { FetchedRecord, Page } from '../../lib/shard/match.ts';
+import type { ShardReads } from '../../lib/shard/read.ts';
+import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+
+/** Of all shards' pages in one part. */
+const PART_MAX_BYTES = 4 * 1024 * 1024;
+
+/** The first part. Throws what the shards throw. */
+export async function beginExport(caller: Caller, row: CollectionRow, awayMaxMs?: number): Promise<ExportPart> {
+  const read = { op: 'export', pageMaxBytes: pageMaxBytes(row.shards) } as const;
+  const begun = await Promise.all(
+    shardSpecs(row).map(async (shard) => {
+      const params = { shard, read, openMaxMs: awayMaxMs };
+      return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
+    }),
+  );
+  const { merkleRoot, version, vectorCount } = collectionRoot(begun.map(({ head }) => head));
+  const { id: collectionId, name, dimensions, metric } = row;
+  const head = { collectionId, name, dimensions, metric, version, merkleRoot, vectorCount };
+  const pages = begun.map(({ page }, index) => ({ index, ...page }));
+  return { head, ...partOf(pages, { merkleRoot, count: 0 }) };
+}
+
+/** The part that follows `at`. Throws UNAVAILABLE where a shard has forgotten its snapshot. */
+export async function continueExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<ExportPart> {
+  const pages = await Promise.all(
+    at.rests.map(async ({ index, rest }) => {
+      const params = { shard: shardSpec(row, index), rest, pageMaxBytes: pageMaxBytes(at.rests.length) };
+      const page = (await call(caller, 'shards.next', params)) as Page<FetchedRecord> | null;
+      if (page === null) throw unavailable('A shard was moved or closed during the export; start the export again.');
+      return { index, ...page };
+    }),
+  );
+  return partOf(pages, at);
+}
+
+function partOf(
+  pages: readonly ({ index: number } & Page<FetchedRecord>)[],
+  { merkleRoot, count: before }: Omit<ExportPosition, 'rests'>,
+): ExportPart {
+  const records = pages.flatMap(({ items }) => items.map(exported));
+  const count = before + records.length;
+  const rests = pages.flatMap(({ index, rest }) => (rest === null ? [] : [{ index, rest }]));
+  if (rests.length > 0) return { records, next: { rests, merkleRoot, count } };
+  return { records, end: { count, merkleRoot } };
+}
+
+/** An id that no request can name is given as it is stored. */
+function exported({ id: stored, ...content }: FetchedRecord): ExportedRecord {
+  const { id, namespace } = readStoredId(stored) ?? { id: stored, namespace: '' };
+  return { id, namespace, ...content };
+}
+
+const pageMaxBytes = (shards: number): number => Math.ceil(PART_MAX_BYTES / shards);

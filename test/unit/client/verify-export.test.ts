@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals';
+import { rootOfRecords, VerificationError, verifyExport } from '../../../client/index.ts';
+
+const RECORDS = [
+  { id: 'a', values: [1, 0.1], metadata: { text: 'ü' } },
+  { id: 'a', values: [1, 0.1], metadata: { text: 'ü' }, namespace: 'tenant' },
+  { id: '__proto__', values: [0, -0] },
+];
+const HEAD = {
+  collectionId: '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10',
+  name: 'c',
+  dimensions: 2,
+  metric: 'cosine',
+  version: 7,
+  merkleRoot: rootOfRecords(RECORDS),
+  vectorCount: RECORDS.length,
+};
+const END = { count: RECORDS.length, merkleRoot: HEAD.merkleRoot };
+
+const { name: _name, dimensions: _dimensions, metric: _metric, ...VERIFIED } = HEAD;
+const linesOf = (head: object = HEAD, records: readonly object[] = RECORDS, end: object = END) =>
+  [{ export: head }, ...records, { end }].map((line) => JSON.stringify(line));
+
+test('an export whose records have its root says what it is of, however its lines come', async () => {
+  expect(await verifyExport(linesOf())).toEqual(VERIFIED);
+  expect(await verifyExport([...linesOf(), ''])).toEqual(VERIFIED);
+  async function* later() {
+    for (const line of linesOf(HEAD, RECORDS.toReversed())) yield line;
+  }
+  expect(await verifyExport(later())).toEqual(VERIFIED);
+  const empty = { ...HEAD, vectorCount: 0, merkleRoot: '0'.repeat(64) };
+  const nothing = { count: 0, merkleRoot: empty.merkleRoot };
+  expect(await verifyExport(linesOf(empty, [], nothing))).toMatchObject({ vectorCount: 0 });
+});
+
+const [first, second, third] = RECORDS as [object, object, object];
+test.each<[string, string, string[]]>([
+  ['no line', 'malformed', []],
+  ['no end', 'malformed', linesOf().slice(0, -1)],
+  ['no head', 'malformed', linesOf().slice(1)],
+  ['a line after the end', 'malformed', [...linesOf(), JSON.stringify(first)]],
+  ['a line that is cut', 'malformed', [linesOf()[0]!, '{"id":"a","val']],
+  ['a line that is no object', 'malformed', [linesOf()[0]!, 'null', ...linesOf().slice(1)]],
+  ['a record twice', 'malformed', linesOf(HEAD, [first, second, second])],
+  ['a record without values', 'malformed', linesOf(HEAD, [first, second, { id: 'b' }])],
+  ['a record fewer', 'wrong-content', linesOf(HEAD, [first, second])],
+  ['a record more', 'wrong-content', linesOf(HEAD, [...RECORDS, { id: 'b', values: [1, 1] }])],
+  ['another number at the end', 'wrong-content', linesOf(HEAD, RECORDS, { ...END, count: 4 })],
+  ['another value', 'wrong-root', linesOf(HEAD, [first, second, { ...third, values: [0, 1e-40] }])],
+  ['other metadata', 'wrong-root', linesOf(HEAD, [first, second, { ...third, metadata: { a: 1 } }])],
+  ['another namespace', 'wrong-root', linesOf(HEAD, [first, { ...second, namespace: 'tenants' }, third])],
+  ['another root at the end', 'wrong-root', linesOf(HEAD, RECORDS, { ...END, merkleRoot: '0'.repeat(64) })],
+  ['another root at the head', 'wrong-root', linesOf({ ...HEAD, merkleRoot: '0'.repeat(64) })],
+  ['no root', 'malformed', linesOf({ ...HEAD, merkleRoot: undefined })],
+  ['no version', 'malformed', linesOf({ ...HEAD, version: 'x' })],
+  ['no collection', 'malformed', linesOf({ ...HEAD, collectionId: 'c' })],
+])('an export with %s is refused as %s', async (_, reason, lines) => {
+  const error = await verifyExport(lines).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(VerificationError);
+  expect(error).toMatchObject({ reason });
+});
