@@ -39,6 +39,11 @@ export interface RecordScan {
    * read to the end.
    */
   readonly unreadable: string[];
+  /**
+   * As `unreadable`, of rows that lie among the shard's but bear another shard's number: what is
+   * written of such an id goes into another row, and leaves this one.
+   */
+  readonly stray: string[];
 }
 
 export interface RecordStore {

@@ -62,7 +62,7 @@ async function shardContent(
     isOfOtherLength ||= batch.some(({ vector }) => vector.length !== spec.dimensions);
     runThrough(session.addRecords(batch));
   }
-  session.addUnreadable(scan.unreadable);
+  session.addLeftOut(scan);
   let at = scan.throughSeq;
   const headAtCut = (): ShardHead | null => (cut?.seq === at ? session.head(cut.seq, cut.version) : null);
   let atCut = headAtCut();

@@ -60,6 +60,8 @@ export async function scanRecords(
     throughSeq: begun.mark,
     batches: batches(),
     unreadable,
+    // A row's shard is in its `_id` alone.
+    stray: [],
     get reachedSeq() {
       if (reachedSeq === null) throw new RangeError('a scan knows how far it reached when it has been read to the end');
       return reachedSeq;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../port.ts';
-import type { RecordStore, StoredRecord } from '../records.ts';
+import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import { batchesOf, recordsIn } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
@@ -30,9 +30,9 @@ export function recordsOf(thread: StoreThread): RecordStore {
 
     async scan(shard) {
       const { scan, throughSeq } = await tables.openScan(shard);
-      const unreadable: string[] = [];
-      const batches = batchesIn(tables, scan, unreadable);
-      return { throughSeq, reachedSeq: throughSeq, batches, unreadable };
+      const leftOut = { unreadable: [], stray: [] };
+      const batches = batchesIn(tables, scan, leftOut);
+      return { throughSeq, reachedSeq: throughSeq, batches, ...leftOut };
     },
   };
   return thread.remote('records', own);
@@ -41,16 +41,17 @@ export function recordsOf(thread: StoreThread): RecordStore {
 function batchesIn(
   tables: Remote<'records'>,
   scan: number,
-  unreadable: string[],
+  leftOut: Pick<RecordScan, 'unreadable' | 'stray'>,
 ): AsyncIterableIterator<StoredRecord[]> {
   let isOver = false;
   return {
     async next() {
       if (isOver) return { done: true, value: undefined };
       try {
-        const { batch, unreadable: more, isLast } = await tables.nextBatch(scan);
+        const { batch, unreadable, stray, isLast } = await tables.nextBatch(scan);
         isOver = isLast;
-        unreadable.push(...more);
+        leftOut.unreadable.push(...unreadable);
+        leftOut.stray.push(...stray);
         const records = recordsIn(batch);
         return isLast && records.length === 0 ? { done: true, value: undefined } : { done: false, value: records };
       } catch (error) {

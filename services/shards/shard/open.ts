@@ -279,7 +279,8 @@ async function fromRecords({ spec, key, recorded, worker, store }: Loading) {
   // through there.
   const seq = scan.throughSeq;
   const head = await worker.request('endRestore', { key, seq, version: await versionAt(key, seq, recorded, store) });
-  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq, leftOut: leftOut + scan.unreadable.length };
+  leftOut += scan.unreadable.length + scan.stray.length;
+  return { head, checkpointSeq: 0, exactFromSeq: scan.reachedSeq, leftOut };
 }
 
 /**

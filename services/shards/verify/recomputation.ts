@@ -126,7 +126,8 @@ export class Recomputation {
       if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
       await session.worker.request('recomputeRecords', { session: session.id, records });
     }
-    await session.worker.request('recomputeUnreadable', { session: session.id, ids: scan.unreadable });
+    const { unreadable, stray } = scan;
+    await session.worker.request('recomputeLeftOut', { session: session.id, unreadable, stray });
     return scan.throughSeq;
   }
 

@@ -17,7 +17,7 @@ import type { RecordScope } from '../../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { FetchedCheckpoint } from '../../../lib/store/checkpoints.ts';
 import type { LogEntry } from '../../../lib/store/log.ts';
-import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { RecordScan, StoredRecord } from '../../../lib/store/records.ts';
 import type { ParsedScope, ShardQuery } from '../engine/query.ts';
 import type { Steps } from '../engine/steps.ts';
 import type { Staged } from '../engine/write.ts';
@@ -82,7 +82,7 @@ export interface WorkerOps extends ReadOps {
   close: OfShard;
   recomputeBegin: OfSession<{ spec: ShardSpec }>;
   recomputeRecords: OfSession<{ records: StoredRecord[] }>;
-  recomputeUnreadable: OfSession<{ ids: string[] }>;
+  recomputeLeftOut: OfSession<Pick<RecordScan, 'unreadable' | 'stray'>>;
   recomputeEntries: OfSession<{ entries: ReplayEntry[] }>;
   /**
    * `contradicting` counts records and entries that do not decode, and records whose leaf does not

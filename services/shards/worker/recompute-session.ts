@@ -3,7 +3,7 @@ import { MerkleMap } from '../../../lib/merkle/map.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { RecordDifference } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
-import type { StoredRecord } from '../../../lib/store/records.ts';
+import type { RecordScan, StoredRecord } from '../../../lib/store/records.ts';
 import { changesIn } from '../engine/entry.ts';
 import type { Shard } from '../engine/shard.ts';
 import { isOfShard } from '../engine/staging.ts';
@@ -28,6 +28,8 @@ export class RecomputeSession {
   #ids: (string | undefined)[] = [];
   #contradicting = new Map<number, Parts>();
   #unreadableIds = new Set<string>();
+  /** Of rows that no write replaces, so that no entry of the log makes them good. */
+  readonly #strayIds = new Set<string>();
   #unreadableEntries = 0;
   /** Of records that the log tells of, the leaf that it wrote last; null where it was deleted. */
   readonly #logged = new Map<string, Uint8Array | null>();
@@ -46,9 +48,10 @@ export class RecomputeSession {
     }
   }
 
-  /** Records that are there, but whose bytes do not decode, or which are another shard's. */
-  addUnreadable(ids: string[]): void {
-    for (const id of ids) this.#unreadableIds.add(id);
+  /** Rows that are there, but which the scan left out. */
+  addLeftOut({ unreadable, stray }: Pick<RecordScan, 'unreadable' | 'stray'>): void {
+    for (const id of unreadable) this.#unreadableIds.add(id);
+    for (const id of stray) this.#strayIds.add(id);
   }
 
   *addEntries(entries: ReplayEntry[]): Steps<undefined> {
@@ -94,7 +97,8 @@ export class RecomputeSession {
    * bytes records roots that contain them.
    */
   get contradicting(): number {
-    return this.#contradicting.size + this.#unreadableIds.size + this.#unreadableEntries;
+    const leftOut = this.#unreadableIds.size + this.#strayIds.size;
+    return this.#contradicting.size + leftOut + this.#unreadableEntries;
   }
 
   /** The recomputed state, which the caller knows to be that of `seq` and `version`. */
@@ -118,7 +122,7 @@ export class RecomputeSession {
   }
 
   *#differing(shard: Shard | null): Iterable<[id: string, what: string]> {
-    for (const id of this.#unreadableIds) yield [id, WHAT.unreadable];
+    for (const id of [...this.#strayIds, ...this.#unreadableIds]) yield [id, WHAT.unreadable];
     for (const [slot, parts] of this.#contradicting) {
       const id = this.#ids[slot]!;
       yield [id, shard ? whatDiffers(shard.partsOf(id), parts) : WHAT.either];

@@ -1,6 +1,6 @@
 /**
- * Somebody copies a record of one shard among those of another, where no read by its id looks for
- * it.
+ * Somebody copies or moves a record of one shard among those of another, where no read by its id
+ * looks for it, or puts its row under the number of another shard, where no write reaches it.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -13,33 +13,78 @@ afterEach(() => service.dispose());
 
 const RECORDS = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, values: [1, at, 0], metadata: {} }));
 
-/** Copies a record of the collection's last shard to its first; its id. */
-function plant(dataDir: string): string {
+/** Runs a statement that returns an id; it may name the collection's first and last shard. */
+function change(dataDir: string, sql: string): string {
   return inStoreFile(dataDir, 'records.db', (file) => {
     const numbers = file.prepare('SELECT number FROM shards ORDER BY shard').all() as { number: number }[];
-    const [to, from] = [numbers.at(0)!.number, numbers.at(-1)!.number];
-    const sql = `INSERT INTO records SELECT (SELECT MAX(place) + 1 FROM records WHERE shard = ?), ?, id, seq, vector,
-      metadata, leaf FROM records WHERE shard = ? LIMIT 1 RETURNING CAST(id AS TEXT) AS id`;
-    return String(file.prepare(sql).get(to, to, from)!.id);
+    const bound = { ':first': numbers.at(0)!.number, ':last': numbers.at(-1)!.number };
+    return String(file.prepare(sql).get(bound)!.id);
   });
 }
 
-test('a mismatch that names it, also after a restart, and nothing more is anchored', async () => {
+const NEXT_PLACE = '(SELECT MAX(place) + 1 FROM records WHERE shard = :first)';
+const ONE_OF_LAST = '(SELECT MIN(place) FROM records WHERE shard = :last)';
+const COPIED = `INSERT INTO records SELECT ${NEXT_PLACE}, :first, id, seq, vector, metadata, leaf FROM records
+  WHERE place = ${ONE_OF_LAST} RETURNING CAST(id AS TEXT) AS id`;
+const MOVED = `UPDATE records SET place = ${NEXT_PLACE}, shard = :first WHERE place = ${ONE_OF_LAST}
+  RETURNING CAST(id AS TEXT) AS id`;
+const RENUMBERED = `UPDATE records SET shard = :first + 1000 WHERE place = ${ONE_OF_LAST} RETURNING CAST(id AS TEXT) AS id`;
+
+const upsert = async (records: object[]) =>
+  (await service.api<{ anchor: { status: string } }>('POST', '/collections/c/upsert', { records })).body.anchor.status;
+const verify = async () => {
+  const { status, body } = await service.api<VerifyResult>('GET', '/collections/c/verify');
+  return { status, ...body };
+};
+const isKept = (id: string) =>
+  inStoreFile(service.dataDir, 'records.db', (file) =>
+    file.prepare('SELECT 1 FROM records WHERE id = CAST(? AS BLOB) AND shard < 1000').get(id),
+  ) !== undefined;
+
+async function start(shards: number): Promise<void> {
   service = await startProcess({ PROVEC_ANCHOR_WAIT_MS: '30000', PROVEC_LOG_LEVEL: 'silent' });
-  const upsert = async (records: object[]) =>
-    (await service.api<{ anchor: { status: string } }>('POST', '/collections/c/upsert', { records })).body.anchor
-      .status;
-  const verify = async () => (await service.api<VerifyResult>('GET', '/collections/c/verify')).body;
-  await service.api('POST', '/collections', { name: 'c', dimensions: 3, shards: 4 });
+  await service.api('POST', '/collections', { name: 'c', dimensions: 3, shards });
   expect(await upsert(RECORDS)).toBe('confirmed');
   const count = () =>
     inStoreFile(service.dataDir, 'records.db', (file) => file.prepare('SELECT id FROM records').all());
   await until('its records are materialised', async () => count().length === RECORDS.length);
-  const id = plant(service.dataDir);
-  expect(await verify()).toMatchObject({ state: 'mismatch', differences: [{ id, what: 'unreadable' }] });
+}
+
+async function restart(): Promise<void> {
   await service.kill('SIGTERM');
   await service.restart();
-  expect(await verify()).toMatchObject({ state: 'mismatch', differences: [{ id, what: 'unreadable' }] });
+}
+
+test.each([
+  ['copied', COPIED],
+  ['moved', MOVED],
+])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (_how, sql) => {
+  await start(4);
+  const id = change(service.dataDir, sql);
+  const named = { status: 200, state: 'mismatch', differences: [{ id, what: expect.any(String) }] };
+  expect(await verify()).toMatchObject(named);
+  await restart();
+  expect(await verify()).toMatchObject(named);
   expect(await upsert([{ id: 'later', values: [0, 0, 1], metadata: {} }])).toBe('pending');
-  expect(await verify()).toMatchObject({ state: 'mismatch' });
+  expect(await verify()).toMatchObject({ status: 200, state: 'mismatch' });
+});
+
+test('under another number: a mismatch through every write of that record, and its deletion stands', async () => {
+  await start(1);
+  const id = change(service.dataDir, RENUMBERED);
+  const named = { status: 200, state: 'mismatch', differences: [{ id, what: 'unreadable' }] };
+  expect(await verify()).toMatchObject(named);
+  // Before the write is materialised, and after that: it does not reach the row.
+  await upsert([{ id, values: [0, 1, 1], metadata: {} }]);
+  expect(await verify()).toMatchObject(named);
+  await until('it is materialised', async () => isKept(id));
+  expect(await verify()).toMatchObject(named);
+  const deleted = await service.api('POST', '/collections/c/delete', { ids: [id] });
+  expect(deleted).toMatchObject({ status: 200, body: { deletedCount: 1 } });
+  expect(await verify()).toMatchObject(named);
+  await until('the deletion is materialised', async () => !isKept(id));
+  await restart();
+  expect(await verify()).toMatchObject(named);
+  expect(await service.api('POST', '/collections/c/fetch', { ids: [id] })).toMatchObject({ body: { vectors: {} } });
+  expect(await upsert([{ id: 'later', values: [0, 0, 1], metadata: {} }])).toBe('pending');
 });

@@ -179,6 +179,7 @@ export class SimulatedStore {
           throughSeq,
           batches: batches(),
           unreadable: [],
+          stray: [],
           get reachedSeq() {
             return reachedSeq;
           },

@@ -47,6 +47,8 @@ export interface ScannedBatch {
   batch: ArrayBuffer;
   /** Ids of rows that are no records. */
   unreadable: string[];
+  /** Ids of rows that bear another shard's number. */
+  stray: string[];
   isLast: boolean;
 }
 
@@ -110,6 +112,7 @@ export class RecordTables {
     if (open === undefined) throw new RangeError('the scan is over');
     const writer = new BatchWriter();
     const unreadable: string[] = [];
+    const stray: string[] = [];
     let isLast = false;
     try {
       for (let bytes = 0; bytes < BATCH_BYTES && !isLast; ) {
@@ -117,7 +120,8 @@ export class RecordTables {
         isLast = done;
         if (done) continue;
         // Its place says that it is the shard's, and writes find it by the number.
-        if (isRecord(value) && value.shard === open.number) writer.put(value);
+        if (value.shard !== open.number) stray.push(idOf(value));
+        else if (isRecord(value)) writer.put(value);
         else unreadable.push(idOf(value));
         bytes += value.bytes.byteLength;
       }
@@ -127,7 +131,7 @@ export class RecordTables {
     }
     if (isLast) this.closeScan(scan);
     const batch = writer.take();
-    return new Transferred({ batch, unreadable, isLast }, [batch]);
+    return new Transferred({ batch, unreadable, stray, isLast }, [batch]);
   }
 
   /** Idempotent. */
