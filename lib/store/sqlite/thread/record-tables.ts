@@ -3,6 +3,7 @@ import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
 import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
+import { FreePlaces, NUMBER_MAX, rangeOf } from './record-places.ts';
 
 /**
  * `seq` of a shard is its mark: the last seq applied. It moves in the commit that changes the
@@ -20,9 +21,6 @@ export const RECORDS_SCHEMA = `
   ) STRICT;
 `;
 
-/** Of a record's place: 2^31 shards with 2^32 new records each. */
-const PLACE_BITS = 32n;
-const NUMBER_MAX = 2 ** 31 - 1;
 const BATCH_BYTES = 1024 * 1024;
 /**
  * In one piece: every buffer that node:sqlite makes costs more than what is in it. REAL: it throws
@@ -67,15 +65,15 @@ export class RecordTables {
     const mark = row?.seq ?? 0;
     if (mark >= throughSeq || mark < fromSeq) return;
     const { number } = row ?? this.#add(shard);
-    let place = this.#nextPlace(number);
+    const places = new FreePlaces(this.#database, number);
     for (const batch of batches) {
       for (const { id, parts } of rowsIn(batch)) {
         if (parts === null) this.#database.run('DELETE FROM records WHERE shard = ? AND id = ?', number, id);
-        else this.#put(number, place++, parts);
+        else this.#put(number, places.take(), parts);
       }
     }
     // Versions before this one go by the count of places.
-    this.#database.run('UPDATE shards SET seq = ?, nextPlace = ? WHERE number = ?', throughSeq, place, number);
+    this.#database.run('UPDATE shards SET seq = ?, nextPlace = ? WHERE number = ?', throughSeq, places.next, number);
   }
 
   appliedSeq(shard: ShardKey): number {
@@ -94,9 +92,8 @@ export class RecordTables {
         return connection.prepare(sql).get(collectionId, index);
       });
       const { number, seq } = (row ?? { number: -1, seq: 0 }) as { number: number; seq: number };
-      const sql = `SELECT ${ROW} FROM records WHERE place >= ? AND place < ? ORDER BY place`;
-      const [start, end] = [placeOf(number, 0), placeOf(number + 1, 0)];
-      const rows = connection.prepare(sql).iterate(start, end) as unknown as Scan['rows'];
+      const sql = `SELECT ${ROW} FROM records WHERE place BETWEEN ? AND ? ORDER BY place`;
+      const rows = connection.prepare(sql).iterate(...rangeOf(number)) as unknown as Scan['rows'];
       const scan = this.#nextScan++;
       this.#scans.set(scan, { connection, number, rows });
       return { scan, throughSeq: seq };
@@ -147,9 +144,9 @@ export class RecordTables {
   dropSlice(collectionId: string, limit: number): boolean {
     const shards = this.#database.all<ShardRow>('SELECT * FROM shards WHERE collection = ?', collectionId);
     const sql = `DELETE FROM records WHERE place IN
-      (SELECT place FROM records WHERE place >= ? AND place < ? ORDER BY place LIMIT ?)`;
+      (SELECT place FROM records WHERE place BETWEEN ? AND ? ORDER BY place LIMIT ?)`;
     for (const { number } of shards) {
-      if (this.#database.run(sql, placeOf(number, 0), placeOf(number + 1, 0), limit) === limit) return false;
+      if (this.#database.run(sql, ...rangeOf(number), limit) === limit) return false;
       this.#database.run('DELETE FROM shards WHERE number = ?', number);
     }
     return true;
@@ -166,29 +163,20 @@ export class RecordTables {
     return this.#database.get<ShardRow>(sql, collectionId, index);
   }
 
+  /** The number after the highest that can be followed by one. */
   #add(shard: ShardKey): ShardRow {
     const { collectionId, index } = parseShardKey(shard);
-    const sql = 'INSERT INTO shards (collection, shard, seq) VALUES (?, ?, 0) RETURNING number, seq';
-    return this.#database.get<ShardRow>(sql, collectionId, index)!;
-  }
-
-  /** By the records themselves: what stands beside them may have been changed. */
-  #nextPlace(number: number): number {
-    const [start, end] = [placeOf(number, 0), placeOf(number + 1, 0)];
-    const sql = 'SELECT COALESCE(MAX(place) - ? + 1, 0) AS place FROM records WHERE place >= ? AND place < ?';
-    return this.#database.get<{ place: number }>(sql, start, start, end)!.place;
+    const sql = `INSERT INTO shards (number, collection, shard, seq) SELECT COALESCE((
+        SELECT number + 1 FROM shards AS taken WHERE number >= 0 AND number < ?
+          AND NOT EXISTS (SELECT 1 FROM shards WHERE number = taken.number + 1) ORDER BY number DESC LIMIT 1
+      ), 1), ?, ?, 0 RETURNING number, seq`;
+    return this.#database.get<ShardRow>(sql, NUMBER_MAX, collectionId, index)!;
   }
 
   /** A record that is replaced keeps its place. */
-  #put(number: number, place: number, { id, seq, vector, metadata, leaf }: RecordParts): void {
+  #put(number: number, place: bigint, { id, seq, vector, metadata, leaf }: RecordParts): void {
     const sql = `INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (shard, id) DO UPDATE SET
       seq = excluded.seq, vector = excluded.vector, metadata = excluded.metadata, leaf = excluded.leaf`;
-    this.#database.run(sql, placeOf(number, place), number, id, seq, vector, metadata, leaf);
+    this.#database.run(sql, place, number, id, seq, vector, metadata, leaf);
   }
-}
-
-/** Of a number that no shard has, where there are none. */
-function placeOf(number: number, place: number): bigint {
-  const known = number >= 0 && number <= NUMBER_MAX ? number : -1;
-  return (BigInt(known) << PLACE_BITS) | BigInt(place);
 }
