@@ -40,8 +40,8 @@ export interface RecordScan {
    */
   readonly unreadable: string[];
   /**
-   * As `unreadable`, of rows that lie among the shard's but bear another shard's number: what is
-   * written of such an id goes into another row, and leaves this one.
+   * As `unreadable`, of rows that lie among the shard's and that no write replaces: they bear
+   * another shard's number, or an id that no record has. The names are what such ids read as.
    */
   readonly stray: string[];
 }

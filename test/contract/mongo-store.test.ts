@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
 import { Binary, MongoClient, type ObjectId } from 'mongodb';
-import { idPart, numberPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
+import { idPart, joined, numberPart, recordPart, shardPart, under } from '../../lib/store/mongo/document-id.ts';
 import { openMongoStore } from '../../lib/store/mongo/store.ts';
 import { forgersDatabase } from '../support/mongo-forger.ts';
 import { anyMongoServer, isMongoThere, type MongoServer, ownDatabase } from '../support/mongo-server.ts';
@@ -54,6 +54,18 @@ if (isMongoThere(start)) {
         const data = Buffer.from(chunk!.data.buffer);
         data[1_000] ^= 1;
         await chunks.updateOne({ _id: chunk!._id }, { $set: { data: new Binary(data) } });
+        await client.close();
+      },
+      async respell(shard, id, bytes) {
+        const client = new MongoClient(url);
+        const records = client.db().collection<{ _id: string }>('records');
+        const part = joined('', recordPart(id));
+        for await (const row of records.find({ _id: under(shardPart(shard)) }))
+          if (row._id.endsWith(part))
+            await records.insertOne({
+              ...row,
+              _id: joined(row._id.slice(0, -part.length), Buffer.from(bytes).toString('base64url')),
+            });
         await client.close();
       },
       async misfile(collectionId, standing) {

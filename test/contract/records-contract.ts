@@ -258,6 +258,25 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await readAll(await records.scan(`${id}.1`))).toEqual(new Map([['a', record('a', 2)]]));
     });
 
+    test('a row whose id no text gives is named apart, and no write of the id that it reads as reaches it', async () => {
+      const { records } = subject.store;
+      const shard = newShard();
+      const [real, long] = ['\ufffd', 'x'.repeat(513)];
+      await records.apply(shard, 0, 1, [put('a', 1), put(real, 1)]);
+      for (const bytes of [Buffer.of(0xff), Buffer.from(long)]) await subject.respell(shard, real, bytes);
+      await records.apply(shard, 1, 2, [put(real, 2)]);
+      const scan = async () => {
+        const found = await records.scan(shard);
+        const all = await readAll(found);
+        expect(found.unreadable).toEqual([]);
+        expect([...found.stray].sort()).toEqual([long, real]);
+        return all;
+      };
+      expect([...(await scan()).values()]).toEqual(expect.arrayContaining([record('a', 1), record(real, 2)]));
+      await records.apply(shard, 2, 3, [remove(real)]);
+      expect(await scan()).toEqual(new Map([['a', record('a', 1)]]));
+    });
+
     test('survives a restart', async () => {
       const shard = newShard();
       await subject.store.records.apply(shard, 0, 2, [put('a', 1), put('b', 2)]);

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { parseShardKey } from '../../lib/shard/key.ts';
 import { openSqliteStore } from '../../lib/store/sqlite/store.ts';
 import { forgersStore } from '../support/forger.ts';
+import { inStoreFile } from '../support/store-file.ts';
 import { TEST_KEYS } from '../support/store-keys.ts';
 import type { OpenedStore } from './store-contract.ts';
 
@@ -35,6 +36,13 @@ export async function openedSqliteStore(): Promise<OpenedStore> {
       const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
       file.prepare('UPDATE anchors SET standing = ? WHERE collection = ?').run(standing, collectionId);
       file.close();
+    },
+    async respell(shard, id, bytes) {
+      const { collectionId, index } = parseShardKey(shard);
+      const sql = `INSERT INTO records SELECT (SELECT MAX(place) + 1 FROM records WHERE shard = number), number, ?, records.seq,
+        vector, metadata, leaf FROM records JOIN shards ON number = records.shard
+        WHERE collection = ? AND shards.shard = ? AND id = CAST(? AS BLOB)`;
+      inStoreFile(folder, 'records.db', (file) => file.prepare(sql).run(bytes, collectionId, index, id));
     },
     async setAside(shard) {
       const names = await readdir(folder, { recursive: true });

@@ -30,6 +30,8 @@ export interface OpenedStore {
   setAside(shard: string): Promise<number[]>;
   /** Writes beside a row of anchors, behind the store's back, where it stands. */
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
+  /** Copies the row of a record, behind the store's back, with these bytes for its id. */
+  respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
 }
 
 /**
@@ -48,6 +50,7 @@ export interface StoreUnderTest {
   spoil(shard: string, seq: number, file: string): Promise<void>;
   setAside(shard: string): Promise<number[]>;
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
+  respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
   /** Opened anew after the test. */
   close(): Promise<void>;
 }
@@ -98,6 +101,7 @@ export function storeContract(
       spoil: (shard, seq, file) => opened.spoil(shard, seq, file),
       setAside: (shard) => opened.setAside(shard),
       misfile: (collectionId, standing) => opened.misfile(collectionId, standing),
+      respell: (shard, id, bytes) => opened.respell(shard, id, bytes),
       close() {
         closed = true;
         return store.close();

@@ -61,9 +61,16 @@ export function recordPart(id: string): string {
   return bytes.toString('base64url');
 }
 
-/** The record's id that an `_id` ends with. */
+/** The record's id that an `_id` ends with: two of them can read as one id. */
 export function lastRecordId(id: string): string {
   return Buffer.from(id.slice(id.lastIndexOf(SEPARATOR) + 1), 'base64url').toString();
+}
+
+/** Whether an `_id` is the one that a record has after `prefix`. */
+export function isRecordUnder(prefix: string, id: string): boolean {
+  const bytes = Buffer.from(lastRecordId(id));
+  const isLong = bytes.length > RECORD_ID_MAX_BYTES;
+  return bytes.length > 0 && !isLong && id === joined(prefix, bytes.toString('base64url'));
 }
 
 export function joined(...parts: string[]): string {

@@ -1,6 +1,6 @@
 import type { RecordScan, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
-import { lastRecordId } from './document-id.ts';
+import { isRecordUnder, lastRecordId } from './document-id.ts';
 import { decodeRecord, type RecordDocument, type RecordRows, sizeOf } from './record-rows.ts';
 import { generationPart, type RecordShards } from './record-shards.ts';
 
@@ -21,7 +21,7 @@ export async function scanRecords(
   shard: string,
 ): Promise<RecordScan> {
   const begun = await shards.read(shard);
-  const unreadable: string[] = [];
+  const leftOut = { unreadable: [], stray: [] };
   let reachedSeq: number | null = null;
 
   let { generation } = begun;
@@ -52,16 +52,14 @@ export async function scanRecords(
     for (;;) {
       const page = await connection.run('read', 'scanning records', nextPage);
       if (page === null) return;
-      for (const batch of batchesOf(page, unreadable)) yield batch;
+      for (const batch of batchesOf(page, generationPart(shard, generation), leftOut)) yield batch;
     }
   }
 
   return {
     throughSeq: begun.mark,
     batches: batches(),
-    unreadable,
-    // A row's shard is in its `_id` alone.
-    stray: [],
+    ...leftOut,
     get reachedSeq() {
       if (reachedSeq === null) throw new RangeError('a scan knows how far it reached when it has been read to the end');
       return reachedSeq;
@@ -69,13 +67,18 @@ export async function scanRecords(
   };
 }
 
-/** Ids of rows that do not decode go to `unreadable`. */
-function* batchesOf(page: RecordDocument[], unreadable: string[]): Iterable<StoredRecord[]> {
+/** Ids of rows that are no records under `prefix` go to `leftOut`. */
+function* batchesOf(
+  page: RecordDocument[],
+  prefix: string,
+  leftOut: Pick<RecordScan, 'unreadable' | 'stray'>,
+): Iterable<StoredRecord[]> {
   let batch: StoredRecord[] = [];
   let bytes = 0;
   for (const row of page) {
     const record = decodeRecord(row);
-    if (record === null) unreadable.push(lastRecordId(row._id));
+    if (!isRecordUnder(prefix, row._id)) leftOut.stray.push(lastRecordId(row._id));
+    else if (record === null) leftOut.unreadable.push(lastRecordId(row._id));
     else batch.push(record);
     bytes += sizeOf(row);
     if (bytes < BATCH_BYTES) continue;

@@ -4,9 +4,11 @@
  * id was deleted, nothing follows but the id), u32le bytes of its metadata, f64le seq; then id
  * (UTF-8), vector (f32le), metadata and its 32-byte leaf.
  */
+import { isUtf8 } from 'node:buffer';
 import { endianness } from 'node:os';
 import type { RecordChange, StoredRecord } from '../records.ts';
 
+export const RECORD_ID_MAX_BYTES = 512;
 const LEAF_BYTES = 32;
 const HEADER_BYTES = 12 + 8;
 const GONE = 0xffff_ffff;
@@ -42,6 +44,11 @@ export interface RecordParts {
 export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: RecordRow): boolean {
   const leafBytes = bytes.byteLength - idBytes - vectorBytes - metadataBytes;
   return Number.isSafeInteger(seq) && vectorBytes % 4 === 0 && leafBytes === LEAF_BYTES;
+}
+
+/** Whether a record can have that id: other bytes can read as the same text. */
+export function hasRecordId({ bytes, idBytes }: RecordRow): boolean {
+  return idBytes > 0 && idBytes <= RECORD_ID_MAX_BYTES && isUtf8(bytes.subarray(0, idBytes));
 }
 
 export function idOf({ bytes, idBytes }: RecordRow): string {

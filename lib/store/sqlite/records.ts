@@ -1,13 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../port.ts';
 import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
-import { batchesOf, recordsIn } from './record-batch.ts';
+import { batchesOf, RECORD_ID_MAX_BYTES, recordsIn } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
 
 /** What is packed in one turn of the event loop. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
-const RECORD_ID_MAX_BYTES = 512;
 
 /**
  * The materialised records, as the main thread sees them. A scan is one state: it holds a read

@@ -1,6 +1,7 @@
 /**
  * Somebody copies or moves a record of one shard among those of another, where no read by its id
- * looks for it, or puts its row under the number of another shard, where no write reaches it.
+ * looks for it, puts its row under the number of another shard, or copies it under an id that reads
+ * as its own, where no write reaches it.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -11,14 +12,21 @@ import { until } from '../../support/until.ts';
 let service: ServiceProcess;
 afterEach(() => service.dispose());
 
-const RECORDS = Array.from({ length: 40 }, (_, at) => ({ id: `r${at}`, values: [1, at, 0], metadata: {} }));
+/** What a byte that is no UTF-8 reads as. */
+const REPLACEMENT = '\ufffd';
+const RECORDS = [REPLACEMENT, ...Array.from({ length: 39 }, (_, at) => `r${at}`)].map((id, at) => ({
+  id,
+  values: [1, at, 0],
+  metadata: {},
+}));
 
 /** Runs a statement that returns an id; it may name the collection's first and last shard. */
 function change(dataDir: string, sql: string): string {
   return inStoreFile(dataDir, 'records.db', (file) => {
     const numbers = file.prepare('SELECT number FROM shards ORDER BY shard').all() as { number: number }[];
-    const bound = { ':first': numbers.at(0)!.number, ':last': numbers.at(-1)!.number };
-    return String(file.prepare(sql).get(bound)!.id);
+    const statement = file.prepare(sql);
+    statement.setAllowUnknownNamedParameters(true);
+    return String(statement.get({ ':first': numbers.at(0)!.number, ':last': numbers.at(-1)!.number })!.id);
   });
 }
 
@@ -29,6 +37,9 @@ const COPIED = `INSERT INTO records SELECT ${NEXT_PLACE}, :first, id, seq, vecto
 const MOVED = `UPDATE records SET place = ${NEXT_PLACE}, shard = :first WHERE place = ${ONE_OF_LAST}
   RETURNING CAST(id AS TEXT) AS id`;
 const RENUMBERED = `UPDATE records SET shard = :first + 1000 WHERE place = ${ONE_OF_LAST} RETURNING CAST(id AS TEXT) AS id`;
+
+const RESPELT = `INSERT INTO records SELECT (SELECT MAX(place) + 1 FROM records WHERE shard = own.shard), shard, X'FF', seq,
+  vector, metadata, leaf FROM records AS own WHERE id = X'EFBFBD' RETURNING '${REPLACEMENT}' AS id`;
 
 const upsert = async (records: object[]) =>
   (await service.api<{ anchor: { status: string } }>('POST', '/collections/c/upsert', { records })).body.anchor.status;
@@ -58,6 +69,7 @@ async function restart(): Promise<void> {
 test.each([
   ['copied', COPIED],
   ['moved', MOVED],
+  ['respelt', RESPELT],
 ])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (_how, sql) => {
   await start(4);
   const id = change(service.dataDir, sql);

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
-import { BatchWriter, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
+import { BatchWriter, hasRecordId, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
 import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
 import { FreePlaces, NUMBER_MAX, rangeOf } from './record-places.ts';
@@ -45,7 +45,7 @@ export interface ScannedBatch {
   batch: ArrayBuffer;
   /** Ids of rows that are no records. */
   unreadable: string[];
-  /** Ids of rows that bear another shard's number. */
+  /** Ids of rows that bear another shard's number, or an id that no record has. */
   stray: string[];
   isLast: boolean;
 }
@@ -116,8 +116,8 @@ export class RecordTables {
         const { done = false, value } = open.rows.next();
         isLast = done;
         if (done) continue;
-        // Its place says that it is the shard's, and writes find it by the number.
-        if (value.shard !== open.number) stray.push(idOf(value));
+        // Its place says that it is the shard's, and writes find it by its number and id.
+        if (value.shard !== open.number || !hasRecordId(value)) stray.push(idOf(value));
         else if (isRecord(value)) writer.put(value);
         else unreadable.push(idOf(value));
         bytes += value.bytes.byteLength;

@@ -212,6 +212,30 @@ if (isMongoThere(start)) {
       expect(scan.reachedSeq).toBe(2);
     });
 
+    test('rows under an `_id` that no record of the shard has are named apart, also in the next generation', async () => {
+      const shard = newShard();
+      const records = anyNode();
+      await records.apply(shard, 0, 1, [put('a', 1), ...numbered(20).map((id) => put(id, 1))]);
+      const stored = await rowsOf(shard).toArray();
+      const row = stored.find(({ _id }) => _id.endsWith('.YQ'))!;
+      const prefix = row._id.slice(0, -'YQ'.length);
+      // All read as `a`.
+      const forged = ['YR', 'x.YQ', 'YQ.YQ'].map((part) => ({ ...row, _id: prefix + part }));
+      await database.db.collection<{ _id: string }>('records').insertMany(forged);
+      const named = async () => {
+        const scan = await records.scan(shard);
+        const all = await readAll(scan);
+        expect(scan.unreadable).toEqual([]);
+        return { all, stray: scan.stray };
+      };
+      const { all, stray } = await named();
+      expect([all.size, stray]).toEqual([21, ['a', 'a', 'a']]);
+      await records.apply(shard, 1, 2, [put('a', 2), ...numbered(20).map(remove)]);
+      await records.compacted();
+      expect(await generationOf(shard)).toBe(1);
+      expect(await named()).toEqual({ all: new Map([['a', put('a', 2).record]]), stray: ['a', 'a', 'a'] });
+    });
+
     test('whatever two nodes apply at once and however often generations change, the records are those of the log', async () => {
       const random = randomFrom(seed);
       const shard = newShard();
