@@ -57,4 +57,9 @@ export interface RecordStore {
   /** The mark: the last seq applied; 0 when none was. */
   appliedSeq(shard: ShardKey): Promise<number>;
   scan(shard: ShardKey): Promise<RecordScan>;
+  /**
+   * Removes rows that no write replaces (`stray`), and those whose ids are not the shard's: an
+   * operator has decided that what the shard holds without them is right. Idempotent.
+   */
+  removeForeign(shard: ShardKey, isOwn: (id: string) => boolean): Promise<void>;
 }

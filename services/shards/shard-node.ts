@@ -6,6 +6,7 @@ import { ProvecError } from '../../lib/errors.ts';
 import type { FilterNode } from '../../lib/filter/ast.ts';
 import { parsedFilter } from '../../lib/filter/parse.ts';
 import type { Limits } from '../../lib/limits.ts';
+import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { ShardChange } from '../../lib/shard/change.ts';
@@ -24,6 +25,7 @@ import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
 import type { Peers } from './cluster/peers.ts';
 import { Replicas } from './cluster/replicas.ts';
+import { isOfShard } from './engine/staging.ts';
 import type { ShardWrite } from './engine/write.ts';
 import { diskGuard } from './memory/disk-guard.ts';
 import { NodeMemory } from './memory/node-memory.ts';
@@ -151,9 +153,13 @@ export class ShardNode {
     return this.#cluster?.waiting() ?? this.shardCache.keys().map((key) => `${key} is being closed`);
   }
 
-  /** An operator decided that what the shard holds is right: records its root as it is. */
+  /**
+   * An operator decided that what the shard holds is right: records its root as it is. Rows that it
+   * can neither hold nor replace go first: they would stand against it at each later opening.
+   */
   resume(shard: ShardSpec): Promise<void> {
     return this.shardCache.use(shard, async (actor) => {
+      await this.#store.records.removeForeign(actor.key, (id) => isOfShard(shard, keyHashOf(id)));
       await actor.resume();
       this.#ownHeads.get(actor.key)?.resumed();
       await this.#checkpointer.resumed(actor.key, await this.materialiser.catchUp(actor.key, true));

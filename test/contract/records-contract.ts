@@ -277,6 +277,25 @@ export function recordsContract(subject: StoreUnderTest): void {
       expect(await scan()).toEqual(new Map([['a', record('a', 1)]]));
     });
 
+    test("rows that are not the shard's go on request, those of other shards stay", async () => {
+      const { records } = subject.store;
+      const { id } = newCollection();
+      const [shard, other] = [`${id}.0`, `${id}.1`];
+      const ids = Array.from({ length: 2_500 }, (_, i) => `r${i}`);
+      await records.removeForeign(shard, () => true);
+      await records.apply(shard, 0, 1, [...ids.map((each) => put(each, 1)), put('\ufffd', 1)]);
+      await records.apply(other, 0, 1, [put('r1', 1)]);
+      await subject.respell(shard, '\ufffd', Buffer.of(0xff));
+      const isOwn = (each: string) => !each.endsWith('9');
+      for (let i = 0; i < 2; i++) await records.removeForeign(shard, isOwn);
+      const scan = await records.scan(shard);
+      expect([...(await readAll(scan)).keys()].sort()).toEqual([...ids.filter(isOwn), '\ufffd'].sort());
+      expect([scan.stray, scan.unreadable, await records.appliedSeq(shard)]).toEqual([[], [], 1]);
+      expect(await readAll(await records.scan(other))).toEqual(new Map([['r1', record('r1', 1)]]));
+      await records.apply(shard, 1, 2, [put('r9', 2)]);
+      expect(await recordsOf(records, shard, ['r9'])).toEqual([record('r9', 2)]);
+    });
+
     test('survives a restart', async () => {
       const shard = newShard();
       await subject.store.records.apply(shard, 0, 2, [put('a', 1), put('b', 2)]);

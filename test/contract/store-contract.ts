@@ -148,6 +148,7 @@ export function storeContract(
           () => store.usage.openBlock('a', '2026-11', newBlock(), 1, null),
           () => store.records.scan(shard),
           () => store.records.apply(shard, 0, 1, []),
+          () => store.records.removeForeign(shard, () => true),
           () => store.checkpoints.stage(shard),
           () => store.checkpoints.list(shard),
           () => store.anchors.get(id),

@@ -10,13 +10,15 @@
 import type { ShardKey } from '../../shard/key.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../records.ts';
 import type { Connection } from './connection.ts';
-import { idPart, joined, recordPart, shardPart, under } from './document-id.ts';
+import { idPart, isRecordUnder, joined, lastRecordId, recordPart, shardPart, under } from './document-id.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { RecordCompaction } from './record-compaction.ts';
 import { encodeRecord, type RecordDocument, RecordRows } from './record-rows.ts';
 import { scanRecords } from './record-scan.ts';
 import { generationPart, RecordShards } from './record-shards.ts';
-import { deleteRange } from './slices.ts';
+import { deleteRange, idsIn } from './slices.ts';
+
+const PAGE_ROWS = 1_000;
 
 export class MongoRecords implements RecordStore {
   readonly #connection: Connection;
@@ -51,6 +53,11 @@ export class MongoRecords implements RecordStore {
     return scanRecords(this.#connection, this.#shards, this.#rows, part);
   }
 
+  async removeForeign(shard: ShardKey, isOwn: (id: string) => boolean): Promise<void> {
+    const part = shardPart(shard);
+    await this.#turns.inTurn(part, () => this.#removeForeign(part, isOwn));
+  }
+
   /** Removes all that belongs to a collection. Part of dropping it. */
   async remove(collectionId: string): Promise<void> {
     const shards = under(idPart(collectionId));
@@ -63,6 +70,23 @@ export class MongoRecords implements RecordStore {
   /** Resolves when no compaction is at work any more. */
   compacted(): Promise<void> {
     return this.#compaction.ended();
+  }
+
+  async #removeForeign(shard: string, isOwn: (id: string) => boolean): Promise<void> {
+    // A generation in the making may have them already.
+    this.#compaction.stop(shard);
+    const { generation } = await this.#shards.read(shard);
+    const prefix = generationPart(shard, generation);
+    const end = under(prefix).$lt;
+    for (let after = under(prefix).$gte; ; ) {
+      this.#connection.assertOpen();
+      const filter = { _id: { $gt: after, $lt: end }, gone: { $exists: false } };
+      const ids = await idsIn(this.#rows.collection, filter, PAGE_ROWS);
+      const foreign = ids.filter((id) => !isRecordUnder(prefix, id) || !isOwn(lastRecordId(id)));
+      if (foreign.length > 0) await this.#rows.collection.deleteMany({ _id: { $in: foreign } });
+      if (ids.length < PAGE_ROWS) return;
+      after = ids.at(-1)!;
+    }
   }
 
   async #apply(

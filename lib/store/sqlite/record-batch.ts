@@ -47,12 +47,16 @@ export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: Re
 }
 
 /** Whether a record can have that id: other bytes can read as the same text. */
-export function hasRecordId({ bytes, idBytes }: RecordRow): boolean {
-  return idBytes > 0 && idBytes <= RECORD_ID_MAX_BYTES && isUtf8(bytes.subarray(0, idBytes));
+export function isRecordId(id: Uint8Array): boolean {
+  return id.byteLength > 0 && id.byteLength <= RECORD_ID_MAX_BYTES && isUtf8(id);
 }
 
-export function idOf({ bytes, idBytes }: RecordRow): string {
-  return UTF8.decode(bytes.subarray(0, idBytes));
+export function idOf({ bytes, idBytes }: RecordRow): Uint8Array {
+  return bytes.subarray(0, idBytes);
+}
+
+export function textOf(id: Uint8Array): string {
+  return UTF8.decode(id);
 }
 
 /** Gathers rows into one buffer. */
@@ -114,7 +118,7 @@ export function recordsIn(batch: ArrayBuffer): StoredRecord[] {
     if (parts === null) continue;
     const { seq, vector, metadata, leaf } = parts;
     records.push({
-      id: UTF8.decode(id),
+      id: textOf(id),
       seq,
       vector: new Float32Array(new Uint8Array(vector).buffer),
       metadata: new Uint8Array(metadata),

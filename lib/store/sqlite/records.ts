@@ -1,12 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../port.ts';
 import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
-import { batchesOf, RECORD_ID_MAX_BYTES, recordsIn } from './record-batch.ts';
+import { batchesOf, isRecordId, RECORD_ID_MAX_BYTES, recordsIn, textOf } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
 
 /** What is packed in one turn of the event loop. */
 const PACKED_MAX_BYTES = 4 * 1024 * 1024;
+const PAGE_ROWS = 1_000;
 
 /**
  * The materialised records, as the main thread sees them. A scan is one state: it holds a read
@@ -14,7 +15,7 @@ const PACKED_MAX_BYTES = 4 * 1024 * 1024;
  */
 export function recordsOf(thread: StoreThread): RecordStore {
   const tables = thread.remote('records');
-  const own: Pick<RecordStore, 'apply' | 'scan'> = {
+  const own: Pick<RecordStore, 'apply' | 'scan' | 'removeForeign'> = {
     async apply(shard, fromSeq, throughSeq, changes) {
       // Only the last change of an id counts.
       const last = new Map(changes.map((change) => [checked(change.id), change]));
@@ -32,6 +33,19 @@ export function recordsOf(thread: StoreThread): RecordStore {
       const leftOut = { unreadable: [], stray: [] };
       const batches = batchesIn(tables, scan, leftOut);
       return { throughSeq, reachedSeq: throughSeq, batches, ...leftOut };
+    },
+
+    async removeForeign(shard, isOwn) {
+      for (let after = -1; ; ) {
+        const rows = await tables.rowsAfter(shard, after, PAGE_ROWS);
+        const foreign = rows.filter(({ isOfNumber, id }) => !isOfNumber || !isRecordId(id) || !isOwn(textOf(id)));
+        if (foreign.length > 0) {
+          const places = foreign.map(({ place }) => place);
+          await tables.removeAt(shard, places);
+        }
+        if (rows.length < PAGE_ROWS) return;
+        after = rows.at(-1)!.place;
+      }
     },
   };
   return thread.remote('records', own);

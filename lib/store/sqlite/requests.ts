@@ -70,7 +70,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
   contradictions: ['list'],
   owners: ['get', 'list'],
   leases: ['list', 'get'],
-  records: ['appliedSeq', 'openScan', 'nextBatch', 'closeScan'],
+  records: ['appliedSeq', 'rowsAfter', 'openScan', 'nextBatch', 'closeScan'],
   reseal: ['rowsAfter', 'shardsAfter', 'lookAtLog'],
 };
 

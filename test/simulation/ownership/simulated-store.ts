@@ -164,6 +164,7 @@ export class SimulatedStore {
         await raiseMark(shard, throughSeq);
       },
       appliedSeq: (shard) => wire.read((rows) => rows.of(shard).mark),
+      removeForeign: async () => undefined,
       scan: async (shard) => {
         const throughSeq = await wire.read((rows) => rows.of(shard).mark);
         let reachedSeq = throughSeq;

@@ -1,6 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
-import { BatchWriter, hasRecordId, idOf, isRecord, type RecordParts, type RecordRow, rowsIn } from '../record-batch.ts';
+import {
+  BatchWriter,
+  idOf,
+  isRecord,
+  isRecordId,
+  RECORD_ID_MAX_BYTES,
+  type RecordParts,
+  type RecordRow,
+  rowsIn,
+  textOf,
+} from '../record-batch.ts';
 import { Transferred } from '../transferred.ts';
 import { type Database, retryWhileBusy } from './database.ts';
 import { FreePlaces, NUMBER_MAX, rangeOf } from './record-places.ts';
@@ -48,6 +58,15 @@ export interface ScannedBatch {
   /** Ids of rows that bear another shard's number, or an id that no record has. */
   stray: string[];
   isLast: boolean;
+}
+
+/** Which row lies somewhere in a shard's range. */
+export interface PlacedRow {
+  /** Counted from the range's first. */
+  place: number;
+  isOfNumber: 0 | 1;
+  /** Cut short where no record has it. */
+  id: Uint8Array;
 }
 
 /** The materialised records, synchronously. */
@@ -117,9 +136,10 @@ export class RecordTables {
         isLast = done;
         if (done) continue;
         // Its place says that it is the shard's, and writes find it by its number and id.
-        if (value.shard !== open.number || !hasRecordId(value)) stray.push(idOf(value));
+        const id = idOf(value);
+        if (value.shard !== open.number || !isRecordId(id)) stray.push(textOf(id));
         else if (isRecord(value)) writer.put(value);
-        else unreadable.push(idOf(value));
+        else unreadable.push(textOf(id));
         bytes += value.bytes.byteLength;
       }
     } catch (error) {
@@ -135,6 +155,24 @@ export class RecordTables {
   closeScan(scan: number): void {
     this.#scans.get(scan)?.connection.close();
     this.#scans.delete(scan);
+  }
+
+  /** The next rows of a shard's range after the place that is `after` places into it, in order. */
+  rowsAfter(shard: ShardKey, after: number, limit: number): PlacedRow[] {
+    const row = this.#row(shard);
+    if (row === undefined) return [];
+    const [first, last] = rangeOf(row.number);
+    const sql = `SELECT place - ? AS place, shard = ? AS isOfNumber, substr(id, 1, ?) AS id FROM records
+      WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`;
+    const values = [first, row.number, RECORD_ID_MAX_BYTES + 1, first + BigInt(after), last, limit];
+    return this.#database.all<PlacedRow>(sql, ...values);
+  }
+
+  removeAt(shard: ShardKey, places: number[]): void {
+    const row = this.#row(shard);
+    if (row === undefined) return;
+    const [first] = rangeOf(row.number);
+    for (const place of places) this.#database.run('DELETE FROM records WHERE place = ?', first + BigInt(place));
   }
 
   /**

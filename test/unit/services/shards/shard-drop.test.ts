@@ -60,6 +60,7 @@ test('a drop while records are being materialised leaves none of them', async ()
         await store.records.apply(...given);
       },
       appliedSeq: (key) => store.records.appliedSeq(key),
+      removeForeign: (...given) => store.records.removeForeign(...given),
       scan: (key) => store.records.scan(key),
     },
     async dropCollectionData(collectionId) {

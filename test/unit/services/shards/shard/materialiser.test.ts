@@ -56,6 +56,7 @@ beforeEach(async () => {
         await records.apply(shard, ...given);
       },
       appliedSeq: (key) => records.appliedSeq(key),
+      removeForeign: (...given) => records.removeForeign(...given),
       scan: (key) => records.scan(key),
     },
   });

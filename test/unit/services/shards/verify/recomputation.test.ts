@@ -24,6 +24,7 @@ function withScan(
     records: {
       apply: (...given) => store.records.apply(...given),
       appliedSeq: (key) => store.records.appliedSeq(key),
+      removeForeign: (...given) => store.records.removeForeign(...given),
       scan: (key) => scan(key, () => store.records.scan(key)),
     },
   });
