@@ -18,7 +18,7 @@ import type { ShardProof } from '../../lib/shard/proof.ts';
 import type { ShardRead, ShardReadOp } from '../../lib/shard/read.ts';
 import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
-import type { Store } from '../../lib/store/port.ts';
+import { type Store, StoreError } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { ClusterMember } from './cluster/member.ts';
 import { soleClaims } from './cluster/ownership/claims.ts';
@@ -35,6 +35,7 @@ import { ShardCache } from './memory/shard-cache.ts';
 import type { ShardActor } from './shard/actor.ts';
 import { Checkpointer } from './shard/checkpointer.ts';
 import { Materialiser } from './shard/materialiser.ts';
+import { unlessDeleted } from './shard/open.ts';
 import { Recomputation } from './verify/recomputation.ts';
 import { type ShardWorker, WorkerPool } from './worker/pool.ts';
 import type { WorkerOps } from './worker/protocol.ts';
@@ -202,7 +203,13 @@ export class ShardNode {
     const run = async (actor: ShardActor): Promise<WriteAck> => {
       // Only once it is open does the shard count against the memory limit.
       if (incomingBytes !== null) await this.#admit(incomingBytes);
-      return actor.write(write, deadlineMs);
+      try {
+        return await actor.write(write, deadlineMs);
+      } catch (error) {
+        // A log that is removed under it does not say what became of an entry.
+        const isUnknown = error instanceof StoreError && error.kind === 'unknown';
+        throw isUnknown ? await unlessDeleted(error, shard, this.#store) : error;
+      }
     };
     return this.shardCache.use(shard, run, { openMaxMs });
   }

@@ -137,8 +137,17 @@ export async function followShard(loading: Loading, from: Warm | null): Promise<
 
 /** Throws COLLECTION_NOT_FOUND where the shard's collection is not in the catalog. */
 export async function assertThere(spec: ShardSpec, store: Store): Promise<void> {
-  if ((await store.catalog.getCollection(spec.collectionId)) === null)
-    throw new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
+  if ((await store.catalog.getCollection(spec.collectionId)) === null) throw notThere();
+}
+
+/** What to tell of a failure: COLLECTION_NOT_FOUND where the collection was deleted meanwhile. */
+export async function unlessDeleted(failure: unknown, spec: ShardSpec, store: Store): Promise<unknown> {
+  const row = await store.catalog.getCollection(spec.collectionId).catch(() => undefined);
+  return row === null ? notThere() : failure;
+}
+
+function notThere(): ProvecError {
+  return new ProvecError('COLLECTION_NOT_FOUND', 'The collection does not exist.');
 }
 
 /**

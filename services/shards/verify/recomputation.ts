@@ -21,6 +21,7 @@ import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { storeFailure, unavailable } from '../shard/failure.ts';
 import { logRuns } from '../shard/log-run.ts';
+import { assertThere } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 const DIFFERENCES_MAX = 1_000;
@@ -74,8 +75,8 @@ export class Recomputation {
   }
 
   /**
-   * Throws ProvecError UNAVAILABLE or OUT_OF_CAPACITY, or StoreError 'damaged' where stored bytes
-   * do not decode.
+   * Throws ProvecError UNAVAILABLE, OUT_OF_CAPACITY, or COLLECTION_NOT_FOUND where the collection
+   * was deleted meanwhile; StoreError 'damaged' where stored bytes do not decode.
    */
   async begin(spec: ShardSpec): Promise<Recomputed> {
     if (this.#stopped) throw unavailable('The service is stopping.');
@@ -189,6 +190,7 @@ export class Recomputation {
       at = entries.at(-1)!.seq;
     }
     if (at < throughSeq) {
+      await assertThere(session.spec, this.#store);
       if ((await this.#store.records.appliedSeq(session.key)) > at)
         throw unavailable('The log was trimmed during the verification; try again.');
       // Held against what the log says it ends with, what was reached is a contradiction.
@@ -199,6 +201,8 @@ export class Recomputation {
     const place = { session: session.id, seq: at, version: recorded.version };
     const { head, contradicting } = await session.worker.request('recomputeHead', place);
     const isSame = isSameState(head, recorded) && contradicting === 0 && !(await this.#isSuspect(session, recorded));
+    // Half of a deleted collection contradicts whatever was recorded.
+    if (!isSame) await assertThere(session.spec, this.#store);
     const differences = isSame ? [] : await this.#compare(session);
     const contradiction = this.#parts.ownHeads.get(session.key)?.contradiction ?? null;
     return { session: session.id, head, recorded, differences, altered: session.altered, contradiction };

@@ -50,6 +50,21 @@ test('requests that arrive while an append is in flight share the next entry', a
   expect(acks.every(({ upserted, created }) => upserted === 1 && created === 1)).toBe(true);
 });
 
+test('a write under which the collection is deleted is told that it is not there', async () => {
+  const { collectionId } = specOf(1);
+  fixture = await shardFixture(
+    {},
+    withAppend(async (entry, real) => {
+      // As another node does it.
+      if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId)))
+        await fixture.store.dropCollectionData(collectionId);
+      return real.append(entry);
+    }),
+  );
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await expect(fixture.node.upsert(specOf(1), batchOf(['b']))).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+});
+
 test('nothing of a write is visible before its entry is durable', async () => {
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {

@@ -116,6 +116,53 @@ test('past the bound a scan is refused with 503, and the end of the node refuses
     expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } });
 });
 
+/** As somebody else does it, who knows nothing of the scan. */
+async function drop(store: Store): Promise<void> {
+  const { collectionId } = specOf(1);
+  await store.catalog.dropCollection(collectionId);
+  await store.dropCollectionData(collectionId);
+}
+
+test('a collection that is deleted during the scan is not found, and is no contradiction', async () => {
+  fixture = await shardFixture(
+    {},
+    withScan(async (_key, real) => {
+      const scan = await real();
+      await drop(fixture.store);
+      return scan;
+    }),
+  );
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await until(
+    'it is materialised',
+    async () => (await fixture.store.records.appliedSeq(`${specOf(1).collectionId}.0`)) === 1,
+  );
+  const begun = fixture.node.recomputation.begin(specOf(1));
+  await expect(begun).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+});
+
+test('nor is one whose log goes first, with the records still there', async () => {
+  let isScanned = false;
+  const appliedSeq = async () => (isScanned ? 2 : 0);
+  fixture = await shardFixture({}, (store) => {
+    const logged = withRead(async () => {
+      if (isScanned) await drop(fixture.store);
+    })(store);
+    const scan = async (key: string): Promise<RecordScan> => {
+      isScanned = true;
+      return store.records.scan(key);
+    };
+    return {
+      ...logged,
+      records: { apply: async () => undefined, removeForeign: async () => undefined, appliedSeq, scan },
+    };
+  });
+  await fixture.node.upsert(specOf(1), batchOf(['a']));
+  await fixture.node.upsert(specOf(1), batchOf(['b']));
+  const begun = fixture.node.recomputation.begin(specOf(1));
+  await expect(begun).rejects.toMatchObject({ code: 'COLLECTION_NOT_FOUND' });
+});
+
 test('a session waits for the rest of its verification, and goes only when nobody has come back for long', async () => {
   fixture = await shardFixture();
   const { head } = await fixture.node.upsert(specOf(1), batchOf(['a', 'b']));
