@@ -1,7 +1,7 @@
 /**
  * Somebody copies or moves a record of one shard among those of another, where no read by its id
- * looks for it, puts its row under the number of another shard, or copies it under an id that reads
- * as its own, where no write reaches it.
+ * looks for it; puts its row under the number of another shard, or copies it under an id that reads
+ * as its own, where no write reaches it; or gives it values that no record can have.
  */
 import { afterEach, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
@@ -40,6 +40,8 @@ const RENUMBERED = `UPDATE records SET shard = :first + 1000 WHERE place = ${ONE
 
 const RESPELT = `INSERT INTO records SELECT (SELECT MAX(place) + 1 FROM records WHERE shard = own.shard), shard, X'FF', seq,
   vector, metadata, leaf FROM records AS own WHERE id = X'EFBFBD' RETURNING '${REPLACEMENT}' AS id`;
+const NOT_A_NUMBER = `UPDATE records SET vector = CAST(substr(vector, 1, 8) || X'0000C07F' AS BLOB) WHERE place = ${ONE_OF_LAST}
+  RETURNING CAST(id AS TEXT) AS id`;
 
 const upsert = async (records: object[]) =>
   (await service.api<{ anchor: { status: string } }>('POST', '/collections/c/upsert', { records })).body.anchor.status;
@@ -70,6 +72,7 @@ test.each([
   ['copied', COPIED],
   ['moved', MOVED],
   ['respelt', RESPELT],
+  ['of a value that is no number', NOT_A_NUMBER],
 ])('%s: a mismatch that names it, also after a restart, and nothing more is anchored', async (_how, sql) => {
   await start(4);
   const id = change(service.dataDir, sql);

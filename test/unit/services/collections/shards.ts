@@ -7,6 +7,7 @@ import { MerkleMap } from '../../../../lib/merkle/map.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../../../lib/shard/head.ts';
 import { shardKey } from '../../../../lib/shard/key.ts';
 import type { Store } from '../../../../lib/store/port.ts';
+import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
 
 type Params<A extends keyof ShardsActions> = Context<ShardsActions[A]['params']>;
 
@@ -86,6 +87,8 @@ export class ShardsInMemory {
       'shards.head': async ({ shard: spec }) => this.of(spec.collectionId, spec.index, spec.of).head,
       'shards.prove': async ({ shard: spec, id }) => {
         const { map, head, records } = this.of(spec.collectionId, spec.index, spec.of);
+        if (records.size > 1 && shardIndexOf(id, spec.of) !== spec.index)
+          return { head, siblings: [], terminal: null, present: false };
         const { siblings, terminal } = map.prove(keyHashOf(id));
         const held = terminal && [...records.values()].find((record) => keyHashOf(record.id).equals(terminal.key));
         const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
