@@ -45,6 +45,9 @@ export interface WriteResult {
 export interface UpsertResult extends WriteResult {
   upsertedCount: number;
 }
+export interface ImportResult extends WriteResult {
+  importedCount: number;
+}
 export interface DeleteResult extends WriteResult {
   /** False of a dry run. */
   deleted: boolean;
@@ -242,6 +245,11 @@ export interface CollectionsActions {
     params: Named & { batch?: RecordBatch; records?: unknown; namespace?: string };
     result: UpsertResult;
   };
+  /**
+   * One entry of an import, its records under their stored ids; only the last one waits for its
+   * anchor. `importedCount` is of this entry.
+   */
+  'collections.import': { params: Named & { batch: RecordBatch; isLast: boolean }; result: ImportResult };
   'collections.delete': { params: Named & DeleteRecords; result: DeleteResult };
   /** `updates` and `setMetadata` as a request has them, or as its decoding made them. */
   'collections.updateRecords': { params: Named & UpdateRecords; result: UpdateResult };

@@ -2,12 +2,21 @@ import { describe } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import type { Metric } from '../store/catalog.ts';
 import type { RecordBatch } from './batch.ts';
-import { boundedArray, invalid, isJsonObject, refuseUnknownFields } from './fields.ts';
-import { decodeId } from './ids.ts';
+import { boundedArray, invalid, isJsonObject, type JsonObject, refuseUnknownFields } from './fields.ts';
+import { decodeId, decodeNamespace } from './ids.ts';
 import { canonicalMetadata } from './metadata.ts';
+import { storedId } from './namespace.ts';
 import { writeVector } from './vector.ts';
 
 export const RECORD_FIELDS = ['id', 'values', 'metadata'] as const;
+const NAMESPACED_FIELDS = [...RECORD_FIELDS, 'namespace'] as const;
+
+/** What records are held against. */
+interface Shape {
+  dimensions: number;
+  metric: Metric;
+  limits: Limits;
+}
 
 /**
  * Checks the records of an upsert and lays them out as a batch, in one pass. Of records with the
@@ -17,16 +26,39 @@ export const RECORD_FIELDS = ['id', 'values', 'metadata'] as const;
  */
 export function decodeRecords(records: unknown, dimensions: number, limits: Limits, metric: Metric): RecordBatch {
   const given = boundedArray(records, 'records', 1, limits.recordsPerUpsertMax, 'records');
+  const idOf = (record: JsonObject, path: string): string => decodeId(record.id, `${path}.id`, limits);
+  return batchOf(given, (at) => `records[${at}]`, RECORD_FIELDS, idOf, { dimensions, metric, limits });
+}
+
+/** As `decodeRecords`, of records that say their own namespace, under their stored ids. */
+export function decodeNamespacedRecords(
+  given: readonly unknown[],
+  pathOf: (at: number) => string,
+  shape: Shape,
+): RecordBatch {
+  const { limits } = shape;
+  const idOf = ({ id, namespace = '' }: JsonObject, path: string): string =>
+    storedId(decodeNamespace(namespace, `${path}.namespace`, limits), decodeId(id, `${path}.id`, limits));
+  return batchOf(given, pathOf, NAMESPACED_FIELDS, idOf, shape);
+}
+
+function batchOf(
+  given: readonly unknown[],
+  pathOf: (at: number) => string,
+  fields: readonly string[],
+  idOf: (record: JsonObject, path: string) => string,
+  { dimensions, metric, limits }: Shape,
+): RecordBatch {
   const rows = new Map<string, number>();
   const ids: string[] = [];
   const metadata: string[] = [];
   const vectors = new Float32Array(given.length * dimensions);
   for (let i = 0; i < given.length; i++) {
     const record = given[i];
-    const path = `records[${i}]`;
+    const path = pathOf(i);
     if (!isJsonObject(record)) throw invalid(path, 'an object with id, values and metadata', describe(record));
-    refuseUnknownFields(record, RECORD_FIELDS, path);
-    const id = decodeId(record.id, `${path}.id`, limits);
+    refuseUnknownFields(record, fields, path);
+    const id = idOf(record, path);
     const row = rows.get(id) ?? ids.length;
     writeVector(vectors, row * dimensions, record.values, `${path}.values`, dimensions, metric);
     metadata[row] = canonicalMetadata(record.metadata, `${path}.metadata`, limits);

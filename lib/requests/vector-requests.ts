@@ -9,6 +9,7 @@ import { boundedArray, invalid, isJsonObject, type JsonObject } from '../records
 import { decodeId, decodeIds, decodeNamespace } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
+import { importedLines } from './import-request.ts';
 import { cursorAfter, idOfCursor, LISTING_CURSOR_MAX_CHARS } from './listing-cursor.ts';
 import { RequestKind } from './request.ts';
 import { setMetadata, unsetMetadata, updates } from './update-request.ts';
@@ -181,6 +182,7 @@ export const vectorRequests = (limits: Limits) => ({
     records: records(limits),
     namespace: optional(component('Namespace', namespace(limits)), ''),
   }),
+  import: new RequestKind({ lines: importedLines(limits) }),
   delete: new RequestKind(
     {
       ids: optional(ids(limits)),

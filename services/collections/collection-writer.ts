@@ -13,7 +13,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AnchorReceipt } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { DeleteResult, UpdateResult, UpsertResult, WriteResult } from '../../lib/actions/collections.ts';
+import type {
+  DeleteResult,
+  ImportResult,
+  UpdateResult,
+  UpsertResult,
+  WriteResult,
+} from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
 import { isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
@@ -53,6 +59,8 @@ export interface Write {
   caller: Caller;
   row: CollectionRow;
   time: WriteTime;
+  /** Default: the answer waits a little for the anchor of its root. */
+  isAnchorAwaited?: boolean;
 }
 
 /** What every shard of a write is told beside its part. */
@@ -99,6 +107,13 @@ export class CollectionWriter {
     );
     const upsertedCount = sumOf(committed.acks.values(), ({ upserted }) => upserted);
     return { upsertedCount, ...(await this.#result(write, committed)) };
+  }
+
+  /** As `upsert`; of no record it says what the collection is at. */
+  async import(write: Write, batch: RecordBatch): Promise<ImportResult> {
+    if (batch.ids.length === 0) return { importedCount: 0, ...(await this.unchanged(write)) };
+    const { upsertedCount, ...written } = await this.upsert(write, batch);
+    return { importedCount: upsertedCount, ...written };
   }
 
   /** Deletes cost nothing: a full account can always make room. */
@@ -259,11 +274,11 @@ export class CollectionWriter {
   }
 
   /** From here on the write stands: whatever happens, the answer is a receipt. */
-  async #anchor({ caller, row, time }: Write, cut: Cut): Promise<AnchorReceipt> {
+  async #anchor({ caller, row, time, isAnchorAwaited = true }: Write, cut: Cut): Promise<AnchorReceipt> {
     const { config, log } = this.#runtime;
     try {
       if (!anchors(config, await planOf(caller, row.accountId))) return NO_ANCHOR;
-      const waitMs = Math.min(config.anchorWaitMs, Math.floor(time.leftToAnswerMs));
+      const waitMs = isAnchorAwaited ? Math.min(config.anchorWaitMs, Math.floor(time.leftToAnswerMs)) : 0;
       const options = { timeout: waitMs + SUBMIT_GRACE_MS };
       return await call(caller, 'anchoring.submit', { collectionId: row.id, cut, waitMs }, options);
     } catch (error) {

@@ -130,6 +130,11 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
         });
       }),
 
+      import: timedAction(timeoutMs, (ctx: Params<'collections.import'>): Result<'collections.import'> => {
+        const { batch, isLast } = ctx.params;
+        return write(ctx, (one) => writer.import(isLast ? one : { ...one, isAnchorAwaited: false }, batch));
+      }),
+
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
         return write(ctx, async (one) => deleteRecords(writer, one, requests.delete.decode(ctx.params)));
       }),

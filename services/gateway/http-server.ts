@@ -23,6 +23,10 @@ export interface HttpTimeouts {
   requestMs: number;
 }
 
+/** Requests whose body is read for as long as it comes fast enough: who reads it looks at that. */
+const unhurried = new WeakSet<IncomingMessage>();
+export const takesItsTime = (req: IncomingMessage): void => void unhurried.add(req);
+
 type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue: boolean) => void;
 
 export class HttpServer {
@@ -36,13 +40,15 @@ export class HttpServer {
       this.#inFlight.add(res);
       res.once('close', () => this.#left(res));
       if (this.#draining) res.shouldKeepAlive = false;
+      this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
       handler(req, res, awaitsContinue);
     };
     this.#server = createServer(
       {
         maxHeaderSize: HEADERS_MAX_BYTES,
         headersTimeout: timeouts.headerMs,
-        requestTimeout: timeouts.requestMs,
+        // Of bodies it is looked at here: of some it is not asked.
+        requestTimeout: 0,
         connectionsCheckingInterval: Math.max(50, Math.floor(timeouts.headerMs / CHECKS_PER_TIMEOUT)),
         keepAliveTimeout: KEEP_ALIVE_MS,
         noDelay: true,
@@ -127,6 +133,20 @@ export class HttpServer {
     socket.once('close', () => clearInterval(timer));
   }
 
+  /** Refuses a request whose body has not come `maxMs` after its head. */
+  #timeBody(req: IncomingMessage, res: ServerResponse, maxMs: number): void {
+    const { headers } = req;
+    if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return;
+    const timer = setTimeout(() => {
+      if (!req.complete && !unhurried.has(req)) this.#refuse(BODY_LATE, req.socket);
+    }, maxMs);
+    timer.unref();
+    // What is answered before it has come whole is still to come.
+    res.once('close', () => {
+      if (req.complete) clearTimeout(timer);
+    });
+  }
+
   #left(res: ServerResponse): void {
     this.#inFlight.delete(res);
     if (this.#inFlight.size === 0) this.#idle?.();
@@ -157,6 +177,10 @@ function cannotListen(error: NodeJS.ErrnoException, port: number, host: string):
           : (error.code ?? error.message);
   return new Error(`Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
 }
+
+const BODY_LATE: NodeJS.ErrnoException = Object.assign(new Error('The body came too late.'), {
+  code: 'ERR_HTTP_REQUEST_TIMEOUT',
+});
 
 const NO_PROXY = new ProvecError('METHOD_NOT_ALLOWED', 'Provec does not support CONNECT: it is not a proxy.', {
   allow: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],

@@ -11,6 +11,7 @@ import { answer } from './steps/answer.ts';
 import { authenticate, requireScope } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
 import { decodeBody } from './steps/decode-body.ts';
+import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
 import { resolveCollection } from './steps/resolve-collection.ts';
 import type { Step, StepParts } from './steps/step.ts';
@@ -30,10 +31,21 @@ const STEPS: readonly Step[] = [
   answer,
 ];
 
+/** Those of a request whose body is worked on as it comes. */
+const STREAMED_STEPS: readonly Step[] = [
+  authenticate,
+  limitRate,
+  requireScope,
+  resolveCollection,
+  readQueryString,
+  importRecords,
+  answer,
+];
+
 /** Takes a request from its route to its answer; never rejects. */
 export async function runPipeline(exchange: Exchange, parts: StepParts): Promise<void> {
   try {
-    for (const step of STEPS) await step(exchange, parts);
+    for (const step of exchange.route.isStreamed ? STREAMED_STEPS : STEPS) await step(exchange, parts);
   } catch (error) {
     parts.responder.fail(exchange, error);
   }

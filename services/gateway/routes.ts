@@ -64,13 +64,17 @@ export interface Route {
    */
   following(result: unknown): object | null;
   contentType: 'application/json; charset=utf-8' | 'application/x-ndjson';
+  /** Whether its body is newline-delimited JSON that is worked on as it comes. */
+  isStreamed: boolean;
   /** The route that stands in its place when that query parameter is given. */
   whenGiven: Readonly<Record<string, Route>>;
 }
 
 /** What of a route is not in its first line; what it leaves out is as `route` has it. */
 interface Definition<N extends ActionName, K extends RequestName | null>
-  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'whenGiven'>> {
+  extends Partial<
+    Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven'>
+  > {
   body?: K;
   params(input: InputOf<K>): Actions[N]['params'];
   answer?(result: Actions[N]['result']): Answer;
@@ -106,6 +110,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     location: () => null,
     following: () => null,
     contentType: 'application/json; charset=utf-8',
+    isStreamed: false,
     whenGiven: {},
     ...definition,
   } as Route;
@@ -164,6 +169,12 @@ const VECTOR_ROUTES = [
     queue: 'write',
     body: 'upsert',
     params: (input) => ({ ...named(input), batch: input.body.records, namespace: input.body.namespace }),
+  }),
+  route('POST', '/collections/{name}/import', 'collections.import', 'write', {
+    queue: 'write',
+    body: 'import',
+    isStreamed: true,
+    params: (input) => ({ ...named(input), batch: input.body.lines.batch, isLast: true }),
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,

@@ -27,6 +27,7 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
   'GET /api/v1/collections/{name}/export',
+  'POST /api/v1/collections/{name}/import',
   'GET /api/v1/usage',
   'GET /api/v1/keys',
   'POST /api/v1/keys',
@@ -352,6 +353,8 @@ describe('what it says is so', () => {
     await call(`DELETE ${one}/namespaces/{namespace}`, 200, { ...some, namespace: 'n' });
     await call(`DELETE ${one}/namespaces/{namespace}`, 404, { ...some, namespace: 'n' });
     await call(`GET ${one}/export`, 200, some);
+    await call(`POST ${one}/import`, 200, some);
+    await call(`POST ${one}/import`, 400, some, { id: 7 });
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });

@@ -27,6 +27,7 @@ const ROUTES: [string, string, 'read' | 'write' | 'manage', object?][] = [
   ['GET', '/collections/scoped/proof?id=a', 'read'],
   ['GET', '/collections/scoped/anchors', 'read'],
   ['GET', '/collections/scoped/export', 'read'],
+  ['POST', '/collections/scoped/import', 'write'],
   ['GET', '/usage', 'read'],
   ['GET', '/keys', 'manage'],
   ['POST', '/keys', 'manage', { name: 'made' }],

@@ -20,6 +20,7 @@ function vectorPlace(kind: RequestName, { limits, shape }: BodyContext): VectorP
   if (shape === null) return null;
   const { dimensions } = shape;
   if (kind === 'query') return { path: ['vector'], countMax: 1, dimensions };
+  if (kind === 'import') return { path: ['lines', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
   if (kind === 'queries')
     return { path: ['queries', EACH, 'vector'], countMax: limits.queriesPerRequestMax, dimensions };
   if (kind === 'update')

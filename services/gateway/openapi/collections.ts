@@ -196,6 +196,12 @@ export const COLLECTION_WORDS: AllWords = {
     ref('UpsertResult'),
     'All or nothing per shard, and idempotent: after a time-out send the same request again. On plans with anchoring the answer waits a little for the anchor of its root.',
   ],
+  'collections.import': [
+    'importRecords',
+    'Write records of any number, one a line',
+    object({ importedCount: count('Records written.'), ...WRITTEN }),
+    'Newline-delimited JSON without a limit on its size: an export as it is, or records alone, each with its `namespace` where it has one. They are written in entries of up to 1,000 lines as they come. An error names the line and says how many records were stored before; sending the whole import again changes nothing about those.',
+  ],
   'collections.query': [
     'queryVectors',
     'Find the most similar records',

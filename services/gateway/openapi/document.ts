@@ -68,7 +68,8 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
   }
-  const bodies = new Set(routes.map(({ body }) => body).filter((body) => body !== null));
+  const whole = routes.filter(({ isStreamed }) => !isStreamed);
+  const bodies = new Set(whole.map(({ body }) => body).filter((body) => body !== null));
   return {
     openapi: '3.1.0',
     info: {

@@ -16,7 +16,7 @@ const QUERIES = ['collections.query', 'collections.queries'] as const;
 
 /** Beyond those that every request of a kind can get; in the order of the document. */
 const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
-  DIMENSION_MISMATCH: ['collections.upsert', ...QUERIES, 'collections.updateRecords'],
+  DIMENSION_MISMATCH: ['collections.upsert', 'collections.import', ...QUERIES, 'collections.updateRecords'],
   INVALID_FILTER: [
     ...QUERIES,
     'collections.count',
@@ -34,6 +34,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   PLAN_LIMIT_REACHED: [
     'collections.create',
     'collections.upsert',
+    'collections.import',
     'collections.updateRecords',
     ...QUERIES,
     'keys.create',
@@ -134,7 +135,9 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
   const isOperators = route.access === 'operator';
   const needs = isOperators ? 'Needs the operator token.' : `Needs the scope \`${route.access}\`.`;
   const parameters = parametersOf(route, limits);
-  const body = route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
+  const body = route.isStreamed
+    ? { 'application/x-ndjson': { schema: ref('ExportLine') } }
+    : route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
   return {
     operationId,
     tags: [tagOf(route)],

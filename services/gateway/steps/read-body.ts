@@ -16,23 +16,26 @@ const GROWTH = 8;
  * Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time
  * on a header full of them.
  */
-function isJsonInUtf8(type: string): boolean {
+function isInUtf8(type: string, essences: readonly string[]): boolean {
   const [essence, ...parameters] = type.split(';').map((part) => part.trim().toLowerCase());
   return (
-    essence === 'application/json' &&
+    essences.includes(essence!) &&
     parameters.every(
       (parameter) => parameter === '' || UTF8_PARAMETER.test(parameter) || OTHER_PARAMETER.test(parameter),
     )
   );
 }
 
-function refuseMediaType({ headers }: IncomingMessage): void {
+/**
+ * Throws UNSUPPORTED_MEDIA_TYPE for a body that says it is none of `essences`, of which the first
+ * is the one to send, or is compressed. One that says nothing is taken for what it must be.
+ */
+export function refuseMediaType({ headers }: IncomingMessage, essences: readonly string[], what: string): void {
   const type = headers['content-type'];
-  // A body without a type is taken for JSON: nothing else is ever accepted.
-  if (type !== undefined && !isJsonInUtf8(type)) {
+  if (type !== undefined && !isInUtf8(type, essences)) {
     throw new ProvecError(
       'UNSUPPORTED_MEDIA_TYPE',
-      'The body must be JSON in UTF-8; send it with "Content-Type: application/json".',
+      `The body must be ${what} in UTF-8; send it with "Content-Type: ${essences[0]}".`,
     );
   }
   const encoding = headers['content-encoding'];
@@ -65,7 +68,7 @@ export async function bodyOf(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const { accountId, req, res } = exchange;
   if (!exchange.hasBody) return new Uint8Array(0);
-  refuseMediaType(req);
+  refuseMediaType(req, ['application/json'], 'JSON');
   const declared = exchange.declaredBytes;
   if (declared > maxBytes) throw tooLarge(maxBytes);
   // What is only announced takes nothing from others.
