@@ -10,6 +10,8 @@ import { LIMITS } from '../limits.ts';
 import type { RecordBatch } from './batch.ts';
 
 const MARK = '\0';
+/** Of the longest namespace and the longest id. */
+export const STORED_ID_MAX_BYTES = LIMITS.namespaceMaxBytes + LIMITS.idMaxBytes + 2;
 /** Behind the longest name of the highest characters, and before the first id without a mark. */
 const AFTER_NAMESPACES = MARK + '\u{10ffff}'.repeat(LIMITS.namespaceMaxBytes);
 

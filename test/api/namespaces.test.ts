@@ -227,6 +227,7 @@ test('an id or a namespace may be 512 bytes long, and an id may not begin with U
   expect(await service.api('POST', '/collections/longest/fetch', one)).toMatchObject({
     body: { vectors: { [id]: { id } } },
   });
+  expect(await service.api('GET', '/collections/longest/verify')).toMatchObject({ body: { state: 'match' } });
   expect((await service.api('GET', '/collections/longest/namespaces?limit=1')).body).toEqual({
     namespaces: [{ name: namespace, vectorCount: 1 }],
   });

@@ -31,6 +31,7 @@ export const WEIRD_IDS = [
   '👩‍🚀',
   '\uffff',
   'x'.repeat(512),
+  `\0${'n'.repeat(512)}\0${'x'.repeat(512)}`,
   '😀'.repeat(128),
 ];
 

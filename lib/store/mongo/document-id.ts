@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { STORED_ID_MAX_BYTES } from '../../records/namespace.ts';
 import { parseShardKey, type ShardKey } from '../../shard/key.ts';
 
 /**
@@ -11,7 +12,6 @@ import { parseShardKey, type ShardKey } from '../../shard/key.ts';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const NUMBER_DIGITS = 16;
 const INDEX_DIGITS = 3;
-const RECORD_ID_MAX_BYTES = 512;
 const SEPARATOR = '.';
 const AFTER_SEPARATOR = '/';
 
@@ -51,13 +51,13 @@ export function shardPart(shard: ShardKey): string {
 }
 
 /**
- * A record's id as a part of up to 683 characters. Throws RangeError on ids that the API refuses.
+ * A record's id as a part of up to 1,368 characters. Throws RangeError on ids that the API refuses.
  */
 export function recordPart(id: string): string {
   if (!id.isWellFormed()) throw new RangeError('an id is well-formed Unicode');
   const bytes = Buffer.from(id);
-  if (bytes.length === 0 || bytes.length > RECORD_ID_MAX_BYTES)
-    throw new RangeError(`a record id has 1 to ${RECORD_ID_MAX_BYTES} bytes`);
+  if (bytes.length === 0 || bytes.length > STORED_ID_MAX_BYTES)
+    throw new RangeError(`a record id has 1 to ${STORED_ID_MAX_BYTES} bytes`);
   return bytes.toString('base64url');
 }
 
@@ -69,7 +69,7 @@ export function lastRecordId(id: string): string {
 /** Whether an `_id` is the one that a record has after `prefix`. */
 export function isRecordUnder(prefix: string, id: string): boolean {
   const bytes = Buffer.from(lastRecordId(id));
-  const isLong = bytes.length > RECORD_ID_MAX_BYTES;
+  const isLong = bytes.length > STORED_ID_MAX_BYTES;
   return bytes.length > 0 && !isLong && id === joined(prefix, bytes.toString('base64url'));
 }
 

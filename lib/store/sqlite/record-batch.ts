@@ -6,9 +6,9 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { endianness } from 'node:os';
+import { STORED_ID_MAX_BYTES } from '../../records/namespace.ts';
 import type { RecordChange, StoredRecord } from '../records.ts';
 
-export const RECORD_ID_MAX_BYTES = 512;
 const LEAF_BYTES = 32;
 const HEADER_BYTES = 12 + 8;
 const GONE = 0xffff_ffff;
@@ -48,7 +48,7 @@ export function isRecord({ idBytes, vectorBytes, metadataBytes, seq, bytes }: Re
 
 /** Whether a record can have that id: other bytes can read as the same text. */
 export function isRecordId(id: Uint8Array): boolean {
-  return id.byteLength > 0 && id.byteLength <= RECORD_ID_MAX_BYTES && isUtf8(id);
+  return id.byteLength > 0 && id.byteLength <= STORED_ID_MAX_BYTES && isUtf8(id);
 }
 
 export function idOf({ bytes, idBytes }: RecordRow): Uint8Array {

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { STORED_ID_MAX_BYTES } from '../../records/namespace.ts';
 import { StoreError } from '../port.ts';
 import type { RecordScan, RecordStore, StoredRecord } from '../records.ts';
-import { batchesOf, isRecordId, RECORD_ID_MAX_BYTES, recordsIn, textOf } from './record-batch.ts';
+import { batchesOf, isRecordId, recordsIn, textOf } from './record-batch.ts';
 import type { Remote } from './requests.ts';
 import type { StoreThread } from './store-thread.ts';
 
@@ -94,7 +95,7 @@ function batchesIn(
  */
 function checked(id: string): string {
   const bytes = Buffer.byteLength(id);
-  if (!id.isWellFormed() || bytes === 0 || bytes > RECORD_ID_MAX_BYTES)
-    throw new RangeError(`a record id is well-formed Unicode of 1 to ${RECORD_ID_MAX_BYTES} bytes`);
+  if (!id.isWellFormed() || bytes === 0 || bytes > STORED_ID_MAX_BYTES)
+    throw new RangeError(`a record id is well-formed Unicode of 1 to ${STORED_ID_MAX_BYTES} bytes`);
   return id;
 }

@@ -1,11 +1,11 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { STORED_ID_MAX_BYTES } from '../../../records/namespace.ts';
 import { parseShardKey, type ShardKey } from '../../../shard/key.ts';
 import {
   BatchWriter,
   idOf,
   isRecord,
   isRecordId,
-  RECORD_ID_MAX_BYTES,
   type RecordParts,
   type RecordRow,
   rowsIn,
@@ -164,7 +164,7 @@ export class RecordTables {
     const [first, last] = rangeOf(row.number);
     const sql = `SELECT place - ? AS place, shard = ? AS isOfNumber, substr(id, 1, ?) AS id FROM records
       WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`;
-    const values = [first, row.number, RECORD_ID_MAX_BYTES + 1, first + BigInt(after), last, limit];
+    const values = [first, row.number, STORED_ID_MAX_BYTES + 1, first + BigInt(after), last, limit];
     return this.#database.all<PlacedRow>(sql, ...values);
   }
 
