@@ -18,7 +18,7 @@ export interface ImportedLines {
 
 /** Lines of an import. Throws as `decodeRecords` does, with paths such as `lines[3].values[17]`. */
 export const importedLines = (limits: Limits): Field<ImportedLines> => ({
-  schema: { type: 'array', items: ref('ExportLine') },
+  schema: { type: 'array', items: ref('ExportLine'), minItems: 1, maxItems: limits.recordsPerUpsertMax },
   decode(value, path, context) {
     const lines = boundedArray(value, path, 1, limits.recordsPerUpsertMax, 'lines');
     const [headAt, endAt] = ['export', 'end'].map((key) =>
