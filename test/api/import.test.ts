@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../client/index.ts';
-import { METERED_LIMIT } from '../support/lending.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
@@ -163,7 +162,7 @@ test('a body may be larger than any other, and is written in entries of what an 
   expect(answer).toMatchObject({ status: 200, body: { importedCount: 40, merkleRoot: rootOfRecords(records) } });
 });
 
-test('a plan that is full ends an import, which says what was stored', async () => {
+test('an entry that the plan has no room for ends an import: what follows it is not stored', async () => {
   const metered = await shareService('metered');
   const { api, key } = await createTenant(metered, 'free', 'importer');
   await api('POST', '/collections', { name: 'c', dimensions: 3 });
@@ -171,10 +170,13 @@ test('a plan that is full ends an import, which says what was stored', async () 
   expect(await send('/collections/c/import', linesOf(RECORDS.slice(0, 100)).join('\n'), undefined, own)).toMatchObject({
     status: 200,
   });
-  const { status, body } = await send('/collections/c/import', linesOf(RECORDS).join('\n'), undefined, own);
+  // An entry of 1,000 that does not fit, and one of 40 that would.
+  const rest = linesOf(RECORDS.slice(100, 1_140)).join('\n');
+  const { status, body } = await send('/collections/c/import', rest, undefined, own);
   expect([status, body.code]).toEqual([429, 'PLAN_LIMIT_REACHED']);
+  expect(body.error).not.toMatch(/were stored/);
   const { body: after } = await api('GET', '/collections/c');
-  expect((after as never as CollectionBody).collection.vector_count).toBeLessThanOrEqual(METERED_LIMIT.vectors);
+  expect((after as never as CollectionBody).collection.vector_count).toBe(100);
 });
 
 test('refuses other media types, compressed bodies, other methods and unknown collections', async () => {

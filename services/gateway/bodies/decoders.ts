@@ -2,7 +2,7 @@ import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { parseJsonBody } from './json-body.ts';
-import { EACH, type VectorPlace } from './lifted-vectors.ts';
+import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 
 /**
  * What a body is checked against; `shape` is the collection's, for the kinds that carry vectors.
@@ -29,14 +29,19 @@ function vectorPlace(kind: RequestName, { limits, shape }: BodyContext): VectorP
   return { path: ['records', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
 }
 
+/** What the JSON of a body may be made of. */
+export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
+  levelsMax: jsonMaxLevels,
+  keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys,
+});
+
 /**
  * Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main
  * thread and in body workers alike.
  */
 export function decodeBody<N extends RequestName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
   const request = requestsOf(context.limits)[kind];
-  const bounds = { levelsMax: context.limits.jsonMaxLevels, keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys };
-  const body = parseJsonBody(bytes, bounds, vectorPlace(kind, context));
+  const body = parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
   request.refuseUnknown(body);
   return request.decode(body, context) as Bodies[N];
 }

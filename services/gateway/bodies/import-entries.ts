@@ -90,7 +90,7 @@ class LineCutter {
 
   /** What has come of a line that has no end yet, unless it is blank. */
   *rest(): Iterable<Buffer> {
-    const whole = Buffer.concat(this.#begun);
+    const whole = this.#begun.length === 1 ? this.#begun[0] : Buffer.concat(this.#begun);
     this.#begun = [];
     this.bytes = 0;
     this.number++;

@@ -9,9 +9,10 @@
 import type { ImportResult } from '../../../lib/actions/collections.ts';
 import { isProvecError, ProvecError } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
-import type { RecordBatch } from '../../../lib/records/batch.ts';
+import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import type { ImportedLines } from '../../../lib/requests/import-request.ts';
+import { boundsOf } from '../bodies/decoders.ts';
 import { type ImportEntry, importEntries } from '../bodies/import-entries.ts';
 import { parseJsonBody } from '../bodies/json-body.ts';
 import { pacedBody } from '../bodies/sending-pace.ts';
@@ -39,7 +40,8 @@ export async function importRecords(exchange: Exchange, parts: StepParts): Promi
   const { limits } = parts.config;
   const run = new ImportRun(exchange, parts);
   try {
-    const entries = importEntries(pacedBody(req, PACE), limits.recordsPerUpsertMax, (bytes) => memory.resize(bytes));
+    const held = (bytes: number): void => memory.resize(bytes + run.heldBytes);
+    const entries = importEntries(pacedBody(req, PACE), limits.recordsPerUpsertMax, held);
     for await (const entry of entries) await run.take(entry);
     exchange.result = await run.finish();
   } catch (error) {
@@ -68,8 +70,15 @@ class ImportRun {
     this.#checkFrame(lines, entry.numbers);
     if (lines.batch.ids.length === 0) return;
     const before = this.#waiting;
-    this.#waiting = lines.batch;
+    // Not what follows an entry that could not be written.
+    this.#waiting = null;
     if (before !== null) await this.#write(before, false);
+    this.#waiting = lines.batch;
+  }
+
+  /** Of what is decoded and not written yet. */
+  get heldBytes(): number {
+    return this.#waiting === null ? 0 : batchBytes(this.#waiting);
   }
 
   async finish(): Promise<ImportResult> {
@@ -145,11 +154,10 @@ class ImportRun {
 }
 
 /** Says what is wrong with the first line that is no JSON object by itself; null where each is. */
-function notJson({ lines, numbers }: ImportEntry, { jsonMaxLevels }: Limits): ProvecError | null {
-  const bounds = { levelsMax: jsonMaxLevels, keysMax: INTERNAL_LIMITS.jsonObjectMaxKeys };
+function notJson({ lines, numbers }: ImportEntry, limits: Limits): ProvecError | null {
   for (const [at, line] of lines.entries()) {
     try {
-      parseJsonBody(line, bounds);
+      parseJsonBody(line, boundsOf(limits));
     } catch (error) {
       if (!isProvecError(error)) throw error;
       const message = error.message.replace(/^The body/, `line ${numbers[at]}`);
