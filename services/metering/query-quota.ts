@@ -67,7 +67,7 @@ export class QueryQuota {
     const month = this.#month();
     account.lastTakenMs = this.#monotonicMs();
     account.taken += count;
-    if (this.#draw(account, month, allowance.limits.queries, count)) return { month };
+    if (this.#draw(account, month, { allowance, count })) return { month };
     if (account.waiting.length >= INTERNAL_LIMITS.queryQueueMaxRequests)
       throw unavailable('Too many queries of this account at once: try again.');
     return new Promise((resolve, reject) => {
@@ -182,15 +182,16 @@ export class QueryQuota {
    * Uses so many queries of the block; a block granted under another limit is not drawn from: the
    * plan has changed.
    */
-  #draw({ block }: AccountQueries, month: string, limit: number | null, count: number): boolean {
+  #draw(
+    { block }: AccountQueries,
+    month: string,
+    { allowance, count }: Pick<QueryWaiter, 'allowance' | 'count'>,
+  ): boolean {
+    const limit = allowance.limits.queries;
     if (block === null || block.month !== month || block.used + count > block.granted) return false;
     if (limit !== null && block.limit !== limit) return false;
     block.used += count;
     return true;
-  }
-
-  #drawFor(account: AccountQueries, month: string, { allowance, count }: QueryWaiter): boolean {
-    return this.#draw(account, month, allowance.limits.queries, count);
   }
 
   #writeOut(account: AccountQueries, withBlock = this.#closed): Promise<void> {
@@ -319,7 +320,7 @@ export class QueryQuota {
     account.closing.delete(block.id);
     account.block = { ...block, granted };
     let waiter = account.waiting[0];
-    for (; waiter && this.#drawFor(account, month, waiter); waiter = account.waiting[0]) {
+    for (; waiter && this.#draw(account, month, waiter); waiter = account.waiting[0]) {
       account.waiting.shift();
       waiter.resolve({ month });
     }

@@ -11,14 +11,11 @@
  * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
  */
 
-import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
-import type { NamespacesAfter } from '../../../lib/shard/read.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
-import type { FieldCounts } from './filter/facets.ts';
-import { type Selection, Selector } from './filter/selection.ts';
-import type { ParsedScope, ShardQuery } from './query.ts';
+import { Selector } from './filter/selection.ts';
+import type { ShardQuery } from './query.ts';
 import { Scorer } from './scorer.ts';
 import { SearchRun } from './search-run.ts';
 import type { Slots } from './slots.ts';
@@ -51,7 +48,7 @@ export class Search {
   readonly index: VectorIndex;
   readonly #spec: ShardSpec;
   readonly #slots: Slots;
-  readonly #selector: Selector;
+  readonly selector: Selector;
   readonly #scanCostFactor: number;
   readonly #stepNs: number;
 
@@ -59,17 +56,13 @@ export class Search {
     this.index = new VectorIndex(spec.metric, spec.quantization, slots, options);
     this.#spec = spec;
     this.#slots = slots;
-    this.#selector = new Selector(slots, options.columnsMinBytes ?? COLUMNS_MIN_BYTES);
+    this.selector = new Selector(slots, options.columnsMinBytes ?? COLUMNS_MIN_BYTES);
     this.#scanCostFactor = options.scanCostFactor ?? 1;
     this.#stepNs = options.stepNs ?? STEP_NS;
   }
 
   get bytes(): number {
-    return this.index.bytes + this.#selector.bytes;
-  }
-
-  get unnamed(): number {
-    return this.#selector.unnamed;
+    return this.index.bytes + this.selector.bytes;
   }
 
   /**
@@ -78,39 +71,17 @@ export class Search {
    */
   changed(oldSlot: number, newSlot: number): void {
     this.index.changed(oldSlot, newSlot);
-    this.#selector.changed(oldSlot, newSlot);
+    this.selector.changed(oldSlot, newSlot);
   }
 
   moved(from: number, to: number): void {
     this.index.moved(from, to);
-    this.#selector.changed(from, to);
-  }
-
-  /** Whether a scope is all there is. */
-  isAll(scope: ParsedScope): boolean {
-    return this.#selector.isAll(scope);
-  }
-
-  select(scope: ParsedScope): Steps<Selection> {
-    return this.#selector.select(scope, new StepMeter(this.#stepNs));
-  }
-
-  count(scope: ParsedScope): Steps<number> {
-    return this.#selector.count(scope, new StepMeter(this.#stepNs));
-  }
-
-  /** What values a field has in the records of a scope. */
-  countValues(field: string, scope: ParsedScope): Steps<FieldCounts> {
-    return this.#selector.countValues(field, scope, new StepMeter(this.#stepNs));
-  }
-
-  namespaces(asked: NamespacesAfter): Steps<ValueCount[]> {
-    return this.#selector.namespaces(asked, new StepMeter(this.#stepNs));
+    this.selector.changed(from, to);
   }
 
   *rank(query: ShardQuery): Steps<Ranking> {
     const meter = new StepMeter(this.#stepNs);
-    const selection = this.#selector.isAll(query) ? null : yield* this.#selector.select(query, meter);
+    const selection = this.selector.isAll(query) ? null : yield* this.selector.select(query, meter);
     const scorer = new Scorer(this.#spec.metric, this.#slots, query.vector);
     const run = new SearchRun(this.#slots, query, selection, scorer, this.#scanCostFactor, meter);
     const graph = query.exact ? null : this.index.graph;

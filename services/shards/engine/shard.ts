@@ -82,7 +82,7 @@ export class Shard {
 
   /** Records whose stored id has no reading: no request can name them. */
   get unnamed(): number {
-    return this.#search.unnamed;
+    return this.#search.selector.unnamed;
   }
 
   /** Whether a group is staged, or is being. */
@@ -196,26 +196,27 @@ export class Shard {
 
   /** How many records a scope has. */
   countSteps(scope: ParsedScope): Steps<number> {
-    return this.#search.count(scope);
+    return this.#search.selector.count(scope, this.#meter());
   }
 
   /** How often each value of a field occurs in the records of a scope. */
   countValuesSteps(field: string, scope: ParsedScope): Steps<FieldCounts> {
-    return this.#search.countValues(field, scope);
+    return this.#search.selector.countValues(field, scope, this.#meter());
   }
 
   /** The namespaces that hold a record, by name, and how many each holds. */
   namespacesSteps(asked: NamespacesAfter): Steps<ValueCount[]> {
-    return this.#search.namespaces(asked);
+    return this.#search.selector.namespaces(asked, this.#meter());
   }
 
   /** Where the first records of a range that match lie, in the order of their ids. */
   *listSteps({ namespace, filter, ...range }: IdRange & ParsedScope): Steps<Uint32Array> {
-    const meter = new StepMeter(this.#stepNs);
+    const meter = this.#meter();
     // First: from the selection on the shard must not change, and a build lets it.
     yield* this.#idOrder.build(meter);
     const scope = { namespace, filter };
-    const selected = this.#search.isAll(scope) ? null : (yield* this.#search.select(scope)).words;
+    const { selector } = this.#search;
+    const selected = selector.isAll(scope) ? null : (yield* selector.select(scope, meter)).words;
     return yield* this.#idOrder.slotsIn(range, selected, meter);
   }
 
@@ -368,6 +369,10 @@ export class Shard {
     if (!isSameState(this.#head, head)) throw new Error('The records of the checkpoint do not give its root.');
   }
 
+  #meter(): StepMeter {
+    return new StepMeter(this.#stepNs);
+  }
+
   #compactSlice(): boolean {
     if (this.isStaged) return false;
     if (this.#slots.compactionDue) {
@@ -387,7 +392,7 @@ export class Shard {
   /** Of the records that match those that are no newer, `max` at most. */
   *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
-    const { words } = yield* this.#search.select(scope);
+    const { words } = yield* this.#search.selector.select(scope, this.#meter());
     const ids: string[] = [];
     for (let word = 0; word < words.length; word++) {
       for (let rest = words[word]; rest !== 0; rest &= rest - 1) {
