@@ -1,14 +1,13 @@
-import { type Caller, call } from '../../lib/actions/call.ts';
+import type { Caller } from '../../lib/actions/call.ts';
 import type { FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
 import { storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
-import type { ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ReadTerms, ShardReader } from './shard-reader.ts';
+import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
 /** How many records match. Throws what the shards throw. */
@@ -30,7 +29,8 @@ export async function countByShard(
   scope: RecordScope,
   terms: Omit<ReadTerms, 'account'> = {},
 ): Promise<Map<number, number>> {
-  const counts = await readShards(caller, row, { op: 'count', ...scope }, terms);
+  const read = { op: 'count', ...scope } as const;
+  const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
   return new Map(counts.entries());
 }
 
@@ -69,18 +69,6 @@ export async function listRecords(
   const records = withoutNamespace(scope.namespace, found.slice(0, limit));
   if (found.length <= limit) return { records };
   return { records, nextCursor: cursorAfter(records[limit - 1].id) };
-}
-
-/** What each of the collection's shards answers. */
-function readShards<O extends ShardReadOp>(
-  caller: Caller,
-  row: CollectionRow,
-  read: ShardRead<O>,
-  { eventual = false, awayMaxMs }: Omit<ReadTerms, 'account'>,
-): Promise<ShardReads[O]['result'][]> {
-  const asked = { read: read as ShardRead, eventual, openMaxMs: awayMaxMs };
-  const answers = shardSpecs(row).map((shard) => call(caller, 'shards.read', { shard, ...asked }, { awayMaxMs }));
-  return Promise.all(answers) as Promise<ShardReads[O]['result'][]>;
 }
 
 /** `{}` filters nothing. */
