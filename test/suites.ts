@@ -78,6 +78,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/unit/services/metering/queries.',
   'test/unit/services/shards/engine/memory.',
   'test/unit/services/shards/engine/search-debian.',
+  'test/unit/services/shards/engine/search-large.',
   'test/unit/services/shards/engine/search-recall.',
   'test/unit/services/shards/shard-node-memory.',
   'test/unit/services/shards/shard/checkpointer.',

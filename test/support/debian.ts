@@ -7,6 +7,11 @@ import { join, resolve } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
 import canonicalize from 'canonicalize';
 import type { ShardWrite } from '../../services/shards/engine/write.ts';
+import { randomFrom } from './random.ts';
+
+/** Standard deviation of what is added to a component, which is 0.05 in the root mean square. */
+const NOISE = 0.02;
+const { cos, log, PI, sqrt } = Math;
 
 export interface DebianFilter {
   name: string;
@@ -69,6 +74,32 @@ export function* debianWrites({ records, dimensions, vectors, ids, metadata }: D
       metadata: metadata.slice(from, to),
     };
     yield { kind: 'upsert', batch };
+  }
+}
+
+/**
+ * `records` records as writes of 1,000: those of the data set, and then the same again with noise,
+ * as often as it takes.
+ */
+export function* multipliedWrites(data: Debian, records: number, seed = 7): Iterable<ShardWrite> {
+  const random = randomFrom(seed);
+  const gauss = () => sqrt(-2 * log(1 - random())) * cos(2 * PI * random());
+  const { dimensions } = data;
+  for (let from = 0; from < records; from += 1_000) {
+    const rows = Array.from({ length: Math.min(1_000, records - from) }, (_, at) => from + at);
+    const vectors = new Float32Array(rows.length * dimensions);
+    const ids: string[] = [];
+    const metadata: string[] = [];
+    for (const [at, row] of rows.entries()) {
+      const copied = row % data.records;
+      const copy = (row - copied) / data.records;
+      const vector = vectors.subarray(at * dimensions, (at + 1) * dimensions);
+      vector.set(data.vectors.subarray(copied * dimensions, (copied + 1) * dimensions));
+      for (let d = 0; copy > 0 && d < dimensions; d++) vector[d] += NOISE * gauss();
+      ids.push(copy === 0 ? data.ids[copied] : `${data.ids[copied]}#${copy}`);
+      metadata.push(data.metadata[copied]);
+    }
+    yield { kind: 'upsert', batch: { ids, dimensions, vectors, metadata } };
   }
 }
 

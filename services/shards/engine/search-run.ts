@@ -16,6 +16,13 @@ const CANDIDATES_MIN = 70;
 const CANDIDATES_MIN_NS = 28_000;
 const CANDIDATES_NARROW_MAX = 200;
 /**
+ * ... for so many times more with each doubling of the graph beyond this many nodes, since a search
+ * of the same width finds less in a larger graph (docs/benchmarks.md, "Recall as a collection
+ * grows") ...
+ */
+const CANDIDATES_PER_DOUBLING = 1.35;
+const CANDIDATES_MIN_NODES = 60_000;
+/**
  * ... and this many more per match wanted: recall falls off towards the last of what a search
  * returns.
  */
@@ -92,7 +99,9 @@ export class SearchRun {
     const wanted = Math.min(this.#query.topK, reachable);
     const yielded = reachable / Math.max(1, graph.nodes);
     const least = Math.min(CANDIDATES_NARROW_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_MIN_NS / this.#rowNs));
-    let candidates = Math.ceil(graph.space.candidateFactor * (least + (wanted / yielded) * CANDIDATES_PER_MATCH));
+    const doublings = Math.max(0, Math.log2(graph.nodes / CANDIDATES_MIN_NODES));
+    const width = least * (1 + CANDIDATES_PER_DOUBLING * doublings);
+    let candidates = Math.ceil(graph.space.candidateFactor * (width + (wanted / yielded) * CANDIDATES_PER_MATCH));
     while (wanted > 0 && this.#prefersGraph(graph, candidates, reachable)) {
       if (this.#meter.due()) yield 'reading';
       const found = graph.search(queryVector, candidates, matches);
