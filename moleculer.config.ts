@@ -8,6 +8,7 @@ import { SYSTEM_CLOCK } from './lib/time/clock.ts';
 import { VERSION } from './lib/version.ts';
 import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
+import { paramsCheck } from './mixins/params-check.ts';
 import { isShardRead } from './mixins/shard-router/shard-calls.ts';
 import { ErrorRegenerator } from './mixins/transport/error-regenerator.ts';
 import { hearing } from './mixins/transport/hearing.ts';
@@ -95,6 +96,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
     transporter,
     serializer,
     errorRegenerator: new ErrorRegenerator(log),
+    validator: false,
     heartbeatInterval: HEARTBEAT_SECONDS,
     heartbeatTimeout: HEARTBEAT_TIMEOUT_SECONDS,
     // Moleculer's own default is to wait for ever.
@@ -107,7 +109,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
     registry: { stopDelay: 0 },
     transit: { serviceChangedDebounceTime: CHANGED_DEBOUNCE_MS } as BrokerOptions['transit'],
     skipProcessEventRegistration: true,
-    middlewares: [requests.middleware, metrics.middleware, ...(middlewares ?? [])],
+    middlewares: [paramsCheck, requests.middleware, metrics.middleware, ...(middlewares ?? [])],
     errorHandler: requests.errorHandler,
     started: () => logger.unmute(),
   };

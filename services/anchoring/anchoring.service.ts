@@ -11,6 +11,7 @@ import { EMPTY_HEAD, isUnsound } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
+import { checkedActions } from '../../mixins/checked-actions.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { Anchoring } from './anchoring.ts';
 import type { AnchoringOptions } from './context.ts';
@@ -26,6 +27,16 @@ import { retireAll } from './recovery/retirement.ts';
 
 type Params<A extends keyof Actions> = Context<Actions[A]['params']>;
 type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
+
+const OF_COLLECTION = { collectionId: 'string' } as const;
+const CHECKS = {
+  submit: { ...OF_COLLECTION, cut: 'array', waitMs: 'number' },
+  explorerUrl: { signature: 'string' },
+  history: { ...OF_COLLECTION, limit: 'number', beforeVersion: { type: 'number', nullable: true } },
+  halt: { ...OF_COLLECTION, reason: 'string' },
+  info: {},
+  stats: {},
+} as const;
 
 const KEYPAIR_FILE = 'ledger-keypair.json';
 const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl: null };
@@ -87,7 +98,7 @@ export default function anchoringService(
       broker = this.broker;
     },
 
-    actions: {
+    actions: checkedActions(OF_COLLECTION, CHECKS, {
       // Bounded by waitMs; the caller sets its own time-out.
       submit: timedAction(0, async ({ params }: Params<'anchoring.submit'>): Result<'anchoring.submit'> => {
         if (!running) return NO_ANCHOR;
@@ -129,7 +140,7 @@ export default function anchoringService(
         const collection = await store.catalog.getCollection(collectionId);
         // Before anything else: a shard that opens again must not find the same contradiction.
         if (collection && (await isDoubted(store, collection, headsAt)))
-          for (const shard of shardSpecs(collection)) await call(this.broker, 'shards.resume', { shard });
+          for (const shard of shardSpecs(collection)) await call(broker, 'shards.resume', { shard });
         if (running) await running.anchoring.resume(collectionId, shown!);
         else await store.contradictions.clear(collectionId);
         return null;
@@ -150,7 +161,7 @@ export default function anchoringService(
       }),
 
       stats: async (): Result<'anchoring.stats'> => (await running?.anchoring.stats()) ?? NO_STATS,
-    },
+    }),
 
     events: {
       'anchoring.changed': ({ params, nodeID }: Context<{ collectionId: string }>): void => {

@@ -5,10 +5,10 @@ import type { ClusterActions } from '../../lib/actions/cluster.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
-import { checkOf, OPTIONAL_REFERENCE, REFERENCE, SLICE } from './checked-params.ts';
 import { References } from './collection-reference.ts';
 import { anchorTable, collectionTable } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
+import { ROWS_MAX } from './paging.ts';
 import { shardTable } from './shard-table.ts';
 import { Steering } from './steering.ts';
 
@@ -37,19 +37,23 @@ function knownTo(broker: ServiceBroker): KnownNode[] {
   }));
 }
 
+const REFERENCE = { type: 'string', min: 1, max: 1_024 } as const;
+const OPTIONAL_REFERENCE = { ...REFERENCE, optional: true } as const;
+const SLICE = {
+  offset: { type: 'number', integer: true, min: 0, max: 1_000_000_000, optional: true },
+  limit: { type: 'number', integer: true, min: 1, max: ROWS_MAX, optional: true },
+} as const;
+
 /**
  * Takes as long as reading tables, saving and opening shards, or reading a whole collection takes;
  * its parts are bounded.
  */
 function checkedAction<A extends keyof ClusterActions>(
-  schema: Record<keyof Params<A>, ValidationRule>,
+  checks: Record<keyof Params<A>, ValidationRule>,
   handler: (params: Params<A>) => Result<A>,
 ) {
-  const check = checkOf(schema);
-  return timedAction(0, async ({ params }: Context<Params<A>>): Result<A> => {
-    check(params);
-    return handler(params);
-  });
+  const action = timedAction(0, ({ params }: Context<Params<A>>) => handler(params));
+  return { ...action, params: { $$strict: true, ...checks } };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Context, ServiceSchema } from 'moleculer';
+import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
@@ -12,6 +12,7 @@ import { withCollection } from '../../lib/shard/away.ts';
 import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { within } from '../../lib/time/timers.ts';
+import { checkedActions } from '../../mixins/checked-actions.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
@@ -28,6 +29,24 @@ import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
+
+/** Checked before an action begins; the fields of a request are checked where it is decoded. */
+const ACCOUNT = { accountId: 'string' } as const;
+const NAMED = { ...ACCOUNT, name: 'string' } as const;
+const PAGE = {
+  limit: { type: 'number', integer: true, min: 1, optional: true },
+  cursor: { type: 'string', optional: true },
+} as const;
+const CHECKS = {
+  create: ACCOUNT,
+  list: { ...ACCOUNT, ...PAGE },
+  update: { ...NAMED, deletionProtection: 'boolean' },
+  import: { ...NAMED, batch: 'object', isLast: 'boolean' },
+  export: { ...NAMED, at: { type: 'object', optional: true } },
+  namespaces: { ...NAMED, ...PAGE },
+  whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
+  removeAll: ACCOUNT,
+} as const;
 
 type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
 type Result<A extends keyof CollectionsActions> = Promise<Actions[A]['result']>;
@@ -58,6 +77,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const writer = new CollectionWriter(runtime);
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
+  let broker: ServiceBroker;
   let removal: Removal;
   let awaited: AwaitedShards;
 
@@ -82,7 +102,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   return {
     name: 'collections',
 
-    actions: {
+    actions: checkedActions(NAMED, CHECKS, {
       async create(ctx: Params<'collections.create'>): Result<'collections.create'> {
         const { accountId, ...request } = ctx.params;
         const { collections } = config.plans[await planOf(ctx, accountId)];
@@ -170,7 +190,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
         return use(ctx.params, async (row) => {
           const query = requests.query.decode(ctx.params, { shape: row });
-          const [result] = await queryCollection(queried(ctx, this.broker, row), [query]);
+          const [result] = await queryCollection(queried(ctx, broker, row), [query]);
           return result;
         });
       },
@@ -178,7 +198,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
         return use(ctx.params, async (row) => {
           const { queries } = requests.queries.decode(ctx.params, { shape: row });
-          return { results: await queryCollection(queried(ctx, this.broker, row), queries) };
+          return { results: await queryCollection(queried(ctx, broker, row), queries) };
         });
       },
 
@@ -248,9 +268,10 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
           return null;
         },
       ),
-    },
+    }),
 
     created() {
+      broker = this.broker;
       awaited = new AwaitedShards(this.broker);
       removal = new Removal(this.broker, runtime, (id) => catalog.idle(id));
     },

@@ -23,10 +23,13 @@ export default function verificationService(
 
     actions: {
       // Bounded by its parts: reading a large collection takes as long as it takes.
-      verify: timedAction(0, async (ctx: Params<'verification.verify'>): Result<'verification.verify'> => {
-        const row = await call(ctx, 'collections.resolve', ctx.params);
-        return verifier.verify(row);
-      }),
+      verify: {
+        ...timedAction(0, async (ctx: Params<'verification.verify'>): Result<'verification.verify'> => {
+          const row = await call(ctx, 'collections.resolve', ctx.params);
+          return verifier.verify(row);
+        }),
+        params: { accountId: 'string', name: 'string' },
+      },
     },
 
     created() {

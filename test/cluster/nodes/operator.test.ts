@@ -40,6 +40,8 @@ const refused = (message: RegExp) => ({
   message: expect.stringMatching(message),
 });
 
+const wrong = (message: RegExp) => ({ name: 'ValidationError', message: expect.stringMatching(message) });
+
 /** Writes and queries until `work` is done; gives the answers that were not 200. */
 async function failuresMeanwhile(work: () => Promise<unknown>): Promise<unknown[]> {
   const failures: unknown[] = [];
@@ -130,12 +132,12 @@ describe('tables', () => {
 });
 
 test('what is wrong is said in a sentence, and nothing is done', async () => {
-  await expect(ask('cluster.shards', { limit: 0 })).rejects.toMatchObject(refused(/^limit must be at least 1\.$/));
-  await expect(ask('cluster.shards', { limit: 1_001 })).rejects.toMatchObject(refused(/at most 1000/));
+  await expect(ask('cluster.shards', { limit: 0 })).rejects.toMatchObject(wrong(/^limit must be at least 1\.$/));
+  await expect(ask('cluster.shards', { limit: 1_001 })).rejects.toMatchObject(wrong(/at most 1000/));
   await expect(ask('cluster.shards', { colection: id } as never)).rejects.toMatchObject(
-    refused(/no parameter colection/),
+    wrong(/no parameter colection/),
   );
-  await expect(ask('cluster.move', { shard: `${id}.0` } as never)).rejects.toMatchObject(refused(/^node is missing/));
+  await expect(ask('cluster.move', { shard: `${id}.0` } as never)).rejects.toMatchObject(wrong(/^node is missing/));
   await expect(ask('cluster.move', { shard: `${id}.8`, node: names()[0]! })).rejects.toMatchObject(refused(/0 to 7/));
   await expect(ask('cluster.move', { shard: `${id}.0`, node: 'nobody' })).rejects.toMatchObject(
     refused(/^nobody cannot take shards now; these can: shards-0, shards-1, shards-2\.$/),
@@ -149,6 +151,25 @@ test('what is wrong is said in a sentence, and nothing is done', async () => {
     message: 'There is no account with that id or name.',
   });
   await expect(ask('cluster.resume', { collection: id })).rejects.toMatchObject(refused(/not halted/));
+});
+
+/** What a node tells the others of an action. */
+interface Told {
+  name: string;
+  action: { params?: Record<string, string | { optional?: boolean }> };
+}
+
+test('every action that needs a parameter names one that is missing', async () => {
+  const actions = broker.registry.getActionList({ skipInternal: true }) as unknown as Told[];
+  const needs = ({ params = {} }: Told['action']) =>
+    Object.entries(params).some(
+      ([name, rule]) => !name.startsWith('$') && (typeof rule === 'string' || !rule.optional),
+    );
+  const needing = actions.filter(({ action }) => needs(action)).map(({ name }) => name);
+  for (const name of ['collections.create', 'collections.query', 'keys.list', 'anchoring.state', 'shards.upsert'])
+    expect(needing).toContain(name);
+  for (const name of needing)
+    await expect(broker.call(name, {})).rejects.toMatchObject(wrong(/^[A-Za-z]+ is missing\.$/));
 });
 
 test('a shard moves where it is sent while it is used, and no request fails', async () => {
