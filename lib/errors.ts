@@ -18,7 +18,7 @@ export const ERROR_TABLE = {
   },
   UNAUTHENTICATED: {
     status: 401,
-    when: 'The bearer header is absent or malformed, or the key is unknown, revoked or expired.',
+    when: 'The bearer header is absent or malformed, or the key is unknown, revoked or expired (the message does not say which of the three).',
   },
   FORBIDDEN: { status: 403, when: 'The key lacks the scope, or the collection is protected from deletion.' },
   COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection with that name.' },
@@ -134,15 +134,9 @@ export function unavailable(message: string, cause?: unknown): ProvecError {
   return new ProvecError('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
 }
 
-/**
- * One and the same answer whether a key is absent, malformed, unknown, revoked or expired, or its
- * account gone.
- */
-export function unauthenticated(): ProvecError {
-  return new ProvecError(
-    'UNAUTHENTICATED',
-    'The API key is missing or invalid; send it as "Authorization: Bearer <API key>".',
-  );
+/** A 401; says the same of a key that is unknown, revoked or expired, or whose account is gone. */
+export function unauthenticated(message = 'The API key is unknown, revoked or expired.'): ProvecError {
+  return new ProvecError('UNAUTHENTICATED', message);
 }
 
 /** A 400 INVALID_ARGUMENT that names one field. */

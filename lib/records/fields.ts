@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** A field name as it may stand in a message: printable, short, well-formed. */
-function shown(name: string): string {
+export function shownName(name: string): string {
   const printable = name.toWellFormed().replaceAll(/\p{C}/gu, '\uFFFD');
   return printable.length > 64 ? `${printable.slice(0, 64).toWellFormed()}...` : printable;
 }
@@ -32,7 +32,7 @@ export function unknownField(
   path: string,
   kind: 'field' | 'query parameter',
 ): ProvecError {
-  const where = path === '' ? shown(name) : `${path}.${shown(name)}`;
+  const where = path === '' ? shownName(name) : `${path}.${shownName(name)}`;
   const meant = nearest(name, known);
   const hint =
     known.length === 0
@@ -51,9 +51,11 @@ export function unknownField(
 
 /**
  * A 400 for a value that is of the wrong type or out of bounds, where `describe` says too little.
+ * `hint` ends the sentence: `; did you mean this?`.
  */
-export function invalid(path: string, expected: string, got: string): ProvecError {
-  return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${got}.`, {
+export function invalid(path: string, expected: string, got: string, hint = ''): ProvecError {
+  const end = hint.endsWith('?') ? hint : `${hint}.`;
+  return new ProvecError('INVALID_ARGUMENT', `${path} must be ${expected}, but is ${got}${end}`, {
     details: [{ path, expected, got }],
   });
 }

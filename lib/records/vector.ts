@@ -1,8 +1,8 @@
 import { types } from 'node:util';
-import { invalidArgument, ProvecError } from '../errors.ts';
+import { describe, invalidArgument, ProvecError } from '../errors.ts';
 import type { Metric } from '../store/catalog.ts';
 import type { RecordBatch } from './batch.ts';
-import { invalid } from './fields.ts';
+import { invalid, isJsonObject } from './fields.ts';
 
 const { fround } = Math;
 const FLOAT32_MAX = 3.4028234663852886e38;
@@ -24,13 +24,13 @@ export function writeVector(
 ): void {
   // Not `instanceof`: what a worker thread hands over may be of another realm.
   const isArray = Array.isArray(value) || types.isFloat32Array(value);
-  if (!isArray) throw invalidArgument(path, `an array of ${dimensions} numbers`, value);
+  if (!isArray) throw noVector(value, path, dimensions);
   const values = value as ArrayLike<unknown>;
   if (values.length !== dimensions) throw dimensionMismatch(path, dimensions, values.length);
   let nonZero = false;
   for (let i = 0; i < dimensions; i++) {
     const number = values[i];
-    if (typeof number !== 'number') throw invalidArgument(`${path}[${i}]`, 'a number', number);
+    if (typeof number !== 'number') throw noComponent(number, `${path}[${i}]`);
     const single = fround(number);
     // Written so that NaN fails as well.
     if (!(single <= FLOAT32_MAX && single >= -FLOAT32_MAX)) {
@@ -40,6 +40,31 @@ export function writeVector(
     target[offset + i] = single;
   }
   if (!nonZero && metric === 'cosine') throw withoutDirection(path);
+}
+
+/** What JavaScript and Python send for a vector when nobody encoded it as a list. */
+function noVector(value: unknown, path: string, dimensions: number): ProvecError {
+  const expected = `an array of ${dimensions} ${dimensions === 1 ? 'number' : 'numbers'}`;
+  if (isJsonObject(value) && Object.hasOwn(value, '0'))
+    return invalid(
+      path,
+      expected,
+      'an object with the keys 0, 1, and so on',
+      '; JSON.stringify writes a Float32Array like that: send Array.from(vector)',
+    );
+  if (typeof value === 'string' && /^\s*[[(]/.test(value)) {
+    const isCut = /\.\.\.|…/.test(value);
+    const got = isCut ? 'a printed list that was cut short ("...")' : 'a printed list';
+    return invalid(path, expected, got, '; send the list itself, such as vector.tolist() of numpy');
+  }
+  return invalidArgument(path, expected, value);
+}
+
+function noComponent(value: unknown, path: string): ProvecError {
+  if (value === null) return invalid(path, 'a number', 'null', '; JSON.stringify writes NaN and Infinity like that');
+  if (typeof value === 'string' && /^[+-]?(\d|\.\d|nan|inf)/i.test(value))
+    return invalid(path, 'a number', describe(value), '; send numbers without quotes');
+  return invalidArgument(path, 'a number', value);
 }
 
 const withoutDirection = (path: string): ProvecError =>

@@ -6,6 +6,13 @@ import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } fro
 import { RequestKind } from './request.ts';
 
 const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
+/** As other databases and numpy call them. */
+const METRIC_ALIASES: Readonly<Record<string, Metric>> = {
+  l2: 'euclidean',
+  inner_product: 'dot',
+  ip: 'dot',
+  dotproduct: 'dot',
+};
 const QUANTIZATIONS: readonly Quantization[] = ['bf16', 'f32', 'f16', 'i8'];
 
 export function collectionName(limits: Limits): Field<string> {
@@ -30,7 +37,7 @@ export function collectionName(limits: Limits): Field<string> {
 export const collectionFields = (limits: Limits) => ({
   name: component('CollectionName', collectionName(limits)),
   dimensions: integer('Length of every vector.', 1, limits.dimensionsMax),
-  metric: oneOf('How vectors are compared.', METRICS),
+  metric: oneOf('How vectors are compared.', METRICS, METRIC_ALIASES),
   shards: powerOfTwo('Power of two.', limits.shardsMax),
   replicas: integer('Followers per shard.', 0, limits.replicasMax),
   quantization: oneOf(

@@ -7,7 +7,8 @@
  */
 import { describe, invalidArgument, type ProvecError } from '../errors.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
-import { invalid, together } from '../records/fields.ts';
+import { nearest } from '../nearest.ts';
+import { invalid, shownName, together } from '../records/fields.ts';
 import type { Metric } from '../store/catalog.ts';
 
 /** What a value is held against beside the limits. */
@@ -52,12 +53,18 @@ function checked<T>(expected: string, schema: JsonSchema, accepts: (value: unkno
 const isWhole = (value: unknown, min: number, max: number): value is number =>
   Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
 
-export const integer = (description: string, min: number, max: number): Field<number> =>
-  checked(
-    `a whole number from ${min} to ${max.toLocaleString('en')}`,
-    { type: 'integer', description, minimum: min, maximum: max },
-    (value) => isWhole(value, min, max),
-  );
+export function integer(description: string, min: number, max: number): Field<number> {
+  const expected = `a whole number from ${min} to ${max.toLocaleString('en')}`;
+  return {
+    schema: { type: 'integer', description, minimum: min, maximum: max },
+    decode(value, path) {
+      if (isWhole(value, min, max)) return value;
+      if (typeof value === 'string' && /^\d{1,16}$/.test(value))
+        throw invalid(path, expected, `the string "${value}"`, '; send it without quotes');
+      throw invalidArgument(path, expected, value);
+    },
+  };
+}
 
 export function powerOfTwo(description: string, max: number): Field<number> {
   const powers = Array.from({ length: 1 + Math.floor(Math.log2(max)) }, (_, exponent) => 2 ** exponent);
@@ -74,10 +81,35 @@ export const flag = (description: string): Field<boolean> =>
 export const isTrue = (description: string): Field<true> =>
   checked('true', { type: 'boolean', const: true, description }, (value) => value === true);
 
-export const oneOf = <T extends string>(description: string, values: readonly T[]): Field<T> =>
-  checked(`one of ${values.join(', ')}`, { type: 'string', description, enum: [...values] }, (value) =>
-    values.includes(value as T),
-  );
+/** `aliases`: other people's names for them, which a refusal knows. */
+export function oneOf<T extends string>(
+  description: string,
+  values: readonly T[],
+  aliases: Readonly<Record<string, T>> = {},
+): Field<T> {
+  return {
+    schema: { type: 'string', description, enum: [...values] },
+    decode(value, path) {
+      if (!values.includes(value as T)) throw notOneOf(path, values, value, aliases);
+      return value as T;
+    },
+  };
+}
+
+/** Names what was sent and, where it is like one of `values`, that one. */
+function notOneOf(
+  path: string,
+  values: readonly string[],
+  value: unknown,
+  aliases: Readonly<Record<string, string>> = {},
+): ProvecError {
+  const expected = `one of ${values.join(', ')}`;
+  if (typeof value !== 'string' || value === '') return invalidArgument(path, expected, value);
+  const name = shownName(value);
+  const likely = nearest(value, [...values, ...Object.keys(aliases)]);
+  const hint = likely === null ? '' : `; did you mean ${aliases[likely] ?? likely}?`;
+  return invalid(path, expected, `"${name}"`, hint);
+}
 
 /** Different ones of `values`, at least one. */
 export function someOf<T extends string>(description: string, values: readonly T[]): Field<T[]> {
@@ -90,7 +122,7 @@ export function someOf<T extends string>(description: string, values: readonly T
       const refusals: ProvecError[] = [];
       for (const [at, each] of value.entries()) {
         const where = `${path}[${at}]`;
-        if (!values.includes(each)) refusals.push(invalidArgument(where, `one of ${values.join(', ')}`, each));
+        if (!values.includes(each)) refusals.push(notOneOf(where, values, each));
         else if (value.indexOf(each) !== at)
           refusals.push(invalid(where, 'a value that appears only once', `a second ${each}`));
       }

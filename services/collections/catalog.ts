@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { CreateCollection, Named } from '../../lib/actions/collections.ts';
 import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
+import { nearest } from '../../lib/nearest.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
@@ -18,6 +19,8 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
+/** Collections whose names are compared with one that is unknown: a few milliseconds. */
+const SUGGESTED_FROM_MAX = 1_000;
 
 /**
  * Outcome of a creation: the row; the plan's number of collections is reached; or the account is
@@ -77,12 +80,24 @@ export class CollectionCatalog {
       if (cached) return cached;
       const changes = this.#changes;
       const row = await this.#found.get(key, () => this.#runtime.store.catalog.findCollection(accountId, name));
-      if (!row) throw notFound('COLLECTION_NOT_FOUND');
+      if (!row) throw await this.#unknown(accountId, name);
       if (changes === this.#changes) {
         if (this.#isAlone) this.#rows.set(key, row);
         return row;
       }
     }
+  }
+
+  /** A 404 that names the collection and, where the account has one of a like name, that one. */
+  async #unknown(accountId: string, name: string): Promise<ProvecError> {
+    const named = `There is no collection named ${name}`;
+    // The answer is a 404 whether or not the store tells more.
+    const rows = await this.#runtime.store.catalog.listCollections(accountId).catch(() => []);
+    const likely = nearest(
+      name,
+      rows.slice(0, SUGGESTED_FROM_MAX).map((row) => row.name),
+    );
+    return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
   }
 
   /**

@@ -3,6 +3,7 @@ import { parse } from 'secure-json-parse';
 import { describe, ProvecError } from '../../../lib/errors.ts';
 import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { jsonFault } from './json-fault.ts';
 import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
@@ -29,7 +30,7 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
   } catch (error) {
     // The place of what is wrong is told in the text as it came.
     if (vectors.length > 0) return parseJsonBody(bytes, bounds);
-    throw invalidJson(whyNotJson(error));
+    throw notJson(error, text);
   }
   if (!isJsonObject(value)) throw invalidJson(`The body must be a JSON object, but is ${describe(value)}.`);
   if (place === null || lowerVectors(value, place.path, vectors) === vectors.length) return value;
@@ -37,13 +38,21 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
   return parseJsonBody(bytes, bounds);
 }
 
-/** The place of a syntax error, without the text around it. */
-function whyNotJson(error: unknown): string {
+/** Says what is wrong with `text`, where parsing them threw `error`. */
+function notJson(error: unknown, text: string): ProvecError {
   const message = error instanceof Error ? error.message : '';
-  if (error instanceof TooManyEscapedKeys) return message;
-  if (message.includes('forbidden prototype property')) {
-    return 'The body has a "__proto__" key, which is not allowed.';
-  }
-  const place = /position \d+(?: \(line \d+ column \d+\))?/.exec(message)?.[0];
-  return place === undefined ? 'The body is not valid JSON.' : `The body is not valid JSON: see ${place}.`;
+  if (error instanceof TooManyEscapedKeys) return invalidJson(message);
+  if (message.includes('forbidden prototype property'))
+    return invalidJson('The body has a "__proto__" key, which is not allowed.');
+  const fault = jsonFault(text.replace(/^\uFEFF/, ''));
+  if (fault === null) return invalidJson('The body is not valid JSON.');
+  const { path, expected, got, where } = fault;
+  const place = path === '' ? where : `${path}, ${where}`;
+  return new ProvecError(
+    'INVALID_JSON',
+    `The body is not valid JSON: expected ${expected} at ${place}, but got ${got}.`,
+    {
+      details: [{ path: path === '' ? 'body' : path, expected, got }],
+    },
+  );
 }

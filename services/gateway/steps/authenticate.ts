@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../lib/actions/call.ts';
-import { ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import type { Exchange } from '../exchange.ts';
+import { bearerOf } from './bearer.ts';
 import type { StepParts } from './step.ts';
-
-const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
 /**
  * Finds out whose request it is, for at most `arrivalsMax` requests at once: before that nobody can
@@ -19,16 +18,17 @@ export async function authenticate(exchange: Exchange, parts: StepParts): Promis
 }
 
 /** Asks whose key it is, and notes when. */
-export async function identify(exchange: Exchange, { clock }: Pick<StepParts, 'clock'>): Promise<void> {
+export async function identify(exchange: Exchange, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
-  const secret = bearerOf(exchange);
-  if (secret === undefined) throw unauthenticated();
+  const secret = bearerOf(exchange.req, 'API key');
   try {
     exchange.identity = await call(exchange.caller, 'keys.authenticate', { secret });
     exchange.identifiedMs = askedMs;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'UNAUTHENTICATED') throw unauthenticated();
-    throw error;
+    if (!isProvecError(error) || error.code !== 'UNAUTHENTICATED') throw error;
+    if (isOperators(secret, config.adminToken))
+      throw unauthenticated("This is the operator's token, which opens /admin alone; send an API key.");
+    throw unauthenticated();
   }
 }
 
@@ -39,12 +39,16 @@ export function requireScope({ identity, route }: Exchange): void {
   throw new ProvecError('FORBIDDEN', `This API key lacks the scope "${access}"; use a key that has it.`);
 }
 
-/** Lets only the operator's token pass; compared in constant time. */
+/** Lets only the operator's token pass. */
 function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
-  const given = bearerOf(exchange);
-  if (given === undefined || !timingSafeEqual(digest(given), digest(token))) throw unauthenticated();
+  const given = bearerOf(exchange.req, "operator's token");
+  if (isOperators(given, token)) return;
+  throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.");
 }
 
-const bearerOf = ({ req }: Exchange): string | undefined => BEARER.exec(req.headers.authorization ?? '')?.[1];
+/** Compared in constant time. */
+const isOperators = (secret: string, token: string | null): boolean =>
+  token !== null && timingSafeEqual(digest(secret), digest(token));
+
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();

@@ -160,8 +160,12 @@ function notJson({ lines, numbers }: ImportEntry, limits: Limits): ProvecError |
       parseJsonBody(line, boundsOf(limits));
     } catch (error) {
       if (!isProvecError(error)) throw error;
-      const message = error.message.replace(/^The body/, `line ${numbers[at]}`);
-      return new ProvecError(error.code, message, { details: error.details });
+      const place = `line ${numbers[at]}`;
+      const details = error.details?.map((detail) => ({
+        ...detail,
+        path: detail.path === 'body' ? place : `${place}.${detail.path}`,
+      }));
+      return new ProvecError(error.code, error.message.replace(/^The body/, place), { details });
     }
   }
   return null;

@@ -14,10 +14,8 @@ const WRONG = [
   ['its beginning', ADMIN_TOKEN.slice(0, -1)],
   ['more than it', `${ADMIN_TOKEN}x`],
   ['another case', ADMIN_TOKEN.toUpperCase()],
-  ['another token of its length', 'x'.repeat(ADMIN_TOKEN.length)],
   ['one character', 'x'],
   ['the longest', 'x'.repeat(512)],
-  ['too long', 'x'.repeat(513)],
   ['undefined', 'undefined'],
   ['null', 'null'],
 ];
@@ -39,12 +37,18 @@ describe('with a token', () => {
       return { status: response.status, challenge: response.headers.get('www-authenticate'), body: rest };
     };
 
-    test('one and the same refusal for whoever does not have it', async () => {
-      const refusal = await answers();
+    test('one and the same refusal for whatever is sent in its place, which says nothing of it', async () => {
+      const refusal = await answers(`Bearer ${'x'.repeat(ADMIN_TOKEN.length)}`);
       expect(refusal).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'UNAUTHENTICATED' } });
       for (const [, token] of WRONG) expect(await answers(`Bearer ${token}`)).toEqual(refusal);
-      for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${btoa(`admin:${ADMIN_TOKEN}`)}`, ADMIN_TOKEN]) {
-        expect(await answers(authorization)).toEqual(refusal);
+    });
+
+    test('what is no token is refused by its form alone', async () => {
+      const malformed = ['', 'Bearer', 'Bearer ', `Bearer ${'x'.repeat(513)}`, `Basic ${btoa(`admin:${ADMIN_TOKEN}`)}`];
+      for (const authorization of [undefined, ...malformed, ADMIN_TOKEN]) {
+        const refusal = await answers(authorization);
+        expect(refusal).toMatchObject({ status: 401, challenge: 'Bearer', body: { code: 'UNAUTHENTICATED' } });
+        expect(JSON.stringify(refusal)).not.toContain(ADMIN_TOKEN);
       }
     });
   });

@@ -102,26 +102,42 @@ describe('errors that the edge makes', () => {
     expect(reply.headers.get('allow')).toBe('GET, PATCH, DELETE, HEAD, OPTIONS');
   });
 
+  const send = 'send "Authorization: Bearer <API key>".';
+  const malformed = `The Authorization header is of another form; ${send}`;
+  const rejected = 'The API key is unknown, revoked or expired.';
   test.each([
-    ['absent', undefined],
-    ['not bearer', 'Basic abc'],
-    ['without a key', 'Bearer '],
-    ['with blanks', 'Bearer a b'],
-    ['too long', `Bearer ${'x'.repeat(513)}`],
-    ['unknown', 'Bearer pv_live_unknown'],
-    ['the operator, who owns nothing', `Bearer ${ADMIN_TOKEN}`],
-  ])('a key that is %s gets one and the same 401', async (_, authorization) => {
+    ['no header', {}, `The request has no API key; ${send}`],
+    ['a header of other services', { 'api-key': KEY }, `Provec does not read the header api-key; ${send}`],
+    ['another scheme', { authorization: 'Basic abc' }, malformed],
+    ['a key without its scheme', { authorization: KEY }, malformed],
+    ['no key', { authorization: 'Bearer ' }, malformed],
+    ['a key with blanks', { authorization: 'Bearer a b' }, malformed],
+    ['a key that is too long', { authorization: `Bearer ${'x'.repeat(513)}` }, malformed],
+    ['an unknown key', { authorization: 'Bearer pv_live_unknown' }, rejected],
+    [
+      "the operator's token",
+      { authorization: `Bearer ${ADMIN_TOKEN}` },
+      "This is the operator's token, which opens /admin alone; send an API key.",
+    ],
+  ])('%s: a 401 that says so', async (_, headers, error) => {
     const response = await fetch(`http://127.0.0.1:${edge.port}${V1}/usage`, {
-      headers: { 'x-request-id': 'same', ...(authorization === undefined ? {} : { authorization }) },
+      headers: { 'x-request-id': 'same', ...headers },
     });
     expect(response.status).toBe(401);
     expect(response.headers.get('www-authenticate')).toBe('Bearer');
-    expect(await response.json()).toEqual({
-      error: 'The API key is missing or invalid; send it as "Authorization: Bearer <API key>".',
-      code: 'UNAUTHENTICATED',
-      status: 401,
-      requestId: 'same',
-    });
+    expect(await response.json()).toEqual({ error, code: 'UNAUTHENTICATED', status: 401, requestId: 'same' });
+  });
+
+  test.each([
+    ['no token', {}, `The request has no operator's token; send "Authorization: Bearer <operator's token>".`],
+    [
+      'an API key',
+      { authorization: `Bearer ${KEY}` },
+      "This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.",
+    ],
+  ])('an operator route with %s: a 401 that says so', async (_, headers, error) => {
+    const response = await fetch(`http://127.0.0.1:${edge.port}${V1}/admin/accounts`, { headers });
+    expect([response.status, await response.json()]).toEqual([401, expect.objectContaining({ error })]);
   });
 
   test('the scheme is case-insensitive', async () => {
