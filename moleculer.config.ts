@@ -82,7 +82,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
   const requests = new SettledRequests();
   const { transporter, serializer, middlewares } = transportOptions(config, log, metrics.registry, settings);
   const monotonicMs = (): number => SYSTEM_CLOCK.monotonicMs();
-  if (transporter !== null)
+  if (transportOf(config) !== 'none')
     middlewares?.push(new LostCalls({ log, monotonicMs, isRepeatable: isShardRead }).middleware);
   // Over TCP nodes tell of themselves now and then, as chance has it; they are on one machine,
   // where nothing is cut.

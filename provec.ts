@@ -227,7 +227,8 @@ class ProvecProcess {
   #makeServices(runtime: Runtime, transportKeys: Keyring, devLedger: DevLedger | null): ServiceBroker {
     const { config, log, store } = runtime;
     const shardCalls = isShared(config) ? new ShardCalls(store.owners) : null;
-    const options = brokerOptions({ config, log, metrics: this.#metrics, transportKeys });
+    const consoles = isShared(config) ? undefined : ({ side: 'service', dataDir: config.dataDir, log } as const);
+    const options = brokerOptions({ config, log, metrics: this.#metrics, transportKeys, consoles });
     if (shardCalls) options.middlewares?.push(shardCalls.middleware, retriedCalls);
     if (this.#runs('shards')) options.metadata = { ...options.metadata, ...shardNodeMetadata(config) };
     const broker = new ServiceBroker(options);

@@ -1,11 +1,13 @@
 /**
- * `npm run repl [-- provec <command> ...]`: joins a running cluster, with a console or for one
- * command.
+ * `npm run repl [-- provec <command> ...]`: joins a running service, of one process or a cluster,
+ * with a console or for one command.
  *
  * It is a node of its own without services, store or lock. Exit codes: 0 done; 1 the command
- * failed, the cluster refused it, or there is no cluster; 2 wrong configuration, or a command that
+ * failed, the service refused it, or there is none; 2 wrong configuration, or a command that
  * could not be understood.
  */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { ServiceBroker } from 'moleculer';
 import { type Config, ConfigError, readConfig } from '../lib/config.ts';
 import { makeLogger } from '../lib/process/logger.ts';
@@ -14,6 +16,7 @@ import { openSecrets } from '../lib/secret/secret-file.ts';
 import { Metrics } from '../mixins/metrics.ts';
 import { openConsole } from '../mixins/repl/console.ts';
 import { errorLine, helpText, runOperatorCommand, UsageError } from '../mixins/repl/operator-commands.ts';
+import { consoleSocket } from '../mixins/transport/console-transporter.ts';
 import { transportOf } from '../mixins/transport/transport.ts';
 import { brokerOptions } from '../moleculer.config.ts';
 
@@ -39,18 +42,35 @@ function commandOf(argv: string[]): string[] | null {
   return argv.slice(1);
 }
 
-/** As the nodes have it, and on the loopback where they need nothing else either. */
-function joining(environment: NodeJS.ProcessEnv): Config {
+/**
+ * As the nodes have it. Without Redis it is the process that runs alone in the data folder, or a
+ * cluster on the loopback.
+ */
+async function joining(environment: NodeJS.ProcessEnv): Promise<Config> {
   const read = readConfig(environment);
-  const config: Config = {
+  const isAlone = transportOf(read) === 'none' && (await answers(consoleSocket(read.dataDir)));
+  if (read.transporter === 'none' && !isAlone) throw new NoCluster(whyNone(read));
+  return {
     ...read,
     nodeId: `repl-${process.pid}`,
-    transporter: read.transporter ?? (read.redisUrl === null ? 'TCP' : null),
+    transporter: isAlone ? 'none' : (read.transporter ?? (read.redisUrl === null ? 'TCP' : null)),
     logLevel: environment.PROVEC_LOG_LEVEL === undefined ? 'error' : read.logLevel,
   };
-  if (transportOf(config) === 'none')
-    throw new ConfigError('PROVEC_TRANSPORTER=none joins no cluster; unset it, or use npm start -- --repl.');
-  return config;
+}
+
+/** Whether a service listens there. Throws an error of the system where it may not be asked. */
+async function answers(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false;
+    throw error;
+  } finally {
+    socket.destroy();
+  }
 }
 
 /**
@@ -61,13 +81,19 @@ function whyNone(config: Config): string {
   const secret = 'or its secret is another one than this console has (PROVEC_SECRET, PROVEC_SECRET_FILE)';
   return transportOf(config) === 'redis'
     ? `No cluster was found on that Redis (PROVEC_REDIS_URL), ${secret}.`
-    : `No cluster was found for ${config.dataDir} (PROVEC_DATA_DIR), ${secret}; a service of one process has its console with npm start -- --repl.`;
+    : `No service runs on ${config.dataDir} (PROVEC_DATA_DIR), ${secret}.`;
+}
+
+function serviceEnded(): never {
+  end(EXIT_FAILED, new Error('The service has ended.'));
 }
 
 async function join(config: Config): Promise<ServiceBroker> {
   const log = makeLogger(config);
+  const consoles = { side: 'console', dataDir: config.dataDir, onEnd: serviceEnded } as const;
   const keys = transportKeys(await openSecrets(config, false, log));
-  const broker = new ServiceBroker(brokerOptions({ config, log, metrics: new Metrics(), transportKeys: keys }));
+  const metrics = new Metrics();
+  const broker = new ServiceBroker(brokerOptions({ config, log, metrics, transportKeys: keys, consoles }));
   const start = broker.start();
   const late = new Promise<never>((_, reject) => {
     setTimeout(() => reject(new NoCluster(whyNone(config))), JOIN_MAX_MS).unref();
@@ -82,7 +108,7 @@ async function main(): Promise<void> {
     process.stdout.write(`${helpText()}\n`);
     return;
   }
-  const broker = await join(joining(process.env));
+  const broker = await join(await joining(process.env));
   if (command === null) {
     process.stdout.write(`${helpText()}\n\n`);
     openConsole(broker, () => broker.stop());

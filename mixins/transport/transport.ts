@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Config } from '../../lib/config.ts';
 import type { Keyring } from '../../lib/secret/keyring.ts';
 import { CborSerializer } from './cbor-serializer.ts';
+import { type ConsoleEnd, ConsoleTransporter } from './console-transporter.ts';
 import { RedisTransporter } from './redis-transporter.ts';
 import { TcpTransporter } from './tcp-transporter.ts';
 import { TRANSPORT_LIMITS, type TransportLimits } from './transport-limits.ts';
@@ -18,6 +19,8 @@ export interface TransportSettings {
    */
   tcpUrls?: string;
   limits?: TransportLimits;
+  /** Where there are no other nodes: how consoles join. */
+  consoles?: ConsoleEnd | undefined;
 }
 
 type TransportConfig = Pick<Config, 'transporter' | 'redisUrl'>;
@@ -35,7 +38,10 @@ export function transportOptions(
   settings: TransportSettings,
 ): Required<Pick<BrokerOptions, 'transporter' | 'serializer' | 'middlewares'>> {
   const kind = transportOf(config);
-  if (kind === 'none') return { transporter: null, serializer: null, middlewares: [] };
+  if (kind === 'none') {
+    const transporter = settings.consoles === undefined ? null : new ConsoleTransporter(settings.consoles);
+    return { transporter, serializer: transporter && new CborSerializer(), middlewares: [] };
+  }
   const options = {
     keys: settings.transportKeys,
     log: log.child({ module: 'transport' }),
