@@ -128,10 +128,7 @@ async function main(): Promise<void> {
     bootstrapSecret === null &&
     config.bootstrapKey !== null &&
     (await provec.store.keys.findByHash(secretHash(config.bootstrapKey))) === null;
-  const devLedgerUrl = provec.devLedger?.url ?? null;
-  process.stdout.write(
-    startupBanner(config, { url, healthUrl, ledger, devLedgerUrl, bootstrapSecret, isBootstrapKeyIgnored }),
-  );
+  process.stdout.write(startupBanner(config, { url, healthUrl, ledger, bootstrapSecret, isBootstrapKeyIgnored }));
   if (!repl) return;
   // It loads `node:domain`, which makes every event of the process dearer.
   const { openConsole } = await import('./mixins/repl/console.ts');

@@ -74,10 +74,11 @@ class LocalCluster {
 
   /** What a person needs to begin. */
   banner(dataDir: string, stores: string): string {
-    const { url, key, curl } = this.#told();
+    const { url, key, ledger, curl } = this.#told();
     const facts = [
       ['Data folder', dataDir],
       ['Between nodes', stores],
+      ['Ledger', ledger],
       ...(key === null ? [] : [['API key', key]]),
       ...this.members.map(({ name, pid }) => [name, `process ${pid}`]),
       ['Console', 'npm run repl   (then: provec nodes)'],
@@ -90,12 +91,13 @@ class LocalCluster {
   }
 
   /** From what the gateway's process said. */
-  #told(): { url: string; key: string | null; curl: string } {
+  #told(): { url: string; key: string | null; ledger: string; curl: string } {
     const { stdout } = this.gateway;
     const found = (pattern: RegExp): string | null => pattern.exec(stdout)?.[1] ?? null;
     return {
       url: found(/^Provec listens on (\S+)$/m)!,
       key: found(/^ +API key +(.+)$/m),
+      ledger: found(/^ +Ledger +(.+)$/m) ?? '',
       curl: found(/^ +(curl .+)$/m) ?? '',
     };
   }

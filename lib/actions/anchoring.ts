@@ -22,6 +22,9 @@ export interface LedgerInfo {
   /** Base58; null when the ledger is off. */
   authority: string | null;
   cluster: string;
+  /** Origins of its RPC nodes, whose paths and queries may hold keys; none when it is off. */
+  rpc: string[];
+  isEmbedded: boolean;
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ShardKey } from '../shard/key.ts';
 import type { AnchorStanding } from '../store/anchors.ts';
+import type { LedgerInfo } from './anchoring.ts';
 import type { VerifyResult } from './verification.ts';
 
 /** Part of a long table, by the number of rows before it. */
@@ -116,6 +117,21 @@ export interface AnchorOverview {
   haltedReason: string | null;
 }
 
+/** Where the cluster anchors; a collection's account follows from authority and program. */
+export interface LedgerOverview extends LedgerInfo {
+  /** Of the collection that was named. */
+  account: { collectionId: string; address: string; explorerUrl: string } | null;
+}
+
+export interface Backup {
+  folder: string;
+  bytes: number;
+  /** ISO 8601 UTC; about when the moment was that it is of. */
+  at: string;
+  /** What a start on it needs beside it. */
+  outside: string[];
+}
+
 /**
  * What an operator sees and does. A collection is named by its id, `<account id>/<name>` or
  * `<account name>/<name>`; a shard by its collection, a dot and its index. Throws INVALID_ARGUMENT,
@@ -145,6 +161,9 @@ export interface ClusterActions {
    */
   'cluster.drain': { params: { node: string }; result: { node: string; left: number } };
   'cluster.verify': { params: { account: string; collection: string }; result: VerifyResult };
+  'cluster.ledger': { params: { collection?: string }; result: LedgerOverview };
+  /** Copies the data folder, as it is at one moment, to a folder that is empty or not there. */
+  'cluster.backup': { params: { folder: string }; result: Backup };
   /** The operator's decision that what the shards hold is right. */
   'cluster.resume': { params: { collection: string }; result: { collectionId: string } };
 }

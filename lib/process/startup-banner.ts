@@ -8,8 +8,6 @@ export interface Startup {
   /** Null without a health port. */
   healthUrl: string | null;
   ledger: LedgerInfo | null;
-  /** Of the embedded ledger; null when there is none. */
-  devLedgerUrl: string | null;
   /** The first API key, on the first start with an empty store only. */
   bootstrapSecret: string | null;
   /** Whether PROVEC_BOOTSTRAP_KEY is set and no key of this store. */
@@ -27,7 +25,7 @@ export function startupBanner(config: Config, startup: Startup): string {
   const { url } = startup;
   const facts = [
     ['Data folder', config.dataDir],
-    ['Ledger', ledgerLine(config, startup)],
+    ['Ledger', ledgerLine(startup.ledger)],
     ...(startup.healthUrl === null ? [] : [['Health', `${startup.healthUrl}/readyz`]]),
     ...(startup.bootstrapSecret === null ? [] : [['API key', keyLine(config, startup.bootstrapSecret)]]),
     ...(isSecretMade(config, startup)
@@ -54,14 +52,10 @@ function isSecretMade({ secret, secretFile, mongoUrl }: Config, { bootstrapSecre
   return bootstrapSecret !== null && secret === null && secretFile === null && mongoUrl === null;
 }
 
-function ledgerLine(config: Config, { ledger, devLedgerUrl }: Startup): string {
+function ledgerLine(ledger: LedgerInfo | null): string {
   if (ledger === null) return 'run by another process';
   if (!ledger.enabled) return 'off (PROVEC_LEDGER=off): roots are not anchored';
-  // Their paths and queries hold keys.
-  const where =
-    devLedgerUrl === null
-      ? config.solanaRpcUrls!.map((url) => new URL(url).origin).join(', ')
-      : `embedded, RPC ${devLedgerUrl}`;
+  const where = ledger.isEmbedded ? `embedded, RPC ${ledger.rpc[0]}` : ledger.rpc.join(', ');
   return `Solana, ${where}, authority ${ledger.authority}`;
 }
 

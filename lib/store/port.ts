@@ -44,6 +44,13 @@ export interface Store {
    * the anchoring service.
    */
   dropCollectionData(collectionId: string): Promise<void>;
+  /**
+   * Copies everything as it is at one moment to `target`, a folder that is empty or not there, and
+   * with it `beside`: files of the data folder that are only ever appended to or replaced whole, by
+   * their paths within it. Null: the store's own tools do that. Throws an error whose message says
+   * why; then nothing is left in `target`.
+   */
+  readonly backup: ((target: string, beside: readonly string[]) => Promise<{ bytes: number }>) | null;
   /** Waits for writes in flight, then releases files and connections. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,7 +1,8 @@
+import { resolve } from 'node:path';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Slice } from '../../lib/actions/cluster.ts';
 import { isProvecError } from '../../lib/errors.ts';
-import { anchorsText, collectionsText, nodesText, shardsText, verdictText } from './tables.ts';
+import { anchorsText, backupText, collectionsText, ledgerText, nodesText, shardsText, verdictText } from './tables.ts';
 import { printable } from './text-table.ts';
 
 /** A command that cannot be understood; its message is one line. */
@@ -74,6 +75,21 @@ const OPERATOR_COMMANDS: ReadonlyMap<string, OperatorCommand> = new Map(
         return anchorsText(
           await call(caller, 'cluster.anchors', standing === undefined ? slice : { ...slice, standing }),
         );
+      },
+    },
+    ledger: {
+      usage: '[collection]',
+      meaning: 'where roots are anchored, under which authority, and the account of a collection',
+      run: async (caller, [collection]) =>
+        ledgerText(await call(caller, 'cluster.ledger', collection === undefined ? {} : { collection })),
+    },
+    backup: {
+      usage: '<folder>',
+      meaning: 'copies the data folder as it is at one moment, while it is used (not with MongoDB)',
+      async run(caller, [folder]) {
+        // npm runs its scripts in the folder of the package.
+        const target = resolve(process.env.INIT_CWD ?? '.', folder!);
+        return backupText(await call(caller, 'cluster.backup', { folder: target }, PATIENT));
       },
     },
     resume: {

@@ -1,7 +1,9 @@
 import type {
   AnchorOverview,
+  Backup,
   ClusterNodes,
   CollectionInCluster,
+  LedgerOverview,
   Part,
   ShardNodeRow,
   ShardRow,
@@ -125,8 +127,35 @@ export function verdictText(verdict: VerifyResult): string {
   const differences = verdict.differences ?? [];
   const shown = differences.slice(0, 20).map(({ id, what }) => `  ${printable(id)}: ${what}`);
   const more = differences.length > shown.length ? [`  and ${inNumber(differences.length - shown.length)} more`] : [];
+  return [factsText(facts), ...(shown.length === 0 ? [] : ['Differences', ...shown, ...more])].join('\n');
+}
+
+export function ledgerText(ledger: LedgerOverview): string {
+  if (!ledger.enabled) return 'The ledger is off (PROVEC_LEDGER=off): roots are not anchored.';
+  const { account } = ledger;
+  return factsText([
+    ['Ledger', ledger.isEmbedded ? 'Solana, embedded' : `Solana, ${ledger.cluster}`],
+    ['RPC', ledger.rpc.join(', ')],
+    ['Program', ledger.program],
+    ['Authority', ledger.authority ?? '-'],
+    ...(account === null
+      ? []
+      : ([
+          ['Collection', account.collectionId],
+          ['Account', account.address],
+          ['Explorer', account.explorerUrl],
+        ] as [string, string][])),
+  ]);
+}
+
+export function backupText({ folder, bytes, at, outside }: Backup): string {
+  const needs = outside.length === 0 ? [] : [`It does not hold ${outside.join(', or ')}.`];
   return [
-    ...facts.map(([name, value]) => `${name.padEnd(15)}${printable(value)}`),
-    ...(shown.length === 0 ? [] : ['Differences', ...shown, ...more]),
+    `${printable(folder)} holds the data as it was at ${at} (${inBytes(bytes)}).`,
+    ...needs.map(printable),
+    `To start on it: PROVEC_DATA_DIR=${printable(folder)} npm start`,
   ].join('\n');
 }
+
+const factsText = (facts: readonly (readonly [string, string])[]): string =>
+  facts.map(([name, value]) => `${name.padEnd(15)}${printable(value)}`).join('\n');

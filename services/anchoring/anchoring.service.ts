@@ -158,6 +158,8 @@ export default function anchoringService(
         program: LEDGER_PROGRAM,
         authority: running?.ledger.authority ?? null,
         cluster: config.solanaCluster,
+        rpc: endpoints.urls().map((url) => new URL(url).origin),
+        isEmbedded: embedded !== null,
       }),
 
       stats: async (): Result<'anchoring.stats'> => (await running?.anchoring.stats()) ?? NO_STATS,

@@ -1,10 +1,11 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
-import type { Actions } from '../../lib/actions/call.ts';
+import { type Actions, call } from '../../lib/actions/call.ts';
 import type { ClusterActions } from '../../lib/actions/cluster.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
+import { backUp } from './backup.ts';
 import { References } from './collection-reference.ts';
 import { anchorTable, collectionTable } from './collection-table.ts';
 import { type KnownNode, nodeTable } from './node-table.ts';
@@ -100,6 +101,16 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
       verify: checkedAction<'cluster.verify'>(
         { account: REFERENCE, collection: REFERENCE },
         ({ account, collection }) => steering.verify(account, collection),
+      ),
+      ledger: checkedAction<'cluster.ledger'>({ collection: OPTIONAL_REFERENCE }, async ({ collection }) => {
+        const info = await call(broker, 'anchoring.info', {});
+        if (collection === undefined) return { ...info, account: null };
+        const { id } = await references.collection(collection);
+        const account = await call(broker, 'anchoring.address', { collectionId: id });
+        return { ...info, account: account && { collectionId: id, ...account } };
+      }),
+      backup: checkedAction<'cluster.backup'>({ folder: { ...REFERENCE, max: 4_096 } }, ({ folder }) =>
+        backUp({ config, store, clock }, folder),
       ),
       resume: checkedAction<'cluster.resume'>({ collection: REFERENCE }, ({ collection }) =>
         steering.resume(collection),

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
@@ -81,6 +81,7 @@ test(
     const running = members();
     expect([...running.keys()]).toEqual(['gateway', 'shards-1', 'shards-2', 'shards-3']);
     expect(cluster.stdout).toContain('npm run repl');
+    expect(cluster.stdout).toMatch(/^ +Ledger +off \(PROVEC_LEDGER=off\)/m);
     expect(cluster.stdout).not.toContain(TEST_KEY);
     // The script asks until the cluster is ready.
     expect(cluster.stderr).not.toContain('/readyz');
@@ -111,6 +112,18 @@ test(
       code: 2,
       stderr: expect.stringMatching(/^Unknown command [^\n]+\n$/),
     });
+
+    const copy = join(dataDir, '..', `${basename(dataDir)}-copy`);
+    expect(await repl('provec', 'backup', copy)).toMatchObject({ code: 0 });
+    const alone = new StartedProcess({ ...environment(), PROVEC_DATA_DIR: copy });
+    pids.add(alone.child.pid!);
+    const fetched = await apiClient(await alone.listening(), TEST_KEY)('POST', '/collections/docs/fetch', {
+      ids: ['a'],
+    });
+    expect(fetched).toMatchObject({ status: 200, body: { vectors: { a: { values: [1, 2] } } } });
+    alone.dispose();
+    await alone.ended;
+    await rm(copy, { recursive: true });
 
     process.kill(running.get('shards-2')!, 'SIGKILL');
     await until('it is said', () =>

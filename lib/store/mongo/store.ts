@@ -142,6 +142,8 @@ async function assemble(
       });
     },
 
+    backup: null,
+
     async close() {
       await Promise.all([checkpoints.close(), connection.close(), leases.close()]);
     },

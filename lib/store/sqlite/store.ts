@@ -11,6 +11,7 @@ import type { Store } from '../port.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
 import { anchorsOf } from './anchors.ts';
+import { copyStore } from './backup.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { logOf } from './log.ts';
@@ -142,6 +143,8 @@ function assemble(
       while (!(await recordTables.dropSlice(collectionId, DROP_SLICE_ROWS)));
       await folders.drop(collectionId);
     },
+
+    backup: (target, beside) => copyStore({ folder, target, files: FILES, beside }),
 
     async close() {
       await Promise.all([checkpoints.close(), folders.close(), log.close(), materialised.close()]);

@@ -137,6 +137,6 @@ describe('a service with a data folder that the stranger knows', () => {
       run.dispose();
     }
     expect(run.stdout).toBe('');
-    expect(run.stderr).toMatch(/No cluster was found for .*, or its secret is another one .*PROVEC_SECRET/);
+    expect(run.stderr).toMatch(/No service runs on .*, or its secret is another one .*PROVEC_SECRET/);
   });
 });

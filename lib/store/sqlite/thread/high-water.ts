@@ -69,7 +69,7 @@ export class HighWater {
   }
 
   #write(count: number): void {
-    writeSync(this.#mark, `${String(count).padEnd(MARK_BYTES - 1)}\n`, 0);
+    writeSync(this.#mark, markText(count), 0);
   }
 
   /** 0 when there is none, or none that can be read. */
@@ -80,6 +80,9 @@ export class HighWater {
     return Number.isSafeInteger(mark) ? mark : 0;
   }
 }
+
+/** What a mark of so many commits holds. */
+export const markText = (count: number): string => `${String(count).padEnd(MARK_BYTES - 1)}\n`;
 
 /** Commits that a file has. */
 export function countIn(connection: DatabaseSync): number {

@@ -11,23 +11,25 @@ const KEY = 'pv_live_a-key-of-somebody-0000000000000000000000000';
 const STARTUP: Startup = {
   url: 'http://127.0.0.1:8080',
   healthUrl: null,
-  ledger: { enabled: true, program: 'Program', authority: 'Authority', cluster: 'devnet' },
-  devLedgerUrl: null,
+  ledger: {
+    enabled: true,
+    program: 'Program',
+    authority: 'Authority',
+    cluster: 'devnet',
+    rpc: ['http://127.0.0.1:8899'],
+    isEmbedded: true,
+  },
   bootstrapSecret: null,
   isBootstrapKeyIgnored: false,
 };
 const bannerOf = (variables: Record<string, string>, changes: Partial<Startup> = {}) =>
   startupBanner(readConfig(variables), { ...STARTUP, ...changes });
 
-test('of the addresses of a ledger nothing is shown that may be a key', () => {
-  const urls = 'https://rpc.example/v2/SECRET,https://user:SECRET@other.example:8899/?api-key=SECRET';
-  const banner = bannerOf({
-    PROVEC_SOLANA_RPC_URLS: urls,
-    PROVEC_SOLANA_CLUSTER: 'devnet',
-    PROVEC_SOLANA_KEYPAIR: '/tmp/keypair.json',
-  });
-  expect(banner).toContain('Solana, https://rpc.example, https://other.example:8899, authority Authority');
-  expect(banner).not.toContain('SECRET');
+test.each([
+  [true, 'Solana, embedded, RPC http://127.0.0.1:8899, authority Authority'],
+  [false, 'Solana, http://127.0.0.1:8899, authority Authority'],
+])('where roots are anchored (embedded: %s)', (isEmbedded, said) => {
+  expect(bannerOf({}, { ledger: { ...STARTUP.ledger!, isEmbedded } })).toContain(said);
 });
 
 test.each([
@@ -49,7 +51,7 @@ test.each([
   ],
   ['later', {}, {}, 'Bearer $PROVEC_KEY"', '(PROVEC_KEY: one of your keys)'],
 ])('the request to paste has %s', (_, variables, changes, bearer, said) => {
-  const banner = bannerOf(variables, { devLedgerUrl: 'http://127.0.0.1:8899', ...changes });
+  const banner = bannerOf(variables, changes);
   expect(banner).toContain(bearer);
   expect(banner).toContain(said);
 });
@@ -58,7 +60,7 @@ test('the request to paste reads a chosen key that stands in a file', async () =
   const folder = await mkdtemp(join(tmpdir(), 'provec-banner-'));
   const file = join(folder, 'the key');
   await writeFile(file, `${KEY}\n`);
-  const banner = bannerOf({ PROVEC_BOOTSTRAP_KEY_FILE: file }, { devLedgerUrl: 'http://127.0.0.1:8899' });
+  const banner = bannerOf({ PROVEC_BOOTSTRAP_KEY_FILE: file });
   const [, argument] = /-H ("Authorization: .*?") -H/.exec(banner)!;
   const { stdout } = await promisify(execFile)('sh', ['-c', `printf %s ${argument}`]);
   expect(stdout).toBe(`Authorization: Bearer ${KEY}`);
@@ -70,9 +72,6 @@ test.each([
   ['of later ones', {}, {}, false],
   ['that was given', { PROVEC_SECRET: 'a-secret-that-the-operator-chose' }, { bootstrapSecret: KEY }, false],
 ])('where the secret lies is told %s: %#', (_, variables, changes, isTold) => {
-  const banner = bannerOf(
-    { PROVEC_DATA_DIR: '/srv/provec', ...variables },
-    { devLedgerUrl: 'http://[::1]', ...changes },
-  );
+  const banner = bannerOf({ PROVEC_DATA_DIR: '/srv/provec', ...variables }, changes);
   expect(banner.includes('/srv/provec/secret   (keep a copy apart from the data)')).toBe(isTold);
 });

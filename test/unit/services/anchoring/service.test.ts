@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { ServiceBroker } from 'moleculer';
+import type { LedgerInfo } from '../../../../lib/actions/anchoring.ts';
 import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
 import { ConfigError, readConfig } from '../../../../lib/config.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
@@ -75,6 +76,8 @@ describe('the service', () => {
       program: LEDGER_PROGRAM,
       authority: fixture.client.authority,
       cluster: 'custom',
+      rpc: [fixture.devLedger.url],
+      isEmbedded: true,
     });
     expect((await ask('anchoring.stats', {})).confirmed).toBeGreaterThan(0);
   });
@@ -109,6 +112,20 @@ describe('the service', () => {
     const atSigned = [0, 1].map((index) => ({ shard: { ...collection, index }, seq: 1 }));
     expect(asked).toMatchObject([...atConfirmed, ...atSigned]);
   });
+});
+
+test('of the addresses of RPC nodes nothing is told that may be a key', async () => {
+  const fixture = await AnchoringFixture.open();
+  const config = readConfig({
+    PROVEC_DATA_DIR: fixture.folder,
+    PROVEC_SOLANA_RPC_URLS: 'https://rpc.example/v2/SECRET,https://user:SECRET@other.example:8899/?api-key=SECRET',
+    PROVEC_SOLANA_CLUSTER: 'devnet',
+    PROVEC_SOLANA_KEYPAIR: join(fixture.folder, 'ledger-keypair.json'),
+  });
+  const { actions } = anchoringService({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }, null);
+  const { handler } = actions!.info as unknown as { handler(): Promise<LedgerInfo> };
+  expect((await handler()).rpc).toEqual(['https://rpc.example', 'https://other.example:8899']);
+  await fixture.end();
 });
 
 test('with the ledger off nothing is anchored and nothing fails', async () => {

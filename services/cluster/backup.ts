@@ -1,0 +1,58 @@
+import { lstatSync, type Stats } from 'node:fs';
+import { isAbsolute, join, relative, resolve, sep } from 'node:path';
+import type { Backup } from '../../lib/actions/cluster.ts';
+import type { Config } from '../../lib/config.ts';
+import { ProvecError } from '../../lib/errors.ts';
+import type { Store } from '../../lib/store/port.ts';
+import type { Clock } from '../../lib/time/clock.ts';
+
+const JOURNAL = 'ledger/journal.ndjson';
+const KEYPAIR = 'ledger-keypair.json';
+const SECRET = 'secret';
+
+interface BackupParts {
+  config: Pick<Config, 'dataDir' | 'mongoUrl' | 'secret' | 'secretFile' | 'solanaKeypair' | 'solanaRpcUrls'>;
+  store: Pick<Store, 'backup'>;
+  clock: Pick<Clock, 'wallMs'>;
+}
+
+/**
+ * Copies the data folder, as it is at one moment, to `folder`, which is absolute and empty or not
+ * there: the store, and of what lies beside it the embedded ledger, the keypair and the secret.
+ * Throws INVALID_ARGUMENT, and UNAVAILABLE where the copy failed.
+ */
+export async function backUp({ config, store, clock }: BackupParts, folder: string): Promise<Backup> {
+  if (store.backup === null)
+    throw new ProvecError('INVALID_ARGUMENT', 'The data is in MongoDB: use mongodump --oplog (docs/operations.md).');
+  const { dataDir } = config;
+  if (!isAbsolute(folder)) throw new ProvecError('INVALID_ARGUMENT', 'folder must be an absolute path.');
+  if (isWithin(folder, dataDir) || isWithin(dataDir, folder))
+    throw new ProvecError('INVALID_ARGUMENT', `${folder} and the data folder ${dataDir} must not lie in each other.`);
+  const beside = [JOURNAL, KEYPAIR, SECRET].map((name) => ({ name, found: lookAt(join(dataDir, name)) }));
+  const own = beside.filter(({ found }) => found?.isFile()).map(({ name }) => name);
+  const links = beside.filter(({ found }) => found?.isSymbolicLink()).map(({ name }) => `what ${name} links to`);
+  const at = new Date(clock.wallMs()).toISOString();
+  try {
+    const { bytes } = await store.backup(folder, own);
+    return { folder, bytes, at, outside: [...links, ...outside(config)] };
+  } catch (error) {
+    throw new ProvecError('UNAVAILABLE', `The backup failed: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+const lookAt = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false });
+
+function isWithin(path: string, folder: string): boolean {
+  const way = relative(resolve(folder), resolve(path));
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));
+}
+
+/** What a start needs and the data folder does not have. */
+function outside({ secret, secretFile, solanaKeypair, solanaRpcUrls }: BackupParts['config']): string[] {
+  return [
+    ...(secret === null ? [] : ['the secret (PROVEC_SECRET)']),
+    ...(secretFile === null ? [] : [`the secret (${secretFile})`]),
+    ...(solanaKeypair === null ? [] : [`the ledger keypair (${solanaKeypair})`]),
+    ...(solanaRpcUrls === null ? [] : ['the ledger, which goes on without the copy']),
+  ];
+}

@@ -1,0 +1,139 @@
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { runProvec } from '../support/repl-run.ts';
+import { type ServiceProcess, startProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
+
+const RECORDS_PER_WRITE = 20;
+const SHARDS = { one: 1, four: 4, sixteen: 16 };
+type Name = keyof typeof SHARDS;
+const NAMES = Object.keys(SHARDS) as Name[];
+
+let service: ServiceProcess;
+let folder = '';
+beforeAll(async () => {
+  service = await startProcess();
+  for (const name of NAMES)
+    await service.api('POST', '/collections', { name, dimensions: 2, shards: SHARDS[name], metric: 'euclidean' });
+});
+afterAll(() => service.dispose());
+
+const provec = (...words: string[]) => runProvec({ PROVEC_DATA_DIR: service.dataDir }, ...words);
+
+/** Writes, until it is told to stop, each time the records that follow. */
+class Writer {
+  readonly #name: Name;
+  readonly #ended: Promise<void>;
+  acknowledged = 0;
+  asked = 0;
+  #isOver = false;
+
+  constructor(name: Name) {
+    this.#name = name;
+    this.#ended = this.#run();
+  }
+
+  stop(): Promise<void> {
+    this.#isOver = true;
+    return this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isOver) {
+      const at = this.asked;
+      const ids = Array.from({ length: RECORDS_PER_WRITE }, (_, row) => String(at + row).padStart(8, '0'));
+      this.asked += RECORDS_PER_WRITE;
+      const records = ids.map((id) => ({ id, values: [Number(id), 1], metadata: { id } }));
+      const { status } = await service.api('POST', `/collections/${this.#name}/upsert`, { records });
+      expect(status).toBe(200);
+      this.acknowledged = this.asked;
+    }
+  }
+}
+
+async function idsOf(name: Name): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { body } = await service.api<{ records: { id: string }[]; nextCursor?: string }>(
+      'POST',
+      `/collections/${name}/list`,
+      { limit: 1_000, cursor },
+    );
+    ids.push(...body.records.map(({ id }) => id));
+    cursor = body.nextCursor;
+    if (cursor === undefined) return ids;
+  }
+}
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test('a backup under load is of one moment: a start on it has each write or none, and every verify matches', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  const target = join(folder, 'of', 'today');
+  const writers = new Map(NAMES.map((name) => [name, new Writer(name)]));
+  await until('there is something to copy', () =>
+    [...writers.values()].every(({ acknowledged }) => acknowledged > 200),
+  );
+  const before = new Map(NAMES.map((name) => [name, writers.get(name)!.acknowledged]));
+  const { code, stdout, stderr } = await provec('backup', target);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/ holds the data as it was at 20\d\d-\S+Z \(\d+(\.\d+)? \w{2,3}\)\.\n/);
+  expect(stdout).toContain(`PROVEC_DATA_DIR=${target} npm start`);
+  const after = new Map(NAMES.map((name) => [name, writers.get(name)!.asked]));
+  for (const writer of writers.values()) await writer.stop();
+  for (const entry of await readdir(target, { withFileTypes: true, recursive: true })) {
+    const { mode } = await stat(join(entry.parentPath, entry.name));
+    expect([entry.name, mode & 0o777]).toEqual([entry.name, entry.isDirectory() ? 0o700 : 0o600]);
+  }
+
+  await service.restart({ PROVEC_DATA_DIR: target });
+  for (const name of NAMES) {
+    const ids = await idsOf(name);
+    expect(ids).toEqual(ids.map((_, row) => String(row).padStart(8, '0')));
+    expect(ids.length).toBeGreaterThanOrEqual(before.get(name)!);
+    expect(ids.length).toBeLessThanOrEqual(after.get(name)!);
+    const verdict = async () => (await service.api('GET', `/collections/${name}/verify`)).body;
+    await until(`${name} is anchored`, async () => (await verdict()).state !== 'pending');
+    expect(await verdict()).toMatchObject({ state: 'match', vectorCount: ids.length });
+  }
+  // The copy goes on as the original did.
+  const records = [{ id: 'later', values: [1, 1] }];
+  expect((await service.api('POST', '/collections/four/upsert', { records })).status).toBe(200);
+  await service.restart({ PROVEC_DATA_DIR: service.dataDir });
+});
+
+test('what is no place for a backup is refused, and nothing is left there', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  await writeFile(join(folder, 'mine'), '');
+  expect(await provec('backup', folder)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `The backup failed: ${folder} is not empty.\n`,
+  });
+  const within = join(service.dataDir, 'copy');
+  expect((await provec('backup', within)).stderr).toContain('must not lie in each other');
+  await mkdir(join(folder, 'closed'));
+  const inFile = join(folder, 'mine', 'copy');
+  expect((await provec('backup', inFile)).stderr).toMatch(/^The backup failed: .*ENOTDIR/);
+  expect(await readdir(folder)).toEqual(['closed', 'mine']);
+});
+
+test('the console of a service of one process', async () => {
+  expect((await provec('nodes')).stdout).toMatch(/^\S+ +serving +\d/m);
+  const { stdout } = await provec('ledger', 'default/one');
+  expect(stdout).toMatch(/^Ledger +Solana, embedded$/m);
+  expect(stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
+});
+
+test('a copy that was cut short is not taken for a store', async () => {
+  folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
+  const target = join(folder, 'copy');
+  expect((await provec('backup', target)).code).toBe(0);
+  await rm(join(target, 'provec.json'));
+  await service.kill('SIGTERM');
+  await expect(service.restart({ PROVEC_DATA_DIR: target })).rejects.toThrow(
+    'provec.json in the data directory is missing',
+  );
+});
