@@ -4,6 +4,8 @@
  */
 export const LIMITS = Object.freeze({
   nameMaxChars: 64,
+  /** Of an account. */
+  aliasesMax: 1_000,
   dimensionsMax: 8_192,
   idMaxBytes: 512,
   namespaceMaxBytes: 512,

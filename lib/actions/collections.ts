@@ -147,6 +147,8 @@ export interface NamespacesPage {
 
 /** Where an export goes on: what is left of each shard's snapshot, and what was given. */
 export interface ExportPosition {
+  /** Of the collection, whatever an alias stands for by then. */
+  name: string;
   rests: { index: number; rest: string }[];
   merkleRoot: string;
   count: number;
@@ -200,6 +202,12 @@ export interface RecordProof {
   ledgerAddress: string | null;
 }
 
+/** `collection`: the name of what it stands for. */
+export interface AliasView {
+  alias: string;
+  collection: string;
+}
+
 /** Newest first; `nextCursor` where there are more. */
 export interface CollectionsPage {
   collections: CollectionView[];
@@ -235,7 +243,9 @@ export interface CollectionsActions {
   'collections.get': { params: Named; result: CollectionDetail };
   'collections.resolve': { params: Named; result: CollectionRow };
   'collections.update': { params: Named & { deletionProtection: boolean }; result: CollectionDetail };
-  /** Throws FORBIDDEN while the collection is protected. */
+  /**
+   * Throws FORBIDDEN while the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS.
+   */
   'collections.remove': { params: Named; result: { deleted: true } };
   /**
    * Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`,
@@ -279,6 +289,15 @@ export interface CollectionsActions {
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };
   'collections.anchors': { params: Named & { limit?: number; cursor?: string }; result: AnchorsPage };
+  /** Makes an alias, or switches it. Throws as `Aliases.put` does. */
+  'collections.putAlias': {
+    params: { accountId: string; alias: string; collection: string };
+    result: AliasView & { created: boolean };
+  };
+  /** This and `deleteAlias` throw ALIAS_NOT_FOUND. */
+  'collections.getAlias': { params: { accountId: string; alias: string }; result: AliasView };
+  'collections.deleteAlias': { params: { accountId: string; alias: string }; result: { deleted: true } };
+  'collections.listAliases': { params: { accountId: string }; result: AliasView[] };
   /** Drops every collection of an account, for its deletion. */
   'collections.removeAll': { params: { accountId: string }; result: null };
 }

@@ -60,5 +60,6 @@ export function collectionRequests(limits: Limits) {
       deletionProtection: optional(deletionProtection, false),
     }),
     changeCollection: new RequestKind({ deletionProtection }),
+    putAlias: new RequestKind({ collection: name }),
   };
 }

@@ -30,6 +30,9 @@ export interface AccountRow {
   createdAt: string;
 }
 
+/** What becomes of the creation of a collection. */
+export type Creation = 'created' | 'exists' | 'alias' | 'limit';
+
 /**
  * Collections and accounts. What stands in the store and was not written by the service is refused
  * (StoreError 'damaged') where it is asked for, and left out of lists; the operator is told. A
@@ -39,9 +42,10 @@ export interface AccountRow {
 export interface Catalog {
   /**
    * Atomic: of two creators of one name exactly one gets 'created'; 'limit' when the account
-   * already owns `maxCollections` (null = no limit). 'exists' wins over 'limit'.
+   * already owns `maxCollections` (null = no limit). 'exists', and 'alias' where the name is one,
+   * win over 'limit'.
    */
-  createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation>;
   findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
   getCollection(id: string): Promise<CollectionRow | null>;
   /** Newest first. */
@@ -65,8 +69,8 @@ export interface Catalog {
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
   /**
-   * Removes the account's row, keys and usage; its collections must have been dropped. False when
-   * it was gone already.
+   * Removes the account's row, keys, aliases and usage; its collections must have been dropped.
+   * False when it was gone already.
    */
   deleteAccount(id: string): Promise<boolean>;
 }
@@ -79,7 +83,7 @@ export type StoredAccount = Sealed<AccountRow> & { state: AccountState };
  * changed by whoever names the seal that it has.
  */
 export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forgetDropped'> {
-  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'>;
+  createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation>;
   findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
   getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
   listCollections(accountId: string): Promise<Sealed<CollectionRow>[]>;
@@ -102,9 +106,9 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   /** Writes plan and seal over those of the live account with `seal`; false when there is none. */
   replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
   /**
-   * Removes the account that has `seal`, its keys and usage; false when there is none. Where that
-   * takes several steps the row is in the state 'deleting' under `deletingSeal` meanwhile; one that
-   * had that seal already is removed through the end.
+   * Removes the account that has `seal`, its keys, aliases and usage; false when there is none.
+   * Where that takes several steps the row is in the state 'deleting' under `deletingSeal`
+   * meanwhile; one that had that seal already is removed through the end.
    */
   deleteAccount(id: string, seal: string, deletingSeal: string): Promise<boolean>;
 }

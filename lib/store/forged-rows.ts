@@ -16,7 +16,7 @@ export class ForgedRows {
     this.#log = log;
   }
 
-  tell(kind: 'account' | 'anchor' | 'API key' | 'collection', id: unknown): void {
+  tell(kind: 'account' | 'alias' | 'anchor' | 'API key' | 'collection', id: unknown): void {
     const row = `${kind} ${String(id).slice(0, 64)}`;
     if (this.#told.has(row)) return;
     this.#told.set(row, true);
@@ -24,7 +24,7 @@ export class ForgedRows {
   }
 
   /** Tells of it, and gives the error to throw where nothing else may be answered. */
-  refusal(kind: 'account' | 'collection', id: unknown): StoreError {
+  refusal(kind: 'account' | 'alias' | 'collection', id: unknown): StoreError {
     this.tell(kind, id);
     return new StoreError(
       'damaged',

@@ -9,6 +9,7 @@
  * caller reads to find out; after 'capacity' and 'unavailable' nothing of the call is there.
  * See docs/internals/store.md.
  */
+import type { AliasStore } from './aliases.ts';
 import type { AnchorStore } from './anchors.ts';
 import type { Catalog } from './catalog.ts';
 import type { CheckpointStore } from './checkpoints.ts';
@@ -21,6 +22,7 @@ import type { UsageStore } from './usage.ts';
 
 export interface Store {
   readonly catalog: Catalog;
+  readonly aliases: AliasStore;
   readonly keys: KeyStore;
   readonly log: ShardLog;
   readonly records: RecordStore;

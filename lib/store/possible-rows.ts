@@ -21,6 +21,10 @@ export function isPossibleRow(stored: StoredRow): boolean {
       const { id, name, plan, createdAt } = stored.row;
       return isText(id, name, createdAt) && isPlanName(plan);
     }
+    case 'alias': {
+      const { id, accountId, alias, collectionId, createdAt } = stored.row;
+      return isText(id, accountId, collectionId, createdAt) && isCollectionName(alias, LIMITS);
+    }
     case 'collection': {
       const { id, accountId, name, dimensions, metric, shards, replicas, quantization, createdAt } = stored.row;
       return (

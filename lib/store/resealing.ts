@@ -8,12 +8,14 @@
 import type { StoreKeys } from '../secret/keyring.ts';
 import { type Said, Seals } from '../secret/seals.ts';
 import type { ShardKey } from '../shard/key.ts';
+import type { AliasRow } from './aliases.ts';
 import type { AccountRow, AccountState, CollectionRow } from './catalog.ts';
 import { type CheckpointFile, type CheckpointInfo, saidOfCheckpoint } from './checkpoints.ts';
 import type { KeyRow } from './keys.ts';
 import type { LogFindings } from './log-resealing.ts';
 import type { Store } from './port.ts';
 import type { Sealed } from './sealed.ts';
+import { saidOfAlias } from './sealed-aliases.ts';
 import { type State, saidOfAccount, saidOfCollection } from './sealed-catalog.ts';
 import { saidOfKey } from './sealed-keys.ts';
 
@@ -28,6 +30,7 @@ export interface CheckpointRow extends CheckpointInfo {
 /** A row as it is stored. `isInPlace`: it stands where the service would have put it. */
 export type StoredRow = { isInPlace: boolean } & (
   | { kind: 'account'; state: AccountState; row: Sealed<AccountRow> }
+  | { kind: 'alias'; row: Sealed<AliasRow> }
   | { kind: 'collection'; state: State; row: Sealed<CollectionRow> }
   | { kind: 'API key'; row: Sealed<KeyRow> }
   | { kind: 'checkpoint'; row: Sealed<CheckpointRow> }
@@ -50,7 +53,7 @@ export interface ResealLogOptions {
 export interface StoredSeals {
   /** Whether the store was made under one of the secrets. */
   isOfInstallation(): Promise<boolean>;
-  /** Every row that bears a seal, but for logs: accounts, collections, API keys, checkpoints. */
+  /** Every row that bears a seal, but for logs. */
   rows(): AsyncIterable<StoredRow[]>;
   /** Every shard that has a log. */
   shards(): AsyncIterable<ShardKey[]>;
@@ -107,6 +110,7 @@ function sealsOf({ catalog, apiKeys, checkpoints }: StoreKeys): StoreSeals {
   const ofCatalog = new Seals(catalog);
   return {
     account: ofCatalog,
+    alias: ofCatalog,
     collection: ofCatalog,
     'API key': new Seals(apiKeys),
     checkpoint: new Seals(checkpoints),
@@ -117,6 +121,8 @@ function saidOf(stored: StoredRow): Said {
   switch (stored.kind) {
     case 'account':
       return saidOfAccount(stored.row, stored.state);
+    case 'alias':
+      return saidOfAlias(stored.row);
     case 'collection':
       return saidOfCollection(stored.row, stored.state);
     case 'API key':

@@ -9,7 +9,15 @@
  * so that it hides no other. A change is a compare-and-set of the seal that the row had.
  */
 import type { Said, Seals } from '../secret/seals.ts';
-import type { AccountRow, AccountState, Catalog, CollectionRow, StoredAccount, StoredCatalog } from './catalog.ts';
+import type {
+  AccountRow,
+  AccountState,
+  Catalog,
+  CollectionRow,
+  Creation,
+  StoredAccount,
+  StoredCatalog,
+} from './catalog.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { Sealed } from './sealed.ts';
 
@@ -27,7 +35,7 @@ export class SealedCatalog implements Catalog {
     this.#forged = forged;
   }
 
-  createCollection(row: CollectionRow, maxCollections: number | null): Promise<'created' | 'exists' | 'limit'> {
+  createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation> {
     return this.#stored.createCollection(this.#sealed(row), maxCollections);
   }
 

@@ -58,7 +58,7 @@ export class LostSecret {
   }
 
   /**
-   * Live accounts and collections, and their logs; API keys where that was asked for. A row that
+   * Live accounts and collections, aliases and logs; API keys where that was asked for. A row that
    * says that a collection was dropped, or an account is being deleted, has data removed: never.
    */
   get belief(): Belief {
@@ -66,6 +66,7 @@ export class LostSecret {
     return {
       row: (stored) =>
         ((stored.kind === 'account' || stored.kind === 'collection') && stored.state === 'live') ||
+        stored.kind === 'alias' ||
         (stored.kind === 'API key' && keepKeys),
       log: (collectionId) => this.#found.has(collectionId),
     };

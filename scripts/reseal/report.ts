@@ -9,11 +9,12 @@ interface Count {
   refused: number;
 }
 
-const KINDS = ['account', 'collection', 'API key', 'checkpoint', 'log'] as const;
+const KINDS = ['account', 'collection', 'alias', 'API key', 'checkpoint', 'log'] as const;
 export type Kind = (typeof KINDS)[number];
 const PLURALS = {
   account: 'accounts',
   collection: 'collections',
+  alias: 'aliases',
   'API key': 'API keys',
   checkpoint: 'checkpoints',
   log: 'log entries and heads',
@@ -93,6 +94,10 @@ export function described(stored: StoredRow): string {
       const { id, name, plan, createdAt } = stored.row;
       const what = stored.state === 'live' ? 'account' : 'account that is being deleted';
       return `${what} ${quoted(id)} name ${quoted(name)} plan ${quoted(plan)} created ${quoted(createdAt)}`;
+    }
+    case 'alias': {
+      const { id, accountId, alias, collectionId, createdAt } = stored.row;
+      return `alias ${quoted(id)} of account ${quoted(accountId)} name ${quoted(alias)} of collection ${quoted(collectionId)} created ${quoted(createdAt)}`;
     }
     case 'collection': {
       const { id, accountId, name, dimensions, metric, shards, createdAt } = stored.row;

@@ -35,6 +35,8 @@ export class CollectionCatalog {
   /** No other process creates or drops collections. */
   readonly #isAlone: boolean;
   readonly #rows = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
+  /** What aliases stand for. */
+  readonly #aliased = new LRUCache<string, CollectionRow>({ max: CACHED_ROWS_MAX });
   readonly #found = new CoalescedReads<CollectionRow | null>();
   /**
    * Counts changes and drops: a row looked up before one and answered after it may be out of date.
@@ -51,14 +53,16 @@ export class CollectionCatalog {
   }
 
   /**
-   * Throws INVALID_ARGUMENT and COLLECTION_EXISTS. `maxCollections` null: no limit. Of an account
-   * that is gone the collection is dropped again.
+   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. `maxCollections` null: no limit.
+   * Of an account that is gone the collection is dropped again.
    */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
     const options = requestsOf(this.#runtime.config.limits).createCollection.decode(request);
     const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
     switch (await this.#runtime.store.catalog.createCollection(row, maxCollections)) {
+      case 'alias':
+        throw new ProvecError('ALIAS_EXISTS', `${row.name} is an alias; delete it first, or choose another name.`);
       case 'exists':
         throw new ProvecError('COLLECTION_EXISTS', `A collection named ${row.name} already exists.`);
       case 'limit':
@@ -76,16 +80,39 @@ export class CollectionCatalog {
     if (!isCollectionName(name, this.#runtime.config.limits)) throw notFound('COLLECTION_NOT_FOUND');
     const key = cacheKey(accountId, name);
     for (;;) {
-      const cached = this.#rows.get(key);
+      const cached = this.#rows.get(key) ?? this.#aliased.get(key);
       if (cached) return cached;
       const changes = this.#changes;
-      const row = await this.#found.get(key, () => this.#runtime.store.catalog.findCollection(accountId, name));
+      const row = await this.#found.get(key, () => this.#find(accountId, name));
       if (!row) throw await this.#unknown(accountId, name);
       if (changes === this.#changes) {
-        if (this.#isAlone) this.#rows.set(key, row);
+        if (this.#isAlone) (row.name === name ? this.#rows : this.#aliased).set(key, row);
         return row;
       }
     }
+  }
+
+  /** By its name, or by an alias. */
+  async #find(accountId: string, name: string): Promise<CollectionRow | null> {
+    const { catalog, aliases } = this.#runtime.store;
+    const row = await catalog.findCollection(accountId, name);
+    if (row !== null) return row;
+    const alias = await aliases.find(accountId, name);
+    const target = alias && (await catalog.getCollection(alias.collectionId));
+    return target?.accountId === accountId ? target : null;
+  }
+
+  /** By its own name alone. Throws COLLECTION_NOT_FOUND, and NAME_IS_ALIAS. */
+  async named(accountId: string, name: string): Promise<CollectionRow> {
+    const row = await this.resolve(accountId, name);
+    if (row.name === name) return row;
+    throw new ProvecError('NAME_IS_ALIAS', `${name} is an alias of ${row.name}; name the collection itself.`);
+  }
+
+  /** What aliases stand for has changed. */
+  forgetAliases(): void {
+    this.#changes += 1;
+    this.#aliased.clear();
   }
 
   /** A 404 that names the collection and, where the account has one of a like name, that one. */
@@ -144,12 +171,12 @@ export class CollectionCatalog {
   }
 
   /**
-   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND, and
-   * FORBIDDEN when it is protected from deletion.
+   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND,
+   * NAME_IS_ALIAS, and FORBIDDEN when it is protected from deletion.
    */
   async dropUnprotected(accountId: string, name: string): Promise<CollectionRow> {
     for (let first: CollectionRow | null = null; ; ) {
-      const row = await this.resolve(accountId, name);
+      const row = await this.named(accountId, name);
       first ??= row;
       if (row.id !== first.id) throw notFound('COLLECTION_NOT_FOUND');
       if (row.deletionProtection) {
@@ -174,7 +201,7 @@ export class CollectionCatalog {
   }
 
   #forget(row: CollectionRow): void {
-    this.#changes += 1;
+    this.forgetAliases();
     this.#rows.delete(cacheKey(row.accountId, row.name));
   }
 

@@ -14,6 +14,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { within } from '../../lib/time/timers.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
+import { Aliases } from './aliases.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
@@ -33,6 +34,7 @@ import { WriteTime, writeTimeoutMs } from './write-time.ts';
 /** Checked before an action begins; the fields of a request are checked where it is decoded. */
 const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string' } as const;
+const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
@@ -46,6 +48,10 @@ const CHECKS = {
   namespaces: { ...NAMED, ...PAGE },
   whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
   removeAll: ACCOUNT,
+  putAlias: ALIAS,
+  getAlias: ALIAS,
+  deleteAlias: ALIAS,
+  listAliases: ACCOUNT,
 } as const;
 
 type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
@@ -74,6 +80,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const { limits } = config;
   const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(runtime);
+  const aliases = new Aliases(runtime, catalog);
   const writer = new CollectionWriter(runtime);
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
@@ -135,9 +142,28 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
-        const row = await catalog.dropUnprotected(ctx.params.accountId, ctx.params.name);
+        const { accountId, name } = ctx.params;
+        await aliases.refuseAliased(await catalog.named(accountId, name));
+        const row = await catalog.dropUnprotected(accountId, name);
         await within(removal.clear(row), REMOVAL_WAIT_MS, () => false);
         return { deleted: true };
+      },
+
+      putAlias({ params }: Params<'collections.putAlias'>): Result<'collections.putAlias'> {
+        return aliases.put(params.accountId, params.alias, params);
+      },
+
+      getAlias({ params }: Params<'collections.getAlias'>): Result<'collections.getAlias'> {
+        return aliases.get(params.accountId, params.alias);
+      },
+
+      async deleteAlias({ params }: Params<'collections.deleteAlias'>): Result<'collections.deleteAlias'> {
+        await aliases.remove(params.accountId, params.alias);
+        return { deleted: true };
+      },
+
+      listAliases({ params }: Params<'collections.listAliases'>): Result<'collections.listAliases'> {
+        return aliases.list(params.accountId);
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {

@@ -183,7 +183,7 @@ const BODY_LATE: NodeJS.ErrnoException = Object.assign(new Error('The body came 
 });
 
 const NO_PROXY = new ProvecError('METHOD_NOT_ALLOWED', 'Provec does not support CONNECT: it is not a proxy.', {
-  allow: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
+  allow: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
 });
 
 function refusalOf(error: NodeJS.ErrnoException): ProvecError {

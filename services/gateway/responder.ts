@@ -40,7 +40,8 @@ export class Responder {
     };
     const location = route.location(result);
     const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
-    const head = { status: route.status, headers: location === null ? headers : { ...headers, Location: location } };
+    const status = route.made?.(result) ? 201 : route.status;
+    const head = { status, headers: location === null ? headers : { ...headers, Location: location } };
     const more = async (): Promise<Pieces | null> => {
       const part = await following();
       return part === null ? null : (content(part) as Pieces);

@@ -11,7 +11,7 @@ import { BASE_PATH, type Route } from './routes.ts';
 
 /** Decoded; empty where the path has none. */
 export interface PathParameters {
-  /** The collection's name, or an id. */
+  /** The collection's name, an alias or an id. */
   target: string;
   namespace: string;
 }
@@ -107,8 +107,8 @@ export class Router {
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
     return (req) => {
-      const { name, id, namespace = '' } = req.$params.params;
-      this.#events.onRoute(req, route, { target: name ?? id ?? '', namespace }, req.$ctx);
+      const { name, alias, id, namespace = '' } = req.$params.params;
+      this.#events.onRoute(req, route, { target: name ?? alias ?? id ?? '', namespace }, req.$ctx);
     };
   }
 }

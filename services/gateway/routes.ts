@@ -18,7 +18,7 @@ const VERIFY_TIMEOUT_MS = 600_000;
 export interface RouteInput {
   /** Empty on operator routes. */
   accountId: string;
-  /** The path parameter `{name}` or `{id}`; empty when the path has none. */
+  /** The path parameter `{name}`, `{alias}` or `{id}`; empty when the path has none. */
   target: string;
   /** The path parameter `{namespace}`; empty when the path has none. */
   namespace: string;
@@ -31,8 +31,8 @@ export interface RouteInput {
 export type Answer = object | Pieces;
 
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below `/api/v1`, with `{name}` or `{id}` for a parameter. */
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below `/api/v1`, with parameters in braces. */
   path: string;
   action: ActionName;
   /** Who may: keys with that scope, or only the operator. */
@@ -48,6 +48,8 @@ export interface Route {
   mayBeAway: boolean;
   /** Of the answer. */
   status: 200 | 201;
+  /** Of a route that makes or changes: whether it made, which is a 201. */
+  made: ((result: unknown) => boolean) | null;
   /** Null: the action's own. */
   timeoutMs: number | null;
   params(input: RouteInput): unknown;
@@ -80,6 +82,7 @@ interface Definition<N extends ActionName, K extends RequestName | null>
   answer?(result: Actions[N]['result']): Answer;
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
+  made?(result: Actions[N]['result']): boolean;
   location?(result: Actions[N]['result']): string;
   following?(result: Actions[N]['result']): Partial<Actions[N]['params']> | null;
 }
@@ -103,6 +106,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     queue: 'other',
     mayBeAway: false,
     status: 200,
+    made: null,
     timeoutMs: null,
     answer: (result: Answer) => result,
     expectedBytes: () => 0,
@@ -277,12 +281,29 @@ const COLLECTION_ROUTES = [
     params: named,
     answer: exportLines,
     heldBytes: ({ records }) => recordBytes(records),
-    following: ({ next }) => (next === undefined ? null : { at: next }),
+    following: ({ next }) => (next === undefined ? null : { name: next.name, at: next }),
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],
     params: (input) => ({ ...named(input), ...pageOf(input.query, input.limits.anchorsPageMax) }),
   }),
+];
+
+const aliased = ({ accountId, target }: RouteInput) => ({ accountId, alias: target });
+
+const ALIAS_ROUTES = [
+  route('GET', '/aliases/{alias}', 'collections.getAlias', 'read', { params: aliased }),
+  route('GET', '/aliases', 'collections.listAliases', 'read', {
+    params: ({ accountId }) => ({ accountId }),
+    answer: (aliases) => ({ aliases }),
+  }),
+  route('PUT', '/aliases/{alias}', 'collections.putAlias', 'manage', {
+    body: 'putAlias',
+    params: (input) => ({ ...aliased(input), ...input.body }),
+    made: ({ created }) => created,
+    answer: ({ alias, collection }) => ({ alias, collection }),
+  }),
+  route('DELETE', '/aliases/{alias}', 'collections.deleteAlias', 'manage', { queue: 'unshared', params: aliased }),
 ];
 
 const ACCOUNT_ROUTES = [
@@ -332,6 +353,6 @@ const OPERATOR_ROUTES = [
  * there is an operator.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {
-  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ACCOUNT_ROUTES];
+  const routes = [...VECTOR_ROUTES, ...COLLECTION_ROUTES, ...ALIAS_ROUTES, ...ACCOUNT_ROUTES];
   return withOperator ? [...routes, ...OPERATOR_ROUTES] : routes;
 }

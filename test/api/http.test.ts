@@ -62,6 +62,7 @@ describe('methods', () => {
     ['/usage', 'GET, HEAD, OPTIONS', 'POST'],
     ['/keys', 'GET, POST, HEAD, OPTIONS', 'DELETE'],
     ['/keys/some-id', 'DELETE, OPTIONS', 'GET'],
+    ['/aliases/some', 'GET, PUT, DELETE, HEAD, OPTIONS', 'POST'],
   ])('%s allows %s', async (path, allowed, other) => {
     const refused = await send(other, V1 + path);
     const sorted = (allow: string | undefined) => allow?.split(', ').sort();

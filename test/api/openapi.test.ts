@@ -31,6 +31,10 @@ const ROUTES = [
   'GET /api/v1/usage',
   'GET /api/v1/keys',
   'POST /api/v1/keys',
+  'GET /api/v1/aliases',
+  'GET /api/v1/aliases/{alias}',
+  'PUT /api/v1/aliases/{alias}',
+  'DELETE /api/v1/aliases/{alias}',
   'DELETE /api/v1/keys/{id}',
   'GET /',
   'GET /livez',
@@ -232,7 +236,11 @@ describe('what the service refuses', () => {
 
 describe('what it says is so', () => {
   const concrete = (path: string) =>
-    path.replace('{name}', 'some').replace('{namespace}', 'n').replace('{id}', '00000000-0000-4000-8000-000000000000');
+    path
+      .replace('{name}', 'some')
+      .replace('{namespace}', 'n')
+      .replace('{alias}', 'live')
+      .replace('{id}', '00000000-0000-4000-8000-000000000000');
 
   test('every route is there, and asks for a key where it says so', async () => {
     for (const { method, path, operation } of document.operations) {
@@ -360,6 +368,18 @@ describe('what it says is so', () => {
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
     await call(`GET ${one}/proof`, 400, some);
     await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });
+    const alias = { alias: 'live' };
+    await call(`PUT ${V1}/aliases/{alias}`, 201, alias, { collection: 'some' });
+    await call(`PUT ${V1}/aliases/{alias}`, 200, alias, { collection: 'some' });
+    await call(`PUT ${V1}/aliases/{alias}`, 404, alias, { collection: 'never' });
+    await call(`PUT ${V1}/aliases/{alias}`, 409, { alias: 'x' }, { collection: 'live' });
+    await call(`GET ${V1}/aliases/{alias}`, 200, alias);
+    await call(`GET ${V1}/aliases`, 200);
+    await call(`POST ${V1}/collections`, 409, {}, { name: 'live', dimensions: 1 });
+    await call(`DELETE ${one}`, 409, some);
+    await call(`DELETE ${V1}/aliases/{alias}`, 200, alias);
+    await call(`DELETE ${V1}/aliases/{alias}`, 404, alias);
+    await call(`GET ${V1}/aliases/{alias}`, 404, alias);
     await call(`PATCH ${one}`, 200, some, { deletionProtection: true });
     await call(`DELETE ${one}`, 403, some);
     await call(`PATCH ${one}`, 200, some, { deletionProtection: false });

@@ -34,6 +34,7 @@ const CUT_OFF = new Error('cut off');
 const account = newAccount({ plan: 'pro' });
 const collection = newCollection({ accountId: account.id, shards: 4 });
 const dropped = newCollection({ accountId: account.id, name: 'dropped' });
+const alias = { accountId: account.id, alias: 'alias', collectionId: collection.id, createdAt: account.createdAt };
 const keys = [1, 2].map(() => newKey({ accountId: account.id }));
 /** A log that grows and was trimmed, one that was trimmed through its end, and one of one entry. */
 const [GROWING, TRIMMED, SHORT] = [0, 1, 2].map((index) => `${collection.id}.${index}`);
@@ -77,6 +78,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
         await store.catalog.createAccount(account);
         await store.keys.create(keys[0], null);
         for (const row of [collection, dropped]) await store.catalog.createCollection(row, null);
+        await store.aliases.put(alias, 1);
         for (const seq of [1, 2, 3]) await store.log.append(entry(GROWING, seq));
         for (const seq of [1, 2]) await store.log.append(entry(TRIMMED, seq));
         await store.log.append(entry(SHORT, 1));
@@ -97,6 +99,7 @@ export function resealContract(name: string, make: () => Promise<StoreUnderSecre
       const { catalog, log } = store;
       expect(await catalog.listAccounts()).toEqual([account]);
       expect(await catalog.getCollection(collection.id)).toEqual(collection);
+      expect(await store.aliases.list(account.id)).toMatchObject([alias]);
       expect(await collect(catalog.allCollections())).toEqual([collection]);
       const found = await Promise.all(keys.map(({ hash }) => store.keys.findByHash(hash)));
       expect(found).toEqual(hasKeys ? keys : [null, null]);

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { AnchorStanding } from '../../lib/store/anchors.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
+import { aliasesContract } from './aliases-contract.ts';
 import { anchorsContract } from './anchors-contract.ts';
 import { catalogContract } from './catalog-contract.ts';
 import { checkpointsContract } from './checkpoints-contract.ts';
@@ -57,7 +58,7 @@ export interface StoreUnderTest {
 
 /** The parts in halves, for an adapter whose files are to be short. */
 export const CONTRACT_HALVES = [
-  [catalogContract, keysContract, logContract, usageContract],
+  [aliasesContract, catalogContract, keysContract, logContract, usageContract],
   [recordsContract, checkpointsContract, anchorsContract, contradictionsContract, ownersContract, dropContract],
 ] as const;
 

@@ -7,8 +7,9 @@
  *   else, and from its drop on, its own id.
  */
 import type { Collection } from 'mongodb';
-import type { AccountRow, AccountState, CollectionRow, StoredAccount, StoredCatalog } from '../catalog.ts';
+import type { AccountRow, AccountState, CollectionRow, Creation, StoredAccount, StoredCatalog } from '../catalog.ts';
 import type { Sealed } from '../sealed.ts';
+import type { MongoAliases } from './aliases.ts';
 import { freeSlots } from './collection-slots.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined } from './document-id.ts';
@@ -46,29 +47,32 @@ export class MongoCatalog implements StoredCatalog {
   readonly #connection: Connection;
   readonly #collections: Collection<CollectionDocument>;
   readonly #accounts: Collection<AccountDocument>;
+  readonly #aliases: MongoAliases;
   readonly #keys: MongoKeys;
   readonly #usage: MongoUsage;
 
-  constructor(connection: Connection, keys: MongoKeys, usage: MongoUsage) {
+  constructor(
+    connection: Connection,
+    { aliases, keys, usage }: { aliases: MongoAliases; keys: MongoKeys; usage: MongoUsage },
+  ) {
     this.#connection = connection;
+    this.#aliases = aliases;
     this.#keys = keys;
     this.#usage = usage;
     this.#collections = connection.collection('collections');
     this.#accounts = connection.collection('accounts');
   }
 
-  async createCollection(
-    row: Sealed<CollectionRow>,
-    maxCollections: number | null,
-  ): Promise<'created' | 'exists' | 'limit'> {
+  async createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation> {
     const [_id, account] = [idPart(row.id), idPart(row.accountId)];
     const place = joined(account, idPart(row.name));
     const document = { _id, state: 'live' as const, account, place, row: { ...row } };
     for (;;) {
       const slot = maxCollections === null ? _id : await this.#freeSlot(account, place, maxCollections);
-      if (slot === 'exists' || slot === 'limit') return slot;
+      if (slot === 'exists' || slot === 'alias' || slot === 'limit') return slot;
       if ((await unlessTaken(this.#collections.insertOne({ ...document, slot }))) !== null) return 'created';
-      if (await this.#isPlaceTaken(place)) return 'exists';
+      const holder = await this.#holderOf(place);
+      if (holder !== null) return holder;
       if ((await this.#collections.findOne({ _id })) !== null) throw new RangeError('the id of a collection is new');
       // Another took the slot.
     }
@@ -76,7 +80,7 @@ export class MongoCatalog implements StoredCatalog {
 
   async findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null> {
     const found = await this.#collections.findOne({ place: joined(idPart(accountId), idPart(name)) });
-    return found?.row ?? null;
+    return found === null || isAlias(found) ? null : found.row;
   }
 
   async getCollection(id: string): Promise<Sealed<CollectionRow> | null> {
@@ -150,17 +154,21 @@ export class MongoCatalog implements StoredCatalog {
     const $set = { deleting: true as const, 'row.seal': deletingSeal };
     const { matchedCount } = await this.#accounts.updateOne({ _id, 'row.seal': seal }, { $set });
     if (matchedCount === 0) return false;
+    await this.#aliases.forget(_id);
     await this.#keys.remove(_id);
     await this.#usage.forget(_id);
     return (await this.#accounts.deleteOne({ _id })).deletedCount > 0;
   }
 
-  async #isPlaceTaken(place: string): Promise<boolean> {
-    return (await this.#collections.findOne({ place }, { projection: { _id: 1 } })) !== null;
+  async #holderOf(place: string): Promise<'exists' | 'alias' | null> {
+    const found = await this.#collections.findOne({ place }, { projection: { state: 1 } });
+    if (found === null) return null;
+    return isAlias(found) ? 'alias' : 'exists';
   }
 
   async #freeSlot(account: string, place: string, max: number): Promise<string> {
-    if (await this.#isPlaceTaken(place)) return 'exists';
+    const holder = await this.#holderOf(place);
+    if (holder !== null) return holder;
     const live = await this.#collections
       .find({ account, state: 'live' })
       .project<{ slot: string }>({ slot: 1 })
@@ -173,6 +181,9 @@ export class MongoCatalog implements StoredCatalog {
     return free.length === 0 ? 'limit' : joined(account, String(free[Math.floor(Math.random() * free.length)]));
   }
 }
+
+/** What lies among the collections may be an alias (aliases.ts). */
+const isAlias = ({ state }: { state: string }): boolean => state === 'alias';
 
 function accountOf(document: AccountDocument): StoredAccount {
   return { ...document.row, state: stateOf(document) };

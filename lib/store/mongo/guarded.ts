@@ -1,3 +1,4 @@
+import type { StoredAliases } from '../aliases.ts';
 import type { AnchorStore } from '../anchors.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import type { StoredCheckpoints } from '../checkpoints.ts';
@@ -10,6 +11,7 @@ import type { UsageStore } from '../usage.ts';
 import type { Connection } from './connection.ts';
 
 interface Parts {
+  aliases: StoredAliases;
   anchors: AnchorStore;
   catalog: StoredCatalog;
   checkpoints: StoredCheckpoints;
@@ -24,6 +26,7 @@ interface Parts {
 
 /** Methods whose failure leaves no doubt; every other one may write. */
 const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
+  aliases: ['find', 'list'],
   anchors: ['get', 'getMany', 'history', 'instances'],
   catalog: [
     'findCollection',

@@ -9,6 +9,7 @@ import { StoreError } from '../port.ts';
 import type { ResealLogOptions, StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
 import type { Sealed } from '../sealed.ts';
 import { isOfInstallation, sealOfInstallation } from '../store-mark.ts';
+import type { AliasDocument } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { type AccountDocument, type CollectionDocument, stateOf } from './catalog.ts';
 import type { Manifest } from './checkpoints.ts';
@@ -30,7 +31,7 @@ import { TallyFolding } from './tally-folding.ts';
 
 const CALL_TIMEOUT_MS = 10_000;
 const PAGE_DOCUMENTS = 500;
-const ROWS = { account: 'accounts', collection: 'collections' } as const;
+const ROWS = { account: 'accounts', alias: 'collections', collection: 'collections' } as const;
 const COLLECTION_AND_INDEX = /^([0-9a-f-]{36})\.(\d{3})$/;
 
 export interface MongoToResealOptions extends LogRelinkingOptions, Pick<ConnectionOptions, 'url'> {
@@ -79,7 +80,7 @@ class MongoSeals implements StoredSeals {
   readonly #installation: Seals;
   readonly #relinking: LogRelinking;
   readonly #accounts: Collection<AccountDocument>;
-  readonly #collections: Collection<CollectionDocument>;
+  readonly #collections: Collection<CollectionDocument | AliasDocument>;
   readonly #keys: Collection<AccountKeys>;
   readonly #checkpoints: Collection<Manifest>;
 
@@ -174,12 +175,22 @@ function accountOf(document: AccountDocument): StoredRow {
   return { kind: 'account', state: stateOf(document), isInPlace: partOf(row?.id) === _id, row: { ...row } };
 }
 
-function collectionOf({ _id, state, account, place, row }: CollectionDocument): StoredRow {
+function collectionOf(document: CollectionDocument | AliasDocument): StoredRow {
+  if (document.state === 'alias') return aliasOf(document);
+  const { _id, state, account, place, row } = document;
   const owner = partOf(row?.accountId);
   const name = partOf(row?.name);
   const ownPlace = state === 'live' ? owner !== null && name !== null && joined(owner, name) === place : place === _id;
   const isInPlace = partOf(row?.id) === _id && owner === account && ownPlace;
   return { kind: 'collection', state: state === 'live' ? 'live' : 'dropped', isInPlace, row: { ...row } };
+}
+
+function aliasOf({ _id, account, place, row }: AliasDocument): StoredRow {
+  const owner = partOf(row?.accountId);
+  const alias = partOf(row?.alias);
+  const ownPlace = owner !== null && alias !== null && joined(owner, alias) === place;
+  const isInPlace = partOf(row?.id) === _id && owner === account && ownPlace;
+  return { kind: 'alias', isInPlace, row: { ...row } };
 }
 
 function keysOf({ _id, keys }: AccountKeys): StoredRow[] {

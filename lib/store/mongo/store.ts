@@ -7,8 +7,10 @@ import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
 import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
+import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
+import { MongoAliases } from './aliases.ts';
 import { MongoAnchors } from './anchors.ts';
 import { MongoCatalog } from './catalog.ts';
 import { GridCheckpoints } from './checkpoints.ts';
@@ -83,7 +85,8 @@ async function assemble(
   const folding = new TallyFolding(connection, shards);
   const usage = new MongoUsage(connection, folding);
   const keys = new MongoKeys(connection, new Seals(sealKeys.apiKeys));
-  const catalog = new MongoCatalog(connection, keys, usage);
+  const aliases = new MongoAliases(connection);
+  const catalog = new MongoCatalog(connection, { aliases, keys, usage });
   const log = new MongoLog(connection, shards, folding, new LogSeals(sealKeys.log));
   const records = new MongoRecords(connection, compactionMinTombstones);
   const files = new GridCheckpoints(connection, new Seals(sealKeys.checkpoints), folder, logger);
@@ -100,6 +103,7 @@ async function assemble(
   await sealedCatalog.endDeletions();
   return {
     catalog: sealedCatalog,
+    aliases: sealedAliases(guarded(connection, 'aliases', aliases), new Seals(sealKeys.catalog), forged),
     keys: sealedKeys(guarded(connection, 'keys', keys), new Seals(sealKeys.apiKeys), forged),
     log: guarded(connection, 'log', log),
     records: guarded(connection, 'records', records),

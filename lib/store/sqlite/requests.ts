@@ -7,6 +7,7 @@ import type { ContradictionStore } from '../contradictions.ts';
 import type { LeaseStore } from '../owners.ts';
 import type { StoreErrorKind } from '../port.ts';
 import type { AccountTable } from './thread/account-table.ts';
+import type { AliasTable } from './thread/alias-table.ts';
 import type { AnchorTables } from './thread/anchor-tables.ts';
 import type { CollectionTable } from './thread/collection-table.ts';
 import type { Sync } from './thread/database.ts';
@@ -33,6 +34,7 @@ export interface ThreadTable {
 export interface Tables {
   thread: ThreadTable;
   catalog: CollectionTable & AccountTable;
+  aliases: AliasTable;
   keys: KeyTable;
   log: LogTables;
   usage: UsageTables;
@@ -63,6 +65,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
     'getAccount',
     'listAccounts',
   ],
+  aliases: ['find', 'list'],
   keys: ['findByHash', 'list', 'count', 'hasAny'],
   log: ['read', 'auditSlice', 'head', 'heads', 'firstSeq'],
   usage: ['read', 'readQueries', 'readHolds'],

@@ -8,6 +8,7 @@ import type { StoredCatalog } from '../catalog.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
+import { sealedAliases } from '../sealed-aliases.ts';
 import { SealedCatalog } from '../sealed-catalog.ts';
 import { sealedKeys } from '../sealed-keys.ts';
 import { anchorsOf } from './anchors.ts';
@@ -111,6 +112,7 @@ function assemble(
   const owners = log.remote('owners');
   return {
     catalog: new SealedCatalog(catalogOf(log), new Seals(keys.catalog), forged),
+    aliases: sealedAliases(log.remote('aliases'), new Seals(keys.catalog), forged),
     keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
     log: logOf(log),
     records: recordsOf(materialised),

@@ -154,6 +154,7 @@ export function collectionSchemas(limits: Limits): Schemas {
       ],
     },
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
+    Alias: object({ alias: ref('CollectionName'), collection: ref('CollectionName') }),
     VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
     RecordProof: object(RECORD_PROOF, [], {
       description: 'The verifier in `client/` checks it offline, without this service.',
@@ -175,6 +176,15 @@ const SHARDS = object(SHARD_COUNTS, [], { description: 'With `allowPartial` only
 const BY_ID = { type: 'object', description: 'By id.', additionalProperties: ref('StoredRecord') };
 
 export const COLLECTION_WORDS: AllWords = {
+  'collections.putAlias': [
+    'putAlias',
+    'Make an alias of a collection, or switch it to another one',
+    ref('Alias'),
+    'An alias stands wherever the name of a collection may, but where the collection is deleted. Every request that begins after the answer finds the new collection; those under way end on the old one. Collections and aliases of an account share their names.',
+  ],
+  'collections.getAlias': ['getAlias', 'Which collection an alias stands for', ref('Alias')],
+  'collections.listAliases': ['listAliases', 'List aliases, by name', object({ aliases: list(ref('Alias')) })],
+  'collections.deleteAlias': ['deleteAlias', 'Delete an alias; its collection stays', object({ deleted: TRUE })],
   'collections.create': ['createCollection', 'Create a collection', object({ collection: ref('Collection') })],
   'collections.list': [
     'listCollections',

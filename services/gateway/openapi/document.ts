@@ -95,6 +95,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
       },
       parameters: {
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
+        Alias: { name: 'alias', in: 'path', required: true, schema: ref('CollectionName') },
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
         Id: { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
       },

@@ -27,9 +27,15 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   ],
   RECORD_NOT_FOUND: QUERIES,
   NAMESPACE_NOT_FOUND: ['collections.deleteNamespace'],
+  COLLECTION_NOT_FOUND: ['collections.putAlias'],
+  ALIAS_NOT_FOUND: ['collections.getAlias', 'collections.deleteAlias'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
-  COLLECTION_EXISTS: ['collections.create'],
+  COLLECTION_EXISTS: ['collections.create', 'collections.putAlias'],
+  ALIAS_EXISTS: ['collections.create'],
+  NAME_IS_ALIAS: ['collections.putAlias', 'collections.remove'],
+  COLLECTION_HAS_ALIAS: ['collections.remove'],
+  ALIAS_LIMIT_REACHED: ['collections.putAlias'],
   LAST_KEY: ['keys.revoke'],
   PLAN_LIMIT_REACHED: [
     'collections.create',
@@ -83,7 +89,12 @@ function errorResponses({ access, action, body, path, mayBeAway }: Route): Schem
 /** Where they are longer than others. */
 const CURSOR_CHARS: { [A in ActionName]?: number } = { 'collections.namespaces': LISTING_CURSOR_MAX_CHARS };
 /** Names of their components. */
-const PATH_PARAMETERS: Readonly<Record<string, string>> = { name: 'CollectionName', id: 'Id', namespace: 'Namespace' };
+const PATH_PARAMETERS: Readonly<Record<string, string>> = {
+  name: 'CollectionName',
+  alias: 'Alias',
+  id: 'Id',
+  namespace: 'Namespace',
+};
 
 function parametersOf(route: Route, limits: Limits): Schema[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -147,6 +158,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
+      ...(route.made && { 201: response('Made.', answer) }),
       [route.status]: response('Done.', answer, {}, route.contentType.split(';')[0]),
       ...errorResponses(route),
     },

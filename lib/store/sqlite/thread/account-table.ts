@@ -1,5 +1,6 @@
 import type { AccountRow, StoredAccount, StoredCatalog } from '../../catalog.ts';
 import type { Sealed } from '../../sealed.ts';
+import type { AliasTable } from './alias-table.ts';
 import type { Database, Sync } from './database.ts';
 import type { KeyTable } from './key-table.ts';
 import type { UsageTables } from './usage-tables.ts';
@@ -19,12 +20,11 @@ export type AccountTable = Pick<
   'createAccount' | 'getAccount' | 'listAccounts' | 'replaceAccount' | 'deleteAccount'
 >;
 
-/** Accounts. One that is deleted is gone at once, with its `keys` and `usage`. */
+/** Accounts. One that is deleted is gone at once, with its `aliases`, `keys` and `usage`. */
 export const accountTable = (
   database: Database,
   collections: Pick<Sync<StoredCatalog>, 'countCollections'>,
-  keys: KeyTable,
-  usage: UsageTables,
+  { aliases, keys, usage }: { aliases: AliasTable; keys: KeyTable; usage: UsageTables },
 ): AccountTable => ({
   createAccount({ id, name, plan, createdAt, seal }) {
     if (this.getAccount(id) !== null) throw new RangeError('the id of an account is new');
@@ -49,6 +49,7 @@ export const accountTable = (
   deleteAccount(id, seal) {
     if (this.getAccount(id)?.seal !== seal) return false;
     if (collections.countCollections(id) > 0) throw new RangeError('an account to delete owns no collections');
+    aliases.forget(id);
     keys.forget(id);
     usage.forget(id);
     return database.run('DELETE FROM accounts WHERE id = ?', id) > 0;

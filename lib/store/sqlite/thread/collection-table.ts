@@ -1,6 +1,7 @@
 import type { CollectionRow, StoredCatalog } from '../../catalog.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { AccountTable } from './account-table.ts';
+import type { AliasTable } from './alias-table.ts';
 import type { Database, Sync } from './database.ts';
 
 /** `place` is the order of creation, which breaks ties of `createdAt`. */
@@ -25,7 +26,7 @@ export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof Account
   collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[];
 }
 
-export function collectionTable(database: Database): CollectionTable {
+export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find'>): CollectionTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
     database
       .all<CollectionColumns>(`SELECT ${COLUMNS} FROM collections WHERE ${condition}`, ...values)
@@ -33,6 +34,7 @@ export function collectionTable(database: Database): CollectionTable {
   return {
     createCollection(row, maxCollections) {
       if (this.findCollection(row.accountId, row.name) !== null) return 'exists';
+      if (aliases.find(row.accountId, row.name) !== null) return 'alias';
       if (maxCollections !== null && this.countCollections(row.accountId) >= maxCollections) return 'limit';
       if (database.get('SELECT 1 FROM collections WHERE id = ?', row.id) !== undefined)
         throw new RangeError('the id of a collection is new');

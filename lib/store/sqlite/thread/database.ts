@@ -26,6 +26,8 @@ export interface DatabaseOptions {
   path: string;
   /** Makes the tables where they are missing. */
   schema: string;
+  /** Makes what the file need not have yet. */
+  later?: string;
   /** Bytes; only for a file that is made now. */
   pageBytes: number;
   /** Whether its tables must be there already. */
@@ -114,7 +116,7 @@ export class Database {
   /** Opens or makes the file. Throws StoreError 'damaged' or an error of node:sqlite. */
   constructor(options: DatabaseOptions) {
     this.#options = options;
-    this.#schema = new Schema(options.schema);
+    this.#schema = new Schema(options.schema, options.later);
     this.name = basename(options.path);
     try {
       if (options.made) this.#check();

@@ -1,12 +1,14 @@
 import type { Keyring } from '../../../secret/keyring.ts';
 import type { ShardHead } from '../../../shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../../shard/key.ts';
+import type { AliasRow } from '../../aliases.ts';
 import type { AccountRow } from '../../catalog.ts';
 import { type LogFindings, LogResealing, type StoredEntry } from '../../log-resealing.ts';
 import { isSameLink } from '../../log-seals.ts';
 import type { StoredRow } from '../../resealing.ts';
 import type { Sealed } from '../../sealed.ts';
 import { headOf } from '../row-codec.ts';
+import { hasAliases } from './alias-table.ts';
 import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
@@ -16,7 +18,7 @@ import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './l
 export type Numbered<Row> = { number: number; row: Row };
 export type RowKind = Exclude<StoredRow['kind'], 'checkpoint'>;
 
-const TABLES = { account: 'accounts', collection: 'collections', 'API key': 'keys' } as const;
+const TABLES = { account: 'accounts', alias: 'aliases', collection: 'collections', 'API key': 'keys' } as const;
 const PAGE_ROWS = 500;
 
 /**
@@ -33,6 +35,7 @@ export class ResealTables {
   }
 
   rowsAfter(kind: RowKind, number: number): Numbered<StoredRow>[] {
+    if (kind === 'alias' && !hasAliases(this.#database)) return [];
     const sql = `SELECT rowid AS number, * FROM ${TABLES[kind]} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
     const rows = this.#database.all<{ number: number }>(sql, number);
     return rows.map((row) => ({ number: row.number, row: storedRow(kind, row) }));
@@ -92,6 +95,8 @@ function storedRow(kind: RowKind, columns: object): StoredRow {
   switch (kind) {
     case 'account':
       return { kind, isInPlace, state: 'live', row: columns as Sealed<AccountRow> };
+    case 'alias':
+      return { kind, isInPlace, row: columns as Sealed<AliasRow> };
     case 'collection': {
       const row = columns as CollectionColumns & { dropped: number };
       return { kind, isInPlace, state: row.dropped === 0 ? 'live' : 'dropped', row: collectionOf(row) };

@@ -16,12 +16,16 @@ const ALL = 'SELECT type, name, sql FROM sqlite_schema';
  */
 export class Schema {
   readonly #wanted: Map<string, SchemaObject>;
+  /** What may stand there as well. */
+  readonly #known: Map<string, SchemaObject>;
 
-  /** `sql` makes it. */
-  constructor(sql: string) {
+  /** `sql` makes it; `later` what may be missing. */
+  constructor(sql: string, later = '') {
     const made = new DatabaseSync(':memory:');
     made.exec(sql);
     this.#wanted = objectsIn(made);
+    made.exec(later);
+    this.#known = objectsIn(made);
     made.close();
   }
 
@@ -30,7 +34,7 @@ export class Schema {
     const there = objectsIn(connection);
     for (const [key, { type, name }] of this.#wanted) if (!there.has(key)) return `has no ${type} ${name}`;
     for (const [key, { type, name, sql }] of there) {
-      const wanted = this.#wanted.get(key);
+      const wanted = this.#known.get(key);
       if (wanted === undefined) return `has the ${type} ${name}, which Provec does not make`;
       if (inOneLine(wanted.sql) !== inOneLine(sql)) return `has another ${type} ${name} than Provec makes`;
     }

@@ -16,6 +16,7 @@ import {
 import { storeFailure } from '../store-failure.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import { ACCOUNTS_SCHEMA, accountTable } from './account-table.ts';
+import { ALIASES_SCHEMA, aliasTable } from './alias-table.ts';
 import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
@@ -97,15 +98,18 @@ export class Session {
     const schemas = [COLLECTIONS_SCHEMA, ACCOUNTS_SCHEMA, KEYS_SCHEMA, USAGE_SCHEMA, LOG_SCHEMA, ANCHORS_SCHEMA];
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
-    const log = this.#open({ path, schema, pageBytes: SMALL_PAGE_BYTES, made, maxPages, isCounted: true });
-    const collections = collectionTable(log.database);
+    const pageBytes = SMALL_PAGE_BYTES;
+    const log = this.#open({ path, schema, later: ALIASES_SCHEMA, pageBytes, made, maxPages, isCounted: true });
+    const aliases = aliasTable(log.database);
+    const collections = collectionTable(log.database, aliases);
     const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));
     const usage = new UsageTables(log.database);
     const seals = resealing?.believes ? new BelievingLogSeals(sealKeys.log) : new LogSeals(sealKeys.log);
     this.#place(log, {
+      aliases,
       keys,
       usage,
-      catalog: { ...collections, ...accountTable(log.database, collections, keys, usage) },
+      catalog: { ...collections, ...accountTable(log.database, collections, { aliases, keys, usage }) },
       log: new LogTables(log.database, usage, seals),
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),

@@ -1,0 +1,64 @@
+/**
+ * Aliases under seals: which collection a name stands for is as the service wrote it, or refused.
+ * An alias that was switched or removed can be put back as it was by whoever can write to the
+ * store, but not pointed anywhere else.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Said, Seals } from '../secret/seals.ts';
+import type { AliasRow, AliasStore, StoredAliases } from './aliases.ts';
+import type { ForgedRows } from './forged-rows.ts';
+import type { Sealed } from './sealed.ts';
+
+export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
+  const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.hex(saidOfAlias(row)) });
+  const isSealed = (row: Sealed<AliasRow>): boolean => seals.fitsHex(saidOfAlias(row), row.seal);
+  /** Throws StoreError 'damaged' where what stands there is not the service's. */
+  const found = async (accountId: string, alias: string): Promise<Sealed<AliasRow> | null> => {
+    const row = await stored.find(accountId, alias);
+    if (row === null) return null;
+    if (row.accountId !== accountId || row.alias !== alias || !isSealed(row)) throw forged.refusal('alias', row.id);
+    return row;
+  };
+  return {
+    async put(row, maxAliases) {
+      for (;;) {
+        const before = await found(row.accountId, row.alias);
+        if (before === null) {
+          const outcome = await stored.insert(sealed({ ...row, id: randomUUID() }), maxAliases);
+          if (outcome !== 'alias') return outcome;
+        } else {
+          const { id, createdAt } = before;
+          if (await stored.replace(sealed({ ...row, id, createdAt }), before.seal)) return 'replaced';
+        }
+      }
+    },
+    async find(accountId, alias) {
+      const row = await found(accountId, alias);
+      return row && rowOf(row);
+    },
+    async list(accountId) {
+      const own = (await stored.list(accountId)).filter((row) => {
+        if (row.accountId === accountId && isSealed(row)) return true;
+        forged.tell('alias', row.id);
+        return false;
+      });
+      return own.map(rowOf).sort((a, b) => (a.alias < b.alias ? -1 : 1));
+    },
+    async remove(accountId, alias) {
+      for (;;) {
+        const row = await found(accountId, alias);
+        if (row === null) return false;
+        if (await stored.remove(accountId, alias, row.seal)) return true;
+      }
+    },
+  };
+}
+
+function rowOf({ seal: _, ...row }: Sealed<AliasRow>): AliasRow {
+  return row;
+}
+
+/** What is sealed of an alias. */
+export function saidOfAlias({ id, accountId, alias, collectionId, createdAt }: AliasRow): Said {
+  return ['alias', id, accountId, alias, collectionId, createdAt];
+}

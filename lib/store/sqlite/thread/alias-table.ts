@@ -1,0 +1,67 @@
+import type { AliasRow, StoredAliases } from '../../aliases.ts';
+import type { Sealed } from '../../sealed.ts';
+import type { Database, Sync } from './database.ts';
+
+/** Made with the first alias: until then an older version can start on the file. */
+export const ALIASES_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS aliases (
+    id TEXT NOT NULL UNIQUE, accountId TEXT NOT NULL, alias TEXT NOT NULL, collectionId TEXT NOT NULL,
+    createdAt TEXT NOT NULL, seal TEXT NOT NULL, UNIQUE (accountId, alias)
+  ) STRICT
+`;
+
+const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
+
+export interface AliasTable extends Sync<StoredAliases> {
+  /** Of an account that is gone. */
+  forget(accountId: string): void;
+}
+
+/** Whether the file has aliases yet. */
+export const hasAliases = (database: Database): boolean =>
+  database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'aliases'") !== undefined;
+
+export function aliasTable(database: Database): AliasTable {
+  const those = (condition: string, ...values: string[]): Sealed<AliasRow>[] =>
+    hasAliases(database)
+      ? database.all<Sealed<AliasRow>>(`SELECT ${COLUMNS} FROM aliases WHERE ${condition}`, ...values)
+      : [];
+  const isCollection = (accountId: string, name: string): boolean =>
+    database.get('SELECT 1 FROM collections WHERE accountId = ? AND name = ? AND NOT dropped', accountId, name) !==
+    undefined;
+  return {
+    insert({ id, accountId, alias, collectionId, createdAt, seal }, maxAliases) {
+      if (this.find(accountId, alias) !== null) return 'alias';
+      if (isCollection(accountId, alias)) return 'collection';
+      if (this.list(accountId).length >= maxAliases) return 'limit';
+      database.run(ALIASES_SCHEMA);
+      const sql = `INSERT INTO aliases (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`;
+      database.run(sql, id, accountId, alias, collectionId, createdAt, seal);
+      return 'created';
+    },
+
+    find(accountId, alias) {
+      return those('accountId = ? AND alias = ?', accountId, alias)[0] ?? null;
+    },
+
+    list(accountId) {
+      return those('accountId = ?', accountId);
+    },
+
+    replace({ accountId, alias, collectionId, seal }, before) {
+      if (!hasAliases(database)) return false;
+      const sql = 'UPDATE aliases SET collectionId = ?, seal = ? WHERE accountId = ? AND alias = ? AND seal = ?';
+      return database.run(sql, collectionId, seal, accountId, alias, before) > 0;
+    },
+
+    remove(accountId, alias, seal) {
+      if (!hasAliases(database)) return false;
+      const sql = 'DELETE FROM aliases WHERE accountId = ? AND alias = ? AND seal = ?';
+      return database.run(sql, accountId, alias, seal) > 0;
+    },
+
+    forget(accountId) {
+      if (hasAliases(database)) database.run('DELETE FROM aliases WHERE accountId = ?', accountId);
+    },
+  };
+}

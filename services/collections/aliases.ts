@@ -1,0 +1,94 @@
+import type { AliasView } from '../../lib/actions/collections.ts';
+import { notFound, ProvecError, unauthenticated } from '../../lib/errors.ts';
+import { isCollectionName } from '../../lib/requests/collection-name.ts';
+import { collectionName } from '../../lib/requests/collection-requests.ts';
+import { requestsOf } from '../../lib/requests/requests.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionCatalog } from './catalog.ts';
+
+/**
+ * Other names of an account's collections.
+ *
+ * Promises: an alias stands for one collection at a time, and is no collection's name. Once `put`
+ * has resolved, every look-up of the name that begins afterwards finds the new collection, on every
+ * node. How it fails: an alias whose collection is gone counts as absent.
+ */
+export class Aliases {
+  readonly #runtime: Pick<Runtime, 'store' | 'config' | 'clock'>;
+  readonly #catalog: CollectionCatalog;
+
+  constructor(runtime: Pick<Runtime, 'store' | 'config' | 'clock'>, catalog: CollectionCatalog) {
+    this.#runtime = runtime;
+    this.#catalog = catalog;
+  }
+
+  /**
+   * Makes the alias, or switches it. Throws INVALID_ARGUMENT, COLLECTION_NOT_FOUND, NAME_IS_ALIAS
+   * for a target that is an alias itself, COLLECTION_EXISTS and ALIAS_LIMIT_REACHED.
+   */
+  async put(accountId: string, alias: string, body: object): Promise<AliasView & { created: boolean }> {
+    const { config, store, clock } = this.#runtime;
+    const name = collectionName(config.limits).decode(alias, 'alias', {});
+    const { collection } = requestsOf(config.limits).putAlias.decode(body);
+    const target = await this.#catalog.named(accountId, collection);
+    const createdAt = new Date(clock.wallMs()).toISOString();
+    const { aliasesMax } = config.limits;
+    const outcome = await store.aliases.put({ accountId, alias: name, collectionId: target.id, createdAt }, aliasesMax);
+    this.#catalog.forgetAliases();
+    switch (outcome) {
+      case 'collection':
+        throw new ProvecError('COLLECTION_EXISTS', `${name} is the name of a collection.`);
+      case 'limit':
+        throw new ProvecError('ALIAS_LIMIT_REACHED', `The account has ${aliasesMax} aliases; delete one first.`);
+      case 'created':
+        // Its key was still in the cache of this node when the account was deleted.
+        if ((await store.catalog.getAccount(accountId)) === null) {
+          await store.aliases.remove(accountId, name);
+          throw unauthenticated();
+        }
+    }
+    return { alias: name, collection: target.name, created: outcome === 'created' };
+  }
+
+  /** Throws ALIAS_NOT_FOUND. */
+  async get(accountId: string, alias: string): Promise<AliasView> {
+    const { config, store } = this.#runtime;
+    const row = isCollectionName(alias, config.limits) ? await store.aliases.find(accountId, alias) : null;
+    const target = row && (await store.catalog.getCollection(row.collectionId));
+    if (row === null || target?.accountId !== accountId) throw notFound('ALIAS_NOT_FOUND');
+    return { alias, collection: target.name };
+  }
+
+  /** By name. */
+  async list(accountId: string): Promise<AliasView[]> {
+    const { store } = this.#runtime;
+    const [rows, collections] = await Promise.all([
+      store.aliases.list(accountId),
+      store.catalog.listCollections(accountId),
+    ]);
+    const names = new Map(collections.map(({ id, name }) => [id, name]));
+    return rows.flatMap(({ alias, collectionId }) => {
+      const collection = names.get(collectionId);
+      return collection === undefined ? [] : [{ alias, collection }];
+    });
+  }
+
+  /** Throws ALIAS_NOT_FOUND. */
+  async remove(accountId: string, alias: string): Promise<void> {
+    const { config, store } = this.#runtime;
+    const removed = isCollectionName(alias, config.limits) && (await store.aliases.remove(accountId, alias));
+    this.#catalog.forgetAliases();
+    if (!removed) throw notFound('ALIAS_NOT_FOUND');
+  }
+
+  /** Throws COLLECTION_HAS_ALIAS where one stands for the collection. */
+  async refuseAliased({ id, accountId, name }: CollectionRow): Promise<void> {
+    const held = (await this.#runtime.store.aliases.list(accountId)).find(({ collectionId }) => collectionId === id);
+    if (held !== undefined)
+      throw new ProvecError(
+        'COLLECTION_HAS_ALIAS',
+        `The alias ${held.alias} stands for ${name}; delete the alias or switch it first.`,
+      );
+  }
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { AliasRow } from '../../lib/store/aliases.ts';
+import type { StoreUnderTest } from './store-contract.ts';
+import { at, newAccount, newCollection, WEIRD_IDS } from './store-rows.ts';
+
+export function aliasesContract(subject: StoreUnderTest): void {
+  describe('aliases', () => {
+    let one: string;
+    beforeEach(() => {
+      one = randomUUID();
+    });
+    const newAlias = (change: Partial<Omit<AliasRow, 'id'>> = {}): Omit<AliasRow, 'id'> => ({
+      accountId: one,
+      alias: 'an-alias',
+      collectionId: randomUUID(),
+      createdAt: at(0),
+      ...change,
+    });
+    const stored = (row: Omit<AliasRow, 'id'>): AliasRow => ({ ...row, id: expect.any(String) as never });
+
+    test('an alias is made, found by its account, switched and removed', async () => {
+      const { aliases } = subject.store;
+      const row = newAlias();
+      expect(await aliases.find(one, 'an-alias')).toBeNull();
+      expect(await aliases.put(row, 10)).toBe('created');
+      expect(await aliases.find(one, 'an-alias')).toEqual(stored(row));
+      expect(await aliases.find(randomUUID(), 'an-alias')).toBeNull();
+      const switched = newAlias({ createdAt: at(1) });
+      expect(await aliases.put(switched, 10)).toBe('replaced');
+      // It is the one that was made then.
+      expect(await aliases.find(one, 'an-alias')).toEqual(stored({ ...switched, createdAt: at(0) }));
+      expect(await aliases.remove(one, 'an-alias')).toBe(true);
+      expect(await aliases.remove(one, 'an-alias')).toBe(false);
+      expect(await aliases.find(one, 'an-alias')).toBeNull();
+      expect(await aliases.put(row, 10)).toBe('created');
+    });
+
+    test('a name is a collection or an alias, whoever comes first of many', async () => {
+      const { aliases, catalog } = subject.store;
+      for (let round = 0; round < 5; round++) {
+        const name = `name-${round}`;
+        const outcomes = await Promise.all([
+          ...Array.from({ length: 4 }, () => aliases.put(newAlias({ alias: name }), 1_000)),
+          ...Array.from({ length: 4 }, () => catalog.createCollection(newCollection({ accountId: one, name }), null)),
+        ]);
+        expect(outcomes.filter((outcome) => outcome === 'created')).toHaveLength(1);
+        const isAlias = (await aliases.find(one, name)) !== null;
+        expect((await catalog.findCollection(one, name)) === null).toBe(isAlias);
+        const others = outcomes.filter((outcome) => outcome !== 'created');
+        expect(new Set(others)).toEqual(new Set(isAlias ? ['replaced', 'alias'] : ['collection', 'exists']));
+      }
+      expect(await catalog.countCollections(one)).toBe((await catalog.listCollections(one)).length);
+    });
+
+    test('a dropped collection leaves its name to an alias, and an alias its own to a collection', async () => {
+      const { aliases, catalog } = subject.store;
+      const row = newCollection({ accountId: one, name: 'an-alias' });
+      await catalog.createCollection(row, null);
+      expect(await aliases.put(newAlias(), 10)).toBe('collection');
+      await catalog.dropCollection(row.id);
+      expect(await aliases.put(newAlias(), 10)).toBe('created');
+      const next = newCollection({ accountId: one, name: 'an-alias' });
+      expect(await catalog.createCollection(next, 1)).toBe('alias');
+      await aliases.remove(one, 'an-alias');
+      expect(await catalog.createCollection(next, 1)).toBe('created');
+    });
+
+    test('no account has more than its maximum, and switching needs no room', async () => {
+      const { aliases } = subject.store;
+      for (const alias of ['b', 'a']) expect(await aliases.put(newAlias({ alias }), 2)).toBe('created');
+      expect(await aliases.put(newAlias({ alias: 'c' }), 2)).toBe('limit');
+      expect(await aliases.put(newAlias({ alias: 'a' }), 2)).toBe('replaced');
+      expect(await aliases.put(newAlias({ alias: 'c', accountId: randomUUID() }), 2)).toBe('created');
+      expect((await aliases.list(one)).map(({ alias }) => alias)).toEqual(['a', 'b']);
+    });
+
+    test('aliases are no collections, and go with their account', async () => {
+      const { aliases, catalog } = subject.store;
+      const account = newAccount();
+      await catalog.createAccount(account);
+      await aliases.put(newAlias({ accountId: account.id }), 10);
+      await aliases.put(newAlias(), 10);
+      expect(await catalog.listCollections(account.id)).toEqual([]);
+      expect(await catalog.countCollections(account.id)).toBe(0);
+      expect(await catalog.deleteAccount(account.id)).toBe(true);
+      expect(await aliases.find(account.id, 'an-alias')).toBeNull();
+      expect(await aliases.find(one, 'an-alias')).not.toBeNull();
+    });
+
+    test('an alias that somebody wrote or changed without the secret is refused, and hides no other', async () => {
+      const { aliases } = subject.store;
+      await aliases.put(newAlias({ alias: 'own' }), 10);
+      await subject.forge((forger) => forger.aliases.put(newAlias({ alias: 'forged' }), 10));
+      const damaged = { name: 'StoreError', kind: 'damaged' };
+      await expect(aliases.find(one, 'forged')).rejects.toMatchObject(damaged);
+      await expect(aliases.put(newAlias({ alias: 'forged' }), 10)).rejects.toMatchObject(damaged);
+      await expect(aliases.remove(one, 'forged')).rejects.toMatchObject(damaged);
+      expect((await aliases.list(one)).map(({ alias }) => alias)).toEqual(['own']);
+    });
+
+    test('survives a restart, with any text for names and ids', async () => {
+      const { aliases } = await subject.fresh();
+      const rows = WEIRD_IDS.map((text) => newAlias({ accountId: text, alias: text, collectionId: text }));
+      for (const row of rows) expect(await aliases.put(row, 10)).toBe('created');
+      const after = (await subject.reopen()).aliases;
+      for (const row of rows) expect(await after.find(row.accountId, row.alias)).toEqual(stored(row));
+    });
+  });
+}
