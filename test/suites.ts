@@ -43,6 +43,7 @@ export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 
 /** Why each is not: `docs/testing.md`. */
 export const NOT_IN_GATE: readonly string[] = [
+  'test/api/naive-agreement.',
   'test/cluster/',
   'test/contract/mongo-',
   'test/deployment/image.',

@@ -89,7 +89,7 @@ function versionFaults({ requests }: Recorder, faults: string[]): void {
   for (const { kind, sent, version } of bySending) {
     for (; at < versioned.length && versioned[at]!.answered < sent; at++)
       highest = Math.max(highest, versioned[at]!.version!);
-    if (version! < highest + (kind === 'upsert' ? 1 : 0))
+    if (version! < highest + (kind === 'upsert' || kind === 'import' ? 1 : 0))
       faults.push(`a write got version ${version} after ${highest} had been answered`);
   }
 }
@@ -119,14 +119,14 @@ async function usageFaults({ api, recorder, observer, before }: AuditOptions, fa
   const queries = body.usage.query_count - before.query_count;
   if (observer.missed === 0 && writes !== observer.writes)
     faults.push(`${writes} writes are counted, ${observer.writes} are in the log`);
-  const count = (kind: string, outcome: string) =>
-    recorder.requests.filter((one) => one.kind === kind && one.outcome === outcome);
-  const records = (outcome: string) => count('upsert', outcome).reduce((sum, one) => sum + one.records, 0);
+  const total = (what: 'records' | 'queries', outcome: string) =>
+    recorder.requests.reduce((sum, one) => sum + (one.outcome === outcome ? one[what] : 0), 0);
+  const records = (outcome: string) => total('records', outcome);
   const acknowledged = records('ok');
   if (writes < acknowledged || writes > acknowledged + records('unknown'))
     faults.push(`${writes} writes are counted, ${acknowledged} acknowledged, ${records('unknown')} unknown`);
-  const answered = count('query', 'ok').length;
-  const unanswered = count('query', 'unknown').length;
+  const answered = total('queries', 'ok');
+  const unanswered = total('queries', 'unknown');
   // What killed nodes had taken beforehand.
   const uncertain = body.query_count_uncertainty;
   if (queries < answered || queries - uncertain > answered + unanswered) {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardIndexOf } from './placement-of-ids.ts';
-import type { Recorder } from './recorder.ts';
+import type { Recorder, Told } from './recorder.ts';
 
 /** Records of one client alone, and of all. */
 export const OWN_IDS = 12;
@@ -24,8 +24,10 @@ export function vectorOf(value: string): number[] {
   return [client! + 1, step!, 1];
 }
 
+const queryOf = (group: string) => ({ vector: [1, 1, 1], topK: 100, filter: { group }, includeValues: true });
+
 /**
- * Writes, deletes, queries and fetches records of its own and some that all share, one request at a
+ * Writes, updates, deletes, queries, lists, exports and fetches records of its own and some that all share, one request at a
  * time, and notes what it is told of each record.
  */
 export class ChaosClient {
@@ -45,12 +47,21 @@ export class ChaosClient {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const operations: [weight: number, operation: () => Promise<void>][] = [
+      [30, () => this.#upsert('upsert')],
+      [6, () => this.#upsert('import')],
+      [10, () => this.#update()],
+      [12, () => this.#delete()],
+      [2, () => this.#deleteGroup()],
+      [10, () => this.#query()],
+      [6, () => this.#queries()],
+      [8, () => this.#list()],
+      [2, () => this.#export()],
+      [14, () => this.#fetch()],
+    ];
+    const chosen = operations.flatMap(([weight, operation]) => Array.from({ length: weight }, () => operation));
     while (!signal.aborted) {
-      const choice = this.#random();
-      if (choice < 0.4) await this.#upsert();
-      else if (choice < 0.55) await this.#delete();
-      else if (choice < 0.75) await this.#query();
-      else await this.#fetch();
+      await chosen[Math.floor(this.#random() * chosen.length)]!();
       await delay(this.#random() * PAUSE_MAX_MS);
     }
   }
@@ -69,25 +80,63 @@ export class ChaosClient {
     return [...new Set(ids.map((id) => shardIndexOf(id, this.#shards)))];
   }
 
-  async #upsert(): Promise<void> {
+  #newValue(): string {
+    return `${this.#client}:${this.#step++}`;
+  }
+
+  async #upsert(kind: 'upsert' | 'import'): Promise<void> {
     const ids = this.#pick(4);
     const records = ids.map((id): Item => {
-      const value = `${this.#client}:${this.#step++}`;
+      const value = this.#newValue();
       return { id, values: vectorOf(value), metadata: { value, group: id.slice(0, id.lastIndexOf('-')) } };
     });
-    const told = await this.#recorder.ask<{ upsertedCount: number }>({
+    const told = await this.#recorder.ask<{ upsertedCount?: number; importedCount?: number }>({
       client: this.#client,
-      kind: 'upsert',
+      kind,
       records: ids.length,
       shards: this.#shardsOf(ids),
-      body: { records },
+      body: kind === 'upsert' ? { records } : records.map((record) => `${JSON.stringify(record)}\n`).join(''),
     });
     if (told.outcome === 'refused') return;
-    if (told.body && told.body.upsertedCount !== ids.length)
-      this.faults.push(`an upsert of ${ids.length} records counted ${told.body.upsertedCount}`);
+    const count = told.body?.upsertedCount ?? told.body?.importedCount;
+    if (told.body && count !== ids.length) this.faults.push(`an ${kind} of ${ids.length} records counted ${count}`);
     const answered = told.outcome === 'ok' ? told.answered : null;
     for (const { id, metadata } of records)
       this.#recorder.note(id, { kind: 'write', value: metadata.value, sent: told.sent, answered });
+  }
+
+  /** Of one record, so that the count says whether it was there. */
+  async #update(): Promise<void> {
+    const [id] = this.#pick(1);
+    const value = this.#newValue();
+    const told = await this.#recorder.ask<{ matchedCount: number; updatedCount: number }>({
+      client: this.#client,
+      kind: 'update',
+      records: 1,
+      shards: this.#shardsOf([id!]),
+      body: { updates: [{ id, values: vectorOf(value), setMetadata: { value } }] },
+    });
+    if (told.outcome === 'refused') return;
+    const { sent } = told;
+    if (told.body === null)
+      return this.#recorder.note(id!, { kind: 'write', value, existed: true, sent, answered: null });
+    const { matchedCount, updatedCount } = told.body;
+    if (matchedCount !== updatedCount || matchedCount > 1)
+      this.faults.push(`an update of one record matched ${matchedCount} and changed ${updatedCount}`);
+    const { answered } = told;
+    if (matchedCount === 1) this.#recorder.note(id!, { kind: 'write', value, existed: true, sent, answered });
+    else this.#recorder.note(id!, { kind: 'read', value: null, sent, answered });
+  }
+
+  async #deleteGroup(): Promise<void> {
+    const group = this.#group();
+    const told = await this.#recorder.ask<{ deletedCount: number }>({
+      client: this.#client,
+      kind: 'delete',
+      shards: this.#allShards(),
+      body: { filter: { group } },
+    });
+    this.#noteDeletes(idsOf(group), told);
   }
 
   async #delete(): Promise<void> {
@@ -95,16 +144,23 @@ export class ChaosClient {
     const told = await this.#recorder.ask<{ deletedCount: number }>({
       client: this.#client,
       kind: 'delete',
-      records: ids.length,
       shards: this.#shardsOf(ids),
       body: { ids },
     });
+    this.#noteDeletes(ids, told);
+  }
+
+  #noteDeletes(ids: string[], told: Told<{ deletedCount: number }>): void {
     if (told.outcome === 'refused') return;
     const answered = told.outcome === 'ok' ? told.answered : null;
-    // A count of two records does not say which of them was there.
+    // Another count does not say which of them were there.
     const count = told.body?.deletedCount;
     const existed = count === 0 ? false : count === ids.length ? true : undefined;
     for (const id of ids) this.#recorder.note(id, { kind: 'delete', value: null, existed, sent: told.sent, answered });
+  }
+
+  #allShards(): number[] {
+    return Array.from({ length: this.#shards }, (_, index) => index);
   }
 
   async #query(): Promise<void> {
@@ -112,11 +168,48 @@ export class ChaosClient {
     const told = await this.#recorder.ask<{ matches: Item[] }>({
       client: this.#client,
       kind: 'query',
-      records: 0,
-      shards: Array.from({ length: this.#shards }, (_, index) => index),
-      body: { vector: [1, 1, 1], topK: 100, filter: { group }, includeValues: true },
+      queries: 1,
+      shards: this.#allShards(),
+      body: queryOf(group),
     });
     if (told.body) this.#noteReads(idsOf(group), told.body.matches, told);
+  }
+
+  async #queries(): Promise<void> {
+    const groups = ['shared', `own-${this.#client}`];
+    const told = await this.#recorder.ask<{ results: { matches: Item[] }[] }>({
+      client: this.#client,
+      kind: 'queries',
+      queries: groups.length,
+      shards: this.#allShards(),
+      body: { queries: groups.map(queryOf) },
+    });
+    for (const [at, { matches }] of told.body?.results.entries() ?? [])
+      this.#noteReads(idsOf(groups[at]!), matches, told);
+  }
+
+  async #list(): Promise<void> {
+    const group = this.#group();
+    const told = await this.#recorder.ask<{ records: Item[] }>({
+      client: this.#client,
+      kind: 'list',
+      shards: this.#allShards(),
+      body: { prefix: `${group}-`, filter: { group }, includeValues: true, includeMetadata: true, limit: 1_000 },
+    });
+    if (told.body) this.#noteReads(idsOf(group), told.body.records, told);
+  }
+
+  async #export(): Promise<void> {
+    const told = await this.#recorder.ask<{ records: Item[] }>({
+      client: this.#client,
+      kind: 'export',
+      shards: this.#allShards(),
+    });
+    if (told.body === null) return;
+    for (const group of ['shared', `own-${this.#client}`]) {
+      const items = told.body.records.filter(({ metadata }) => metadata.group === group);
+      this.#noteReads(idsOf(group), items, told);
+    }
   }
 
   async #fetch(): Promise<void> {
@@ -124,7 +217,6 @@ export class ChaosClient {
     const told = await this.#recorder.ask<{ vectors: Record<string, Item> }>({
       client: this.#client,
       kind: 'fetch',
-      records: 0,
       shards: this.#shardsOf(ids),
       body: { ids },
     });

@@ -10,6 +10,10 @@ const write = (value: string, sent: number, answered: number | null): Operation 
   sent,
   answered,
 });
+const update = (value: string, sent: number, answered: number | null): Operation => ({
+  ...write(value, sent, answered),
+  existed: true,
+});
 const remove = (sent: number, answered: number | null, existed?: boolean): Operation => ({
   kind: 'delete',
   value: null,
@@ -53,6 +57,8 @@ const GOOD: Record<string, Operation[]> = {
   ],
   'an unknown delete that took effect': [write('a', 1, 2), remove(3, null), read('a', 4, 5), read(null, 6, 7)],
   'a delete that found what an unknown write wrote': [write('a', 1, null), remove(2, 3, true), read(null, 4, 5)],
+  'an update of what an unknown write wrote': [write('a', 1, null), update('b', 2, 3), read('b', 4, 5)],
+  'an unknown update of what was gone': [write('a', 1, 2), remove(3, 4, true), update('b', 5, null), read(null, 6, 7)],
   'an unknown write whose read was on its way before it': [read('a', 1, 9), write('a', 2, null), read('a', 10, 11)],
 };
 
@@ -73,6 +79,13 @@ const BAD: Record<string, Operation[]> = {
   ],
   'a delete that did not find what was there': [write('a', 1, 2), remove(3, 4, false)],
   'a delete that found what was gone': [write('a', 1, 2), remove(3, 4, true), remove(5, 6, true)],
+  'an update of what was gone': [write('a', 1, 2), remove(3, 4, true), update('b', 5, 6)],
+  'an unknown update that brought back what was gone': [
+    write('a', 1, 2),
+    remove(3, 4, true),
+    update('b', 5, null),
+    read('b', 6, 7),
+  ],
   'two readers that disagree': [write('a', 1, 2), write('b', 3, 20), read('b', 4, 5), read('a', 6, 7)],
 };
 
@@ -166,17 +179,18 @@ function answersOfRegister(random: () => number, count: number, { unknown = 0.15
     const isUnknown = random() < unknown;
     const kind = random() < 0.4 ? 'write' : random() < 0.3 ? 'delete' : 'read';
     const answered = isUnknown && kind !== 'read' ? null : at + random() * longest;
-    return { kind, value: kind === 'write' ? `v${number}` : null, sent, at, answered };
+    const existed = kind === 'write' && random() < 0.3 ? true : undefined;
+    return { kind, value: kind === 'write' ? `v${number}` : null, existed, sent, at, answered };
   });
   let value: string | null = null;
   for (const operation of planned.sort((a, b) => a.at - b.at)) {
     // Of those whose outcome is unknown only some are done.
     if (operation.answered === null && random() < 0.5) continue;
     if (operation.kind === 'read') operation.value = value;
-    else {
+    else if (operation.existed !== true || value !== null) {
       if (operation.kind === 'delete' && operation.answered !== null) operation.existed = value !== null;
       value = operation.value;
-    }
+    } else if (operation.answered !== null) Object.assign(operation, { kind: 'read', value: null, existed: undefined });
   }
   return planned.map(({ at: _, ...operation }) => operation);
 }
@@ -190,7 +204,7 @@ function anyAnswers(random: () => number, count: number): Operation[] {
     const any = random() < 0.3 ? null : values[Math.floor(random() * count)]!;
     if (random() < 0.4) return read(any, sent, answered);
     const isUnknown = random() < 0.5;
-    if (random() < 0.6) return write(own, sent, isUnknown ? null : answered);
+    if (random() < 0.6) return (random() < 0.3 ? update : write)(own, sent, isUnknown ? null : answered);
     return isUnknown ? remove(sent, null) : remove(sent, answered, random() < 0.7 ? random() < 0.5 : undefined);
   });
 }

@@ -95,7 +95,7 @@ class Search {
     const unknown = left.filter((at) => this.#operations[at]!.answered === null);
     for (const at of left) {
       const { kind, existed, answered } = this.#operations[at]!;
-      const isPossible = kind !== 'delete' || existed === undefined || existed === (value !== null);
+      const isPossible = existed === undefined || existed === (value !== null);
       if (kind !== 'read' && answered !== null && isPossible) steps.push(at);
     }
     const isAwaited = (seen: (operation: Operation) => boolean) => left.some((at) => seen(this.#operations[at]!));
@@ -107,7 +107,10 @@ class Search {
     // its reader.
     const removal = needsNone ? unknown.find((at) => this.#operations[at]!.kind === 'delete') : undefined;
     if (removal !== undefined) steps.push(removal);
-    const writes = unknown.filter((at) => this.#operations[at]!.kind === 'write');
+    const writes = unknown.filter((at) => {
+      const { kind, existed } = this.#operations[at]!;
+      return kind === 'write' && (existed === undefined || value !== null);
+    });
     const unread = writes.find((at) => !this.#read.has(this.#operations[at]!.value));
     for (const at of writes) {
       const written = this.#operations[at]!.value;

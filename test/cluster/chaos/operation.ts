@@ -9,7 +9,10 @@ export interface Operation {
    * writes another value.
    */
   value: string | null;
-  /** Of a delete, where its answer says so: whether the record was there. */
+  /**
+   * Whether the record was there: of a delete, where its answer says so; of an update, which writes
+   * only where it was, always true.
+   */
   existed?: boolean;
   sent: number;
   /** Null: it is not known whether it was done, and it may still be. */

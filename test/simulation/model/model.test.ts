@@ -9,13 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { verifyExport } from '../../../client/index.ts';
 import { type ServiceProcess, startServiceProcess } from '../../../examples/service-process.ts';
 import { parseJson } from '../../../lib/json/text.ts';
 import { isThorough } from '../../support/effort.ts';
 import { invariant } from '../../support/invariant.ts';
 import { seed } from '../../support/seed.ts';
-import { CollectionModel } from './collection-model.ts';
-import { DIMENSIONS, type OfNamespace, type Operation, operation } from './operation.ts';
+import { CollectionModel, type NamespaceModel } from './collection-model.ts';
+import { DIMENSIONS, type ModelQuery, type OfNamespace, type Operation, operation } from './operation.ts';
 
 const OPERATIONS = Number(process.env.PROVEC_TEST_OPERATIONS ?? (isThorough ? 20_000 : 300));
 const RUN_OPERATIONS = Math.min(OPERATIONS, isThorough ? 2_000 : 150);
@@ -35,14 +36,24 @@ class Subject {
   }
 
   async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const text = await this.send(
+      method,
+      path,
+      'application/json',
+      body === undefined ? undefined : JSON.stringify(body),
+    );
+    return parseJson(text) as T;
+  }
+
+  async send(method: string, path: string, type: string, body?: string): Promise<string> {
     const response = await fetch(`${this.#service!.url}/api/v1${path}`, {
       method,
-      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': type },
+      body,
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return parseJson(text) as T;
+    return text;
   }
 
   remove(): void {
@@ -50,8 +61,11 @@ class Subject {
   }
 }
 
+type Matches = { id: string; score: number; metadata: unknown }[];
+
 interface Answers {
   upsertedCount: number;
+  importedCount: number;
   deletedCount: number;
   merkleRoot: string;
   vectorCount: number;
@@ -59,7 +73,8 @@ interface Answers {
   count: number;
   values: { value: unknown; count: number }[];
   missing: number;
-  matches: { id: string; score: number; metadata: unknown }[];
+  matches: Matches;
+  results: { matches: Matches }[];
   records: { id: string; values: number[]; metadata: unknown }[];
   nextCursor?: string;
   namespaces: { name: string; vectorCount: number }[];
@@ -75,11 +90,29 @@ type Listings = Map<string, Listing>;
 
 const filterOf = (group: number | null) => (group === null ? {} : { filter: { group } });
 
+const bodyOf = ({ vector, topK, group }: ModelQuery) => ({ vector, topK, ...filterOf(group) });
+
+/** As many as there are, with the best scores; of equal ones any. */
+function expectBest(matches: Matches, model: NamespaceModel, { vector, topK, group }: ModelQuery): void {
+  const expected = model.query(vector, topK, group);
+  expect(matches.length).toBe(expected.length);
+  matches.forEach(({ score }, at) => {
+    expect(Math.abs(score - expected[at]!.score)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+  });
+  const scores = new Map(model.query(vector, model.size, group).map(({ id, score }) => [id, score]));
+  for (const { id, score } of matches) expect(Math.abs(score - scores.get(id)!)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+}
+
 async function step(subject: Subject, path: string, model: CollectionModel, listings: Listings, op: Operation) {
   switch (op.kind) {
     case 'namespaces': {
       const { namespaces } = await subject.call<Answers>('GET', `${path}/namespaces`);
       expect(namespaces).toEqual(model.held());
+      return;
+    }
+    case 'export': {
+      const lines = (await subject.send('GET', `${path}/export`, 'application/json')).split('\n');
+      expect(await verifyExport(lines)).toMatchObject({ merkleRoot: model.root(), vectorCount: model.size });
       return;
     }
     case 'restart':
@@ -132,20 +165,23 @@ async function stepIn(
       return;
     }
     case 'query': {
-      const { vector, topK, group } = op;
-      const { matches } = await post('query', {
-        vector,
-        topK,
-        ...filterOf(group),
-      });
-      const expected = model.query(vector, topK, group);
-      expect(matches.length).toBe(expected.length);
-      matches.forEach(({ score }, at) => {
-        expect(Math.abs(score - expected[at]!.score)).toBeLessThanOrEqual(SCORE_TOLERANCE);
-      });
-      const scores = new Map(model.query(vector, model.size, group).map(({ id, score }) => [id, score]));
-      for (const { id, score } of matches)
-        expect(Math.abs(score - scores.get(id)!)).toBeLessThanOrEqual(SCORE_TOLERANCE);
+      const { matches } = await post('query', bodyOf(op));
+      expectBest(matches, model, op);
+      return;
+    }
+    case 'queries': {
+      const queries = op.queries.map((query) => ({ ...named, ...bodyOf(query) }));
+      const { results } = await subject.call<Answers>('POST', `${path}/queries`, { queries });
+      expect(results).toHaveLength(op.queries.length);
+      for (const [at, query] of op.queries.entries()) expectBest(results[at].matches, model, query);
+      return;
+    }
+    case 'import': {
+      const lines = op.records.map((record) => `${JSON.stringify({ ...record, ...named })}\n`).join('');
+      const answer = parseJson(await subject.send('POST', `${path}/import`, 'application/x-ndjson', lines));
+      model.upsert(op.records);
+      const importedCount = new Set(op.records.map(({ id }) => id)).size;
+      expect(answer).toMatchObject({ importedCount, ...written() });
       return;
     }
     case 'update': {
@@ -219,7 +255,7 @@ test(
       async (operations) => {
         const name = `model-${run++}`;
         const model = new CollectionModel();
-        await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: 2 ** (run % 3) });
+        await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: [1, 4, 16][run % 3] });
         const listings: Listings = new Map();
         const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, listings, op);
         for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));

@@ -18,18 +18,31 @@ export interface ModelUpdate extends Merge {
   values?: number[];
 }
 
+export interface ModelQuery {
+  vector: number[];
+  topK: number;
+  group: number | null;
+}
+
 /**
  * One step of a model run. `list` asks for the page after that of the `list` before it, whatever
  * came between. `restart` and `kill` end the service with SIGTERM and SIGKILL and start it again.
  */
-export type Operation = OfNamespace | { kind: 'namespaces' } | { kind: 'restart' } | { kind: 'kill' };
+export type Operation =
+  | OfNamespace
+  | { kind: 'namespaces' }
+  | { kind: 'export' }
+  | { kind: 'restart' }
+  | { kind: 'kill' };
 export type OfNamespace = { namespace: string } & Work;
 
 type Work =
   | { kind: 'upsert'; records: ModelRecord[] }
   | { kind: 'delete'; ids: string[] }
   | { kind: 'fetch'; ids: string[] }
-  | { kind: 'query'; vector: number[]; topK: number; group: number | null }
+  | ({ kind: 'query' } & ModelQuery)
+  | { kind: 'queries'; queries: ModelQuery[] }
+  | { kind: 'import'; records: ModelRecord[] }
   | { kind: 'update'; updates: ModelUpdate[] }
   | { kind: 'merge'; group: number; merge: Merge }
   | { kind: 'delete group'; group: number }
@@ -69,6 +82,8 @@ const update: fc.Arbitrary<ModelUpdate> = fc
   .map(({ id, merge, values }) => ({ id, ...merge, ...(values && { values }) }));
 const group = fc.option(fc.nat(3), { nil: null });
 
+const query: fc.Arbitrary<ModelQuery> = fc.record({ vector, topK: fc.integer({ min: 1, max: 100 }), group });
+
 /** Mostly writes and reads. */
 const work: fc.Arbitrary<Work> = fc.oneof(
   {
@@ -85,9 +100,15 @@ const work: fc.Arbitrary<Work> = fc.oneof(
   },
   {
     weight: 350,
-    arbitrary: fc
-      .record({ vector, topK: fc.integer({ min: 1, max: 100 }), group: fc.option(fc.nat(3), { nil: null }) })
-      .map((query): Work => ({ kind: 'query', ...query })),
+    arbitrary: query.map((each): Work => ({ kind: 'query', ...each })),
+  },
+  {
+    weight: 60,
+    arbitrary: fc.array(query, { minLength: 1, maxLength: 5 }).map((queries): Work => ({ kind: 'queries', queries })),
+  },
+  {
+    weight: 60,
+    arbitrary: fc.array(record, { minLength: 1, maxLength: 12 }).map((records): Work => ({ kind: 'import', records })),
   },
   {
     weight: 120,
@@ -124,6 +145,7 @@ const namespace = fc.constantFrom('', '', '', 'a', 'a/ü b');
 export const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 1_400, arbitrary: fc.tuple(namespace, work).map(([namespace, each]) => ({ namespace, ...each })) },
   { weight: 60, arbitrary: fc.constant<Operation>({ kind: 'namespaces' }) },
+  { weight: 40, arbitrary: fc.constant<Operation>({ kind: 'export' }) },
   { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
 );
