@@ -64,7 +64,9 @@ test.each([1, 4, 16])(
     isOver = true;
     await Promise.all(writers);
     expect(new Set(verified.map(({ version }) => version)).size).toBeGreaterThan(EXPORTS / 2);
-    for (const { version, merkleRoot } of verified) if (roots.has(version)) expect(merkleRoot).toBe(roots.get(version));
+    // Over several shards two states may have one version: it is the sum of their own.
+    const known = shards === 1 ? verified.filter(({ version }) => roots.has(version)) : [];
+    for (const { version, merkleRoot } of known) expect(merkleRoot).toBe(roots.get(version));
   },
   600_000,
 );

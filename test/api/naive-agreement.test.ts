@@ -24,14 +24,16 @@ beforeAll(async () => {
   service = await shareService();
   await service.api('POST', '/collections', { name: 'random', dimensions: 1, metric: 'dot', shards: 4 });
   const sampled = fc.sample(metadata, { numRuns: RECORDS, seed });
-  // As JSON gives it back: a key that is written twice, or -0, is not what it was.
-  records = new Map(sampled.map((each, at) => [String(at).padStart(6, '0'), JSON.parse(JSON.stringify(each)) as Json]));
+  records = new Map(sampled.map((each, at) => [String(at).padStart(6, '0'), sendable(each)]));
   const all = [...records];
   for (let from = 0; from < RECORDS; from += BATCH) {
     const batch = all.slice(from, from + BATCH).map(([id, each]) => ({ id, values: [1], metadata: each }));
     expect((await post('upsert', { records: batch })).vectorCount).toBe(from + BATCH);
   }
 }, 300_000);
+
+/** As JSON gives it back, without the one name that a body may not have. */
+const sendable = (value: Json): Json => JSON.parse(JSON.stringify(value).replaceAll('__proto__', 'proto')) as Json;
 
 interface Answers {
   count: number;
@@ -70,7 +72,7 @@ function expectFacets({ values, missing }: Answers, field: string, all: Json[], 
 }
 
 test(`${FILTERS} random filters select of ${RECORDS} random records what they say`, async () => {
-  const filters = fc.sample(filter, { numRuns: FILTERS, seed });
+  const filters = fc.sample(filter, { numRuns: FILTERS, seed }).map(sendable);
   const fields = fc.sample(
     fieldName.filter((name) => name !== ''),
     { numRuns: FILTERS, seed },
