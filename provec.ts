@@ -267,13 +267,14 @@ class ProvecProcess {
   }
 
   /**
-   * In a cluster before Moleculer waits for the requests in flight: while the others ask for shards
-   * there always are some.
+   * Before Moleculer waits for the requests in flight: in a cluster there always are some, while
+   * the others ask for shards, and else those of verifications in the background.
    */
   #stopShards(service: ShardsService, isCluster: boolean): void {
     this.#shardsWaiting = () => service.waiting();
     const forMs = (): number => Math.max(0, this.#stopEndMs - AFTER_SHARDS_MS - this.#clock.monotonicMs());
     if (isCluster) this.#parts.add('the shards', () => service.leave(forMs()));
+    else this.#parts.add('the verifications', async () => service.endRecomputations());
   }
 
   /** Makes the first key where there is none, and listens. */
@@ -295,6 +296,7 @@ class ProvecProcess {
 interface ShardsService {
   waiting(): string[];
   leave(forMs: number): Promise<void>;
+  endRecomputations(): void;
 }
 
 async function listen(broker: Broker): Promise<string> {

@@ -24,6 +24,10 @@ export const ERROR_TABLE = {
   COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection with that name.' },
   NAMESPACE_NOT_FOUND: { status: 404, when: 'The collection has no record in that namespace.' },
   ALIAS_NOT_FOUND: { status: 404, when: 'The account has no alias of that name, or its collection is gone.' },
+  VERIFICATION_NOT_FOUND: {
+    status: 404,
+    when: 'The collection has no verification with that id: it ended more than an hour ago or made way for later ones, or the node that ran it stopped. Start another one.',
+  },
   KEY_NOT_FOUND: { status: 404, when: 'The account has no key with that id.' },
   ACCOUNT_NOT_FOUND: { status: 404, when: 'No account has that id (operator routes only).' },
   RECORD_NOT_FOUND: { status: 404, when: 'A query by id names a record that does not exist.' },
@@ -127,6 +131,7 @@ const NOT_FOUND = {
   COLLECTION_NOT_FOUND: 'There is no collection with that name.',
   NAMESPACE_NOT_FOUND: 'There is no record in that namespace.',
   ALIAS_NOT_FOUND: 'There is no alias of that name.',
+  VERIFICATION_NOT_FOUND: 'There is no verification with that id any more; start another one.',
   KEY_NOT_FOUND: 'There is no key with that id.',
   ACCOUNT_NOT_FOUND: 'There is no account with that id.',
   RECORD_NOT_FOUND: 'There is no record with that id.',

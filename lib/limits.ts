@@ -127,6 +127,11 @@ export const INTERNAL_LIMITS = Object.freeze({
   recomputeScansMax: 4,
   recomputeSessionsMax: 2_048,
   recomputeSessionIdleMaxMs: 300_000,
+  /** Verifications in the background that an instance runs at a time. */
+  verificationsMax: 32,
+  verificationsKeptPerCollectionMax: 10,
+  verificationsKeptMaxBytes: 32 * 1024 * 1024,
+  verificationKeptMaxMs: 3_600_000,
 });
 
 /** What a process has for its stop, in milliseconds. */

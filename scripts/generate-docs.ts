@@ -22,6 +22,7 @@ const secondTimes = [
   ['`POST /collections`', '409 `COLLECTION_EXISTS`; `GET /collections/{name}` shows whether it is the one you want'],
   ['`PATCH /collections/{name}`', 'the same answer'],
   ['`DELETE /collections/{name}`', '404 `COLLECTION_NOT_FOUND`'],
+  ['`POST /collections/{name}/verifications`', 'the same one while it runs, else another'],
   ['`POST /keys`', 'another key; revoke the one whose secret was lost'],
   ['`DELETE /keys/{id}`', '404 `KEY_NOT_FOUND`'],
   ['`POST /admin/accounts`', 'another account with that name; delete the one whose key was lost'],

@@ -42,6 +42,8 @@ const REPEATABLE: readonly ActionName[] = [
   'metering.renew',
   'metering.settle',
   'verification.verify',
+  'verification.begin',
+  'verification.get',
 ];
 
 export const isRepeatable = (action: string): boolean => (REPEATABLE as readonly string[]).includes(action);

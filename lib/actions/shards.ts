@@ -60,6 +60,16 @@ export interface ShardStats {
   hasLease: boolean;
 }
 
+/**
+ * Event `shards.recomputing`, broadcast now and then while a shard is recomputed: how many of its
+ * records are. Some may be lost, or come after the answer.
+ */
+export interface ShardRecomputing {
+  run: string;
+  shard: number;
+  records: number;
+}
+
 interface Opening {
   /**
    * A shard that takes longer to open opens by itself, and the call fails with SHARD_UNAVAILABLE,
@@ -121,9 +131,12 @@ export interface ShardsActions {
   'shards.headAt': { params: { shard: ShardSpec; seq: number }; result: ShardHead | null };
   /** An operator has decided that what the shard holds is right: records its root as it is. */
   'shards.resume': { params: { shard: ShardSpec }; result: null };
-  'shards.recompute': { params: { shard: ShardSpec }; result: Recomputed };
+  /** `run`: what the events `shards.recomputing` name it by; default: there are none. */
+  'shards.recompute': { params: { shard: ShardSpec; run?: string }; result: Recomputed };
   /** Lays the log through `seq` over a recomputed state. */
   'shards.extend': { params: { session: string; seq: number }; result: Recomputed };
+  /** Somebody still waits to extend it. */
+  'shards.keep': { params: { session: string }; result: null };
   'shards.release': { params: { session: string }; result: null };
   /** Has the asked node open the shard; throws ShardMoved where another one holds it. */
   'shards.adopt': { params: { shard: ShardSpec }; result: null };

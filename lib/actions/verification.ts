@@ -1,4 +1,6 @@
+import type { ErrorCode } from '../errors.ts';
 import type { RecordDifference } from '../shard/recomputed.ts';
+import type { CollectionRow } from '../store/catalog.ts';
 
 export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'not_anchored';
 
@@ -22,6 +24,37 @@ export interface VerifyResult {
 /** `namespace`: where it is not the default one. */
 export type NamedDifference = RecordDifference & { namespace?: string };
 
+/** A verification that runs in the background, or ended lately. */
+export interface Verification {
+  id: string;
+  state: 'running' | 'done' | 'failed';
+  /**
+   * Records recomputed so far, of those that there were at the start: never more, and all when
+   * done.
+   */
+  progress: { scanned: number; total: number };
+  /** When done. */
+  result?: VerifyResult;
+  /** When failed. */
+  error?: { code: ErrorCode; message: string };
+}
+
+interface Named {
+  accountId: string;
+  name: string;
+}
+
 export interface VerificationActions {
-  'verification.verify': { params: { accountId: string; name: string }; result: VerifyResult };
+  'verification.verify': { params: Named; result: VerifyResult };
+  /**
+   * Begins one in the background, or gives the one that runs. Throws UNAVAILABLE where too many
+   * run.
+   */
+  'verification.begin': { params: Named; result: Verification };
+  /** Throws VERIFICATION_NOT_FOUND. */
+  'verification.get': { params: Named & { id: string }; result: Verification };
+  /** `begin` on the asked node. */
+  'verification.run': { params: { collection: CollectionRow }; result: Verification };
+  /** What the asked node has by that id; without an id, what it runs. */
+  'verification.find': { params: { collectionId: string; id?: string }; result: Verification | null };
 }

@@ -5,7 +5,10 @@ import type { ShardHead } from './head.ts';
  * there.
  */
 export interface Recomputed {
-  /** Names the scan for `shards.extend`; freed by `shards.release`, or after an idle hour. */
+  /**
+   * Names the scan for `shards.extend`; freed by `shards.release`, or when nobody has asked for it,
+   * not even by `shards.keep`, for minutes.
+   */
   session: string;
   head: ShardHead;
   recorded: ShardHead;

@@ -30,11 +30,13 @@ const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shar
 const REPEATED = new Set([
   ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
   ...['shards.countNew', 'shards.prove'],
-  ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.release', 'shards.stats'],
+  ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.keep', 'shards.release'],
+  'shards.stats',
 ]);
 /** The field by which a call goes on where an earlier one began. */
 const CONTINUED: Record<string, 'session' | 'rest'> = {
-  ...{ 'shards.recompute': 'session', 'shards.extend': 'session', 'shards.release': 'session' },
+  ...{ 'shards.recompute': 'session', 'shards.extend': 'session' },
+  ...{ 'shards.keep': 'session', 'shards.release': 'session' },
   ...{ 'shards.query': 'rest', 'shards.queries': 'rest', 'shards.fetch': 'rest', 'shards.read': 'rest' },
   ...{ 'shards.next': 'rest', 'shards.leave': 'rest' },
 };

@@ -1,7 +1,7 @@
 import type { Exchange } from './exchange.ts';
 
 const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
-const EXPOSED_HEADERS = 'X-Request-Id, Retry-After';
+const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Location';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**

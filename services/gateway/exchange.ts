@@ -28,11 +28,12 @@ export class Exchange {
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
   pattern = 'unmatched';
-  /** This, `target`, `namespace` and `caller` are there once the router has found the route. */
+  /** This, `target`, `item` and `caller` are there once the router has found the route. */
   route!: Route;
   /** The decoded path parameter; empty where the path has none. */
   target = '';
-  namespace = '';
+  /** The second one. */
+  item = '';
   /** Calls made with it belong to the request. */
   caller!: Caller;
   /** Null for an operator's request, and until the key was looked up. */
@@ -80,10 +81,10 @@ export class Exchange {
   }
 
   /** The router found its route. */
-  routed(route: Route, { target, namespace }: PathParameters, caller: Caller): void {
+  routed(route: Route, { target, item }: PathParameters, caller: Caller): void {
     this.route = route;
     this.target = target;
-    this.namespace = namespace;
+    this.item = item;
     this.caller = caller;
     this.pattern = patternOf(route);
   }

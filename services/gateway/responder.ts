@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Config } from '../../lib/config.ts';
 import type { ProvecError } from '../../lib/errors.ts';
+import { toFailure } from '../../lib/failure.ts';
 import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
-import { errorResponse, toFailure } from './error-response.ts';
+import { errorResponse } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
 import type { Head, Sender } from './responses/sender.ts';
@@ -38,7 +39,7 @@ export class Responder {
       exchange.answerMemory?.resize(route.heldBytes(part));
       return contentOf(route.answer(part));
     };
-    const location = route.location(result);
+    const location = route.location(result, exchange.input);
     const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
     const status = route.made?.(result) ? 201 : route.status;
     const head = { status, headers: location === null ? headers : { ...headers, Location: location } };

@@ -13,7 +13,8 @@ import { BASE_PATH, type Route } from './routes.ts';
 export interface PathParameters {
   /** The collection's name, an alias or an id. */
   target: string;
-  namespace: string;
+  /** What is named in the collection. */
+  item: string;
 }
 
 interface RouterEvents {
@@ -107,8 +108,8 @@ export class Router {
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
     return (req) => {
-      const { name, alias, id, namespace = '' } = req.$params.params;
-      this.#events.onRoute(req, route, { target: name ?? alias ?? id ?? '', namespace }, req.$ctx);
+      const [target = '', item = ''] = Object.values(req.$params.params);
+      this.#events.onRoute(req, route, { target, item }, req.$ctx);
     };
   }
 }

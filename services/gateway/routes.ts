@@ -18,10 +18,10 @@ const VERIFY_TIMEOUT_MS = 600_000;
 export interface RouteInput {
   /** Empty on operator routes. */
   accountId: string;
-  /** The path parameter `{name}`, `{alias}` or `{id}`; empty when the path has none. */
+  /** The first path parameter: `{name}`, `{alias}` or `{id}`; empty when the path has none. */
   target: string;
-  /** The path parameter `{namespace}`; empty when the path has none. */
-  namespace: string;
+  /** The one after `{name}`; empty when the path has none. */
+  item: string;
   query: ReadonlyMap<string, string>;
   body: unknown;
   limits: Limits;
@@ -47,7 +47,7 @@ export interface Route {
    */
   mayBeAway: boolean;
   /** Of the answer. */
-  status: 200 | 201;
+  status: 200 | 201 | 202;
   /** Of a route that makes or changes: whether it made, which is a 201. */
   made: ((result: unknown) => boolean) | null;
   /** Null: the action's own. */
@@ -58,8 +58,8 @@ export interface Route {
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records that the answer holds. */
   heldBytes(result: unknown): number;
-  /** Path of what a 201 created. */
-  location(result: unknown): string | null;
+  /** Path of what a 201 created, or a 202 began. */
+  location(result: unknown, input: RouteInput | null): string | null;
   /**
    * Of an answer that is sent in parts: what the action is asked for the part after this one; null
    * after the last.
@@ -83,7 +83,7 @@ interface Definition<N extends ActionName, K extends RequestName | null>
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
   made?(result: Actions[N]['result']): boolean;
-  location?(result: Actions[N]['result']): string;
+  location?(result: Actions[N]['result'], input: RouteInput): string;
   following?(result: Actions[N]['result']): Partial<Actions[N]['params']> | null;
 }
 type InputOf<K> = RouteInput & { body: K extends RequestName ? Bodies[K] : null };
@@ -236,7 +236,7 @@ const VECTOR_ROUTES = [
     queue: 'unshared',
     params: (input) => ({
       ...named(input),
-      namespace: decodeNamespace(input.namespace, 'namespace', input.limits),
+      namespace: decodeNamespace(input.item, 'namespace', input.limits),
     }),
   }),
 ];
@@ -274,6 +274,15 @@ const COLLECTION_ROUTES = [
     whenGiven: { id: PROOF },
   }),
   PROOF,
+  route('POST', '/collections/{name}/verifications', 'verification.begin', 'read', {
+    status: 202,
+    params: named,
+    location: ({ id }, { target }) =>
+      `${BASE_PATH}/collections/${encodeURIComponent(target)}/verifications/${encodeURIComponent(id)}`,
+  }),
+  route('GET', '/collections/{name}/verifications/{id}', 'verification.get', 'read', {
+    params: (input) => ({ ...named(input), id: input.item }),
+  }),
   route('GET', '/collections/{name}/export', 'collections.export', 'read', {
     mayBeAway: true,
     queue: 'query',

@@ -8,6 +8,7 @@ import { planOf } from '../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import { peersWith } from '../../mixins/peers.ts';
 import { answersCalls } from '../../mixins/transport/lost-calls.ts';
 import { AccountCharge } from './account-charge.ts';
 import type { Allowance } from './allowance.ts';
@@ -36,11 +37,7 @@ export default function meteringService({ config, store, clock, log }: Runtime):
   const { usage } = store;
   const { pricingUrl } = config;
 
-  /** The other nodes that have an action and count as connected. */
-  const peers = (action: keyof MeteringActions): string[] => {
-    const endpoints: { id: string; isAvailable: boolean }[] = broker.registry.actions.get(action)?.endpoints ?? [];
-    return endpoints.flatMap(({ id, isAvailable }) => (isAvailable && id !== broker.nodeID ? [id] : []));
-  };
+  const peers = (action: keyof MeteringActions): string[] => peersWith(broker, action).map(({ id }) => id);
   const writes = new WriteQuota({ usage, clock, pricingUrl, isAlone: !isShared(config) });
   const queries = new QueryQuota({
     usage,

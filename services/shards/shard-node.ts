@@ -123,7 +123,7 @@ export class ShardNode {
       ? new ClusterMember({ store, clock, log }, { peers: peers!, membership, shardCache, pool, copies, opensAtOnce })
       : null;
     this.#openList = membership ? null : openListOf(config.dataDir, shardCache);
-    this.recomputation = new Recomputation({ shardCache, pool, store, checkpointer, ownHeads });
+    this.recomputation = new Recomputation({ shardCache, pool, store, checkpointer, clock, ownHeads });
     this.#memory = memory;
     this.#pool = pool;
     this.materialiser = materialiser;
@@ -319,6 +319,7 @@ export class ShardNode {
 
   /** Closes the shards of a deleted collection; nothing of it is under way any more. */
   async forget(collectionId: string): Promise<void> {
+    this.recomputation.forget(collectionId);
     await this.shardCache.closeAllOf(collectionId);
     await this.#cluster?.forget(collectionId);
     // In this order: a checkpoint that is under way has the materialiser catch up first.

@@ -1,7 +1,7 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
-import type { ShardsActions } from '../../lib/actions/shards.ts';
+import type { ShardRecomputing, ShardsActions } from '../../lib/actions/shards.ts';
 import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { SYSTEM_CLOCK } from '../../lib/time/clock.ts';
@@ -47,7 +47,7 @@ function peersOf(broker: ServiceBroker, process: ProcessIdentity): Peers {
   };
 }
 
-function answersOf(node: () => ShardNode): Answers {
+function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => void): Answers {
   const shard = { type: 'object' } as const;
   const batch = shard;
   const query = shard;
@@ -91,8 +91,15 @@ function answersOf(node: () => ShardNode): Answers {
     head: [{ shard }, ({ shard }) => node().head(shard)],
     headAt: [{ shard, seq }, ({ shard, seq }) => node().shardCache.headAt(shard, seq)],
     resume: [{ shard }, ({ shard }) => node().resume(shard)],
-    recompute: [{ shard }, ({ shard }) => node().recomputation.begin(shard)],
+    recompute: [
+      { shard, run: { type: 'string', optional: true } },
+      ({ shard, run }) =>
+        node().recomputation.begin(shard, (records) => {
+          if (run !== undefined) tell({ run, shard: shard.index, records });
+        }),
+    ],
     extend: [{ session: 'string', seq }, ({ session, seq }) => node().recomputation.extend(session, seq)],
+    keep: [{ session: 'string' }, ({ session }) => node().recomputation.keep(session)],
     release: [{ session: 'string' }, ({ session }) => node().recomputation.release(session)],
     drop: [{ collectionId }, ({ collectionId }) => node().drop(collectionId)],
     forget: [{ collectionId }, ({ collectionId }) => node().forget(collectionId)],
@@ -112,7 +119,14 @@ function answersOf(node: () => ShardNode): Answers {
  */
 export default function shardsService(runtime: Runtime, isShared = false): ServiceSchema {
   let node: ShardNode;
-  const actions = Object.entries(answersOf(() => node)).map(([name, [params, answer]]) => {
+  let broker: ServiceBroker;
+  const tell = (progress: ShardRecomputing): void => {
+    broker.broadcast('shards.recomputing', progress, ['verification']).catch((error: unknown) => {
+      runtime.log.debug({ err: error }, 'how far a verification is could not be told');
+    });
+  };
+  const answers = answersOf(() => node, tell);
+  const actions = Object.entries(answers).map(([name, [params, answer]]) => {
     const answered = answer as (given: unknown) => unknown;
     return [name, { params, handler: async (ctx: Context) => (await answered(ctx.params)) ?? null }];
   });
@@ -125,8 +139,11 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
         node?.materialiser.anchored(params.collectionId),
     },
 
+    created() {
+      broker = this.broker;
+    },
+
     async started() {
-      const { broker } = this;
       const halt = (collectionId: string, reason: string): void => {
         call(broker, 'anchoring.halt', { collectionId, reason }).catch((error: unknown) => {
           runtime.log.error({ err: error, collectionId }, 'could not halt anchoring');
@@ -143,6 +160,10 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
        */
       async leave(forMs: number): Promise<void> {
         await node?.stop(forMs);
+      },
+      /** Ends every recomputation, for which nobody waits any more. */
+      endRecomputations(): void {
+        node?.recomputation.stop();
       },
       /** What that waits for, a sentence for each shard. */
       waiting(): string[] {

@@ -1,13 +1,17 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type CollectionRoot, collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameState } from '../../lib/shard/head.ts';
 import type { Recomputed, RecordDifference } from '../../lib/shard/recomputed.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { ScanProgress } from './scan-progress.ts';
 
 /** Reading all of a collection's bytes takes as long as it takes. */
 const SCAN_TIMEOUT_MS = 3_600_000;
 const DIFFERENCES_MAX = 1_000;
+/** Shards that are scanned wait for the others: each is told in time that it is still needed. */
+const KEEP_EVERY_MS = INTERNAL_LIMITS.recomputeSessionIdleMaxMs / 3;
 
 /**
  * A collection's state as its stored bytes give it, all shards at the seqs of one cut, beside what
@@ -23,10 +27,21 @@ export class CollectionScan {
   }
 
   /** Reads every record of the collection. Throws what the shards throw. */
-  static async begin(caller: Caller, row: CollectionRow): Promise<CollectionScan> {
+  static async begin(caller: Caller, row: CollectionRow, progress: ScanProgress): Promise<CollectionScan> {
+    const { run } = progress;
+    const scanned: Recomputed[] = [];
+    const keeping = setInterval(() => {
+      for (const { session } of scanned) call(caller, 'shards.keep', { session }).catch(() => undefined);
+    }, KEEP_EVERY_MS).unref();
     const scans = await Promise.allSettled(
-      shardSpecs(row).map((shard) => call(caller, 'shards.recompute', { shard }, { timeout: SCAN_TIMEOUT_MS })),
+      shardSpecs(row).map(async (shard) => {
+        const recomputed = await call(caller, 'shards.recompute', { shard, run }, { timeout: SCAN_TIMEOUT_MS });
+        scanned.push(recomputed);
+        progress.reached(shard.index, recomputed.head.count);
+        return recomputed;
+      }),
     );
+    clearInterval(keeping);
     const shards = scans.flatMap((scan) => (scan.status === 'fulfilled' ? [scan.value] : []));
     const failure = scans.find((scan) => scan.status === 'rejected');
     if (failure) {

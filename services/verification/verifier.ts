@@ -10,6 +10,7 @@
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { planOf } from '../../lib/actions/principal.ts';
+import type { ShardRecomputing } from '../../lib/actions/shards.ts';
 import type { NamedDifference, VerifyResult } from '../../lib/actions/verification.ts';
 import { anchors } from '../../lib/config.ts';
 import { LEDGER_LAG_MAX_MS } from '../../lib/ledger/lag.ts';
@@ -20,6 +21,7 @@ import { shardSpecs } from '../../lib/shard/spec.ts';
 import type { AnchorRow } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { CollectionScan } from './collection-scan.ts';
+import { ScanProgress } from './scan-progress.ts';
 import { type AnchorRecord, contradiction, cutOnChain, judge, type Verdict } from './verdict.ts';
 
 const REREAD_MS = 200;
@@ -30,6 +32,13 @@ const REREAD_MS = 200;
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
 const SUBMIT_GRACE_MS = 2_000;
 
+/** A verification under way. */
+export interface VerifierRun {
+  progress: ScanProgress;
+  /** Rejects with what the shards throw; whatever the ledger does is an outcome, not an error. */
+  result: Promise<VerifyResult>;
+}
+
 interface LedgerView {
   record: AnchorRecord;
   onChain: OnChain;
@@ -39,7 +48,9 @@ export class Verifier {
   readonly #caller: Caller;
   readonly #runtime: Runtime;
   readonly #delay: (ms: number) => Promise<unknown>;
-  readonly #joinable = new Map<string, Promise<VerifyResult>>();
+  readonly #joinable = new Map<string, VerifierRun>();
+  /** Those under way, by run. */
+  readonly #progress = new Map<string, ScanProgress>();
 
   constructor(caller: Caller, runtime: Runtime, delay: (ms: number) => Promise<unknown>) {
     this.#caller = caller;
@@ -47,21 +58,32 @@ export class Verifier {
     this.#delay = delay;
   }
 
-  /** Throws what the shards throw; whatever the ledger does is an outcome, not an error. */
-  verify(row: CollectionRow): Promise<VerifyResult> {
+  /** Begins one, or joins one that still reads. */
+  begin(row: CollectionRow): VerifierRun {
     const joined = this.#joinable.get(row.id);
     if (joined) return joined;
-    const run = this.#verify(row).finally(() => this.#close(row.id, run));
+    const progress = new ScanProgress(row.shards);
+    this.#progress.set(progress.run, progress);
+    const result = this.#verify(row, progress).finally(() => {
+      this.#progress.delete(progress.run);
+      this.#close(row.id, run);
+    });
+    const run = { progress, result };
     this.#joinable.set(row.id, run);
     return run;
   }
 
-  #close(id: string, run?: Promise<VerifyResult>): void {
+  /** A shard says how far it is. */
+  recomputing({ run, shard, records }: ShardRecomputing): void {
+    this.#progress.get(run)?.reached(shard, records);
+  }
+
+  #close(id: string, run?: VerifierRun): void {
     if (run === undefined || this.#joinable.get(id) === run) this.#joinable.delete(id);
   }
 
-  async #verify(row: CollectionRow): Promise<VerifyResult> {
-    const scan = await CollectionScan.begin(this.#caller, row);
+  async #verify(row: CollectionRow, progress: ScanProgress): Promise<VerifyResult> {
+    const scan = await CollectionScan.begin(this.#caller, row, progress);
     try {
       this.#close(row.id);
       await scan.extend(await this.#heads(row));

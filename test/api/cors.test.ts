@@ -43,7 +43,7 @@ describe('on for two origins', () => {
         'access-control-allow-origin': APP,
         'access-control-allow-methods': 'POST, OPTIONS',
         'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
-        'access-control-expose-headers': 'X-Request-Id, Retry-After',
+        'access-control-expose-headers': 'X-Request-Id, Retry-After, Location',
         'access-control-max-age': '600',
         vary: 'Origin',
       },
@@ -59,7 +59,7 @@ describe('on for two origins', () => {
       status,
       {
         'access-control-allow-origin': LOCAL,
-        'access-control-expose-headers': 'X-Request-Id, Retry-After',
+        'access-control-expose-headers': 'X-Request-Id, Retry-After, Location',
         vary: 'Origin',
       },
     ]);

@@ -38,6 +38,8 @@ describe.each([1, 8])('a collection of %i shards', (shards) => {
       ['POST', '/fetch', { ids: ['r1'] }],
       ['POST', '/delete', { ids: ['r1'] }],
       ['GET', '/verify'],
+      ['POST', '/verifications'],
+      ['GET', '/verifications/some-id'],
       ['GET', '/proof?id=r1'],
       ['GET', '/anchors'],
     ] as const) {

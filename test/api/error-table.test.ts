@@ -71,6 +71,7 @@ const CASES: Case[] = [
   ['UNAUTHENTICATED', 401, '/usage', { key: 'pv_live_unknown' }, {}, { 'www-authenticate': 'Bearer' }],
   ['FORBIDDEN', 403, '/collections/kept', { method: 'DELETE' }],
   ['COLLECTION_NOT_FOUND', 404, '/collections/never', {}],
+  ['VERIFICATION_NOT_FOUND', 404, '/collections/here/verifications/never', {}],
   ['KEY_NOT_FOUND', 404, NO_KEY, { method: 'DELETE' }],
   ['ACCOUNT_NOT_FOUND', 404, NO_ACCOUNT, { method: 'DELETE', key: ADMIN_TOKEN }],
   ['RECORD_NOT_FOUND', 404, '/collections/here/query', post('{"id": "absent"}')],

@@ -57,6 +57,8 @@ describe('methods', () => {
     ['/collections/here/fetch', 'POST, OPTIONS', 'DELETE'],
     ['/collections/here/delete', 'POST, OPTIONS', 'DELETE'],
     ['/collections/here/verify', 'GET, HEAD, OPTIONS', 'POST'],
+    ['/collections/here/verifications', 'POST, OPTIONS', 'GET'],
+    ['/collections/here/verifications/some-id', 'GET, HEAD, OPTIONS', 'DELETE'],
     ['/collections/here/proof', 'GET, HEAD, OPTIONS', 'PATCH'],
     ['/collections/here/anchors', 'GET, HEAD, OPTIONS', 'DELETE'],
     ['/usage', 'GET, HEAD, OPTIONS', 'POST'],

@@ -4,6 +4,7 @@ import { ANCHORED_LIMITS } from '../support/lending.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../support/tenant.ts';
+import { until } from '../support/until.ts';
 
 /** Of the contract with clients and what was added since. */
 const ROUTES = [
@@ -24,6 +25,8 @@ const ROUTES = [
   'GET /api/v1/collections/{name}/namespaces',
   'DELETE /api/v1/collections/{name}/namespaces/{namespace}',
   'GET /api/v1/collections/{name}/verify',
+  'POST /api/v1/collections/{name}/verifications',
+  'GET /api/v1/collections/{name}/verifications/{id}',
   'GET /api/v1/collections/{name}/proof',
   'GET /api/v1/collections/{name}/anchors',
   'GET /api/v1/collections/{name}/export',
@@ -365,6 +368,11 @@ describe('what it says is so', () => {
     await call(`POST ${one}/import`, 400, some, { id: 7 });
     await call(`GET ${one}/verify`, 200, some);
     await call(`GET ${one}/verify`, 200, { ...some, search: '?id=a' });
+    const { id } = await call(`POST ${one}/verifications`, 202, some);
+    await until('the verification has ended', async () => {
+      return (await call(`GET ${one}/verifications/{id}`, 200, { ...some, id })).state === 'done';
+    });
+    await call(`GET ${one}/verifications/{id}`, 404, { ...some, id: 'absent' });
     await call(`GET ${one}/proof`, 200, { ...some, search: '?id=%F0%9F%A7%AD' });
     await call(`GET ${one}/proof`, 400, some);
     await call(`GET ${one}/anchors`, 200, { ...some, search: '?limit=1' });

@@ -81,6 +81,19 @@ const VERIFY_RESULT: Schemas = {
   }),
 };
 
+const VERIFICATION: Schemas = {
+  id: text('Opaque.'),
+  state: text('`failed`: the verification came to no verdict; `done` says nothing of the verdict.', {
+    enum: ['running', 'done', 'failed'],
+  }),
+  progress: object({
+    scanned: count('Records recomputed so far; equals `total` when done.'),
+    total: count('Records of the collection at the start.'),
+  }),
+  result: { ...ref('VerifyResult'), description: 'When done: the verdict.' },
+  error: object({ code: text('As of an error.'), message: text('A sentence.') }, [], { description: 'When failed.' }),
+};
+
 const LEAF = object({ key: hex('keyHash.'), vecHash: hex('vecHash.'), metaHash: hex('metaHash.') });
 const RECORD_PROOF: Schemas = {
   format: { type: 'string', const: 'PV1' },
@@ -156,6 +169,7 @@ export function collectionSchemas(limits: Limits): Schemas {
     StoredRecord: object({ id, values: values('Stored as float32.'), metadata: METADATA }),
     Alias: object({ alias: ref('CollectionName'), collection: ref('CollectionName') }),
     VerifyResult: object(VERIFY_RESULT, ['reason', 'differences']),
+    Verification: object(VERIFICATION, ['result', 'error']),
     RecordProof: object(RECORD_PROOF, [], {
       description: 'The verifier in `client/` checks it offline, without this service.',
     }),
@@ -279,6 +293,18 @@ export const COLLECTION_WORDS: AllWords = {
     'Compare the stored bytes with the root on the ledger',
     { oneOf: [ref('VerifyResult'), PROOF] },
     'Recomputes the root from the stored data. With `id`, returns a proof for that record instead.',
+  ],
+  'verification.begin': [
+    'beginVerification',
+    'Begin to verify the collection in the background',
+    ref('Verification'),
+    'While one runs, the answer is that one, whoever began it; its verdict is of the `version` that it names. Poll the path in `Location`.',
+  ],
+  'verification.get': [
+    'getVerification',
+    'How far a verification is, and its verdict',
+    ref('Verification'),
+    'A verification that ended stays for an hour, the last ten of a collection at most, less where they take much memory. It ends with the node that runs it: after `VERIFICATION_NOT_FOUND` begin another one.',
   ],
   'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
   'collections.export': [

@@ -29,6 +29,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
   NAMESPACE_NOT_FOUND: ['collections.deleteNamespace'],
   COLLECTION_NOT_FOUND: ['collections.putAlias'],
   ALIAS_NOT_FOUND: ['collections.getAlias', 'collections.deleteAlias'],
+  VERIFICATION_NOT_FOUND: ['verification.get'],
   KEY_NOT_FOUND: ['keys.revoke'],
   ACCOUNT_NOT_FOUND: ['keys.setPlan', 'keys.deleteAccount'],
   COLLECTION_EXISTS: ['collections.create', 'collections.putAlias'],
@@ -57,6 +58,7 @@ const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
 /** Beside the request's id, by status. */
 const HEADERS: Readonly<Record<number, Schemas>> = {
+  202: { Location: { description: 'Path to ask how far it is.', schema: { type: 'string' } } },
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
@@ -126,7 +128,8 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
 function tagOf({ access, method, path }: Route): string {
   if (access === 'operator') return 'Operator';
   const [, area = '', target, what] = path.split('/');
-  if (target === '{name}' && what !== undefined) return method === 'POST' ? 'Vectors' : 'Verification';
+  if (target === '{name}' && what !== undefined)
+    return method === 'POST' && what !== 'verifications' ? 'Vectors' : 'Verification';
   return capitalized(area);
 }
 
@@ -159,7 +162,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
       ...(route.made && { 201: response('Made.', answer) }),
-      [route.status]: response('Done.', answer, {}, route.contentType.split(';')[0]),
+      [route.status]: response('Done.', answer, HEADERS[route.status], route.contentType.split(';')[0]),
       ...errorResponses(route),
     },
   };

@@ -9,11 +9,11 @@ import { queueRequestOf } from './wait-turn.ts';
  * no body are refused, too: they say that something else was meant. Throws the 400 that names them.
  */
 export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<void> {
-  const { accountId, bytes, namespace, query, route, target } = exchange;
+  const { accountId, bytes, item, query, route, target } = exchange;
   const { limits } = parts.config;
   const isSent = route.body !== null || bytes.byteLength > 0;
   const body = isSent ? await decoded(exchange, parts) : null;
-  exchange.input = { accountId, target, namespace, query, body, limits };
+  exchange.input = { accountId, target, item, query, body, limits };
   exchange.params = route.params(exchange.input);
 }
 

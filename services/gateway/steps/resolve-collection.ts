@@ -12,9 +12,10 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
  */
 export async function resolveCollection(exchange: Exchange, { clock, config }: StepParts): Promise<void> {
   const { accountId, caller, route, target } = exchange;
-  if (route.path.includes('{id}') && !ID.test(target))
+  if (!route.path.includes('{name}')) {
+    if (!route.path.includes('{id}') || ID.test(target)) return;
     throw notFound(route.access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
-  if (!route.path.includes('{name}')) return;
+  }
   if (!isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
   if (route.body === null) return;
   exchange.resolvedMs = clock.monotonicMs();

@@ -5,7 +5,7 @@
  * Promises: entries that are materialised and still in the log are audited too. The number of scans
  * at a time is bounded; the others wait in order of arrival. A session's memory counts against the
  * node's limit from before the scan until the session is released.
- * How it fails: too many sessions, or no memory for one, are refused with UNAVAILABLE.
+ * How it fails: UNAVAILABLE for too many sessions, or no memory for one.
  * See docs/internals/shard.md.
  */
 import { randomUUID } from 'node:crypto';
@@ -16,15 +16,18 @@ import { type ShardKey, shardKey } from '../../../lib/shard/key.ts';
 import type { AlteredEntry, Recomputed } from '../../../lib/shard/recomputed.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { Store } from '../../../lib/store/port.ts';
+import type { Clock } from '../../../lib/time/clock.ts';
 import type { OwnHeads } from '../memory/own-heads.ts';
 import type { ShardCache } from '../memory/shard-cache.ts';
 import type { Checkpointer } from '../shard/checkpointer.ts';
 import { storeFailure, unavailable } from '../shard/failure.ts';
 import { logRuns } from '../shard/log-run.ts';
-import { assertThere } from '../shard/open.ts';
+import { assertThere, unlessDeleted } from '../shard/open.ts';
 import { type ShardWorker, WorkerLost, type WorkerPool } from '../worker/pool.ts';
 
 const DIFFERENCES_MAX = 1_000;
+/** Between two words of how far a scan is. */
+const PROGRESS_EVERY_MS = 250;
 /**
  * What a session takes without a record, and for each: 150 to 200 bytes by measurement with ids of
  * 36 characters, and while its map grows as much again as the map.
@@ -36,6 +39,9 @@ const ID_MAX_CHARS = 64;
 const CHAR_BYTES = 2;
 const VALUE_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
+/** Is told of some of the steps, with the records that are recomputed by then. */
+type OnProgress = (records: number) => void;
+
 interface Session {
   id: string;
   spec: ShardSpec;
@@ -46,6 +52,9 @@ interface Session {
   laidSeq: number;
   altered: AlteredEntry | null;
   unpin(): void;
+  /** Is told how many records are recomputed. */
+  onProgress: OnProgress;
+  toldMs: number;
   /** The memory that is counted for it. */
   heldBytes: number;
   /** Null while the session is at work. */
@@ -57,6 +66,7 @@ interface RecomputationParts {
   pool: WorkerPool;
   store: Store;
   checkpointer: Checkpointer;
+  clock: Pick<Clock, 'monotonicMs'>;
   /** Of the shards that are open. */
   ownHeads: ReadonlyMap<ShardKey, OwnHeads>;
 }
@@ -78,18 +88,18 @@ export class Recomputation {
    * Throws ProvecError UNAVAILABLE, OUT_OF_CAPACITY, or COLLECTION_NOT_FOUND where the collection
    * was deleted meanwhile; StoreError 'damaged' where stored bytes do not decode.
    */
-  async begin(spec: ShardSpec): Promise<Recomputed> {
+  async begin(spec: ShardSpec, onProgress: OnProgress = () => undefined): Promise<Recomputed> {
     if (this.#stopped) throw unavailable('The service is stopping.');
     if (this.#sessions.size + this.#waiting >= INTERNAL_LIMITS.recomputeSessionsMax)
       throw unavailable('Too many verifications are under way; try again.');
     this.#waiting++;
     return this.#scans.runExclusive(() => {
       this.#waiting--;
-      return this.#begin(spec);
+      return this.#begin(spec, onProgress);
     });
   }
 
-  #begin(spec: ShardSpec): Promise<Recomputed> {
+  #begin(spec: ShardSpec, onProgress: OnProgress): Promise<Recomputed> {
     const { shardCache, pool, checkpointer } = this.#parts;
     const key = shardKey(spec.collectionId, spec.index);
     const session: Session = {
@@ -101,11 +111,15 @@ export class Recomputation {
       laidSeq: 0,
       altered: null,
       unpin: checkpointer.pin(key),
+      onProgress,
+      toldMs: Number.NEGATIVE_INFINITY,
       heldBytes: 0,
       expiry: null,
     };
     this.#sessions.set(session.id, session);
     return this.#guarded(session, async () => {
+      // It may have been deleted while the scan waited for its turn.
+      await assertThere(spec, this.#store);
       const { count } = (await this.#store.log.head(key)) ?? EMPTY_HEAD;
       await this.#hold(session, SESSION_BYTES + count * RECORD_BYTES);
       await session.worker.request('recomputeBegin', { session: session.id, spec });
@@ -125,11 +139,18 @@ export class Recomputation {
     for await (const records of scan.batches) {
       const longIds = records.reduce((sum, { id }) => sum + Math.max(0, id.length - ID_MAX_CHARS), 0);
       if (longIds > 0) await this.#hold(session, longIds * CHAR_BYTES);
-      await session.worker.request('recomputeRecords', { session: session.id, records });
+      this.#tell(session, await session.worker.request('recomputeRecords', { session: session.id, records }));
     }
     const { unreadable, stray } = scan;
     await session.worker.request('recomputeLeftOut', { session: session.id, unreadable, stray });
     return scan.throughSeq;
+  }
+
+  #tell(session: Session, records: number): void {
+    const monotonicMs = this.#parts.clock.monotonicMs();
+    if (monotonicMs - session.toldMs < PROGRESS_EVERY_MS) return;
+    session.toldMs = monotonicMs;
+    session.onProgress(records);
   }
 
   async #alteredEntry(session: Session, seq: number): Promise<AlteredEntry> {
@@ -151,6 +172,11 @@ export class Recomputation {
     });
   }
 
+  /** Has an idle session wait anew. */
+  keep(id: string): void {
+    this.#sessions.get(id)?.expiry?.refresh();
+  }
+
   release(id: string): void {
     const session = this.#sessions.get(id);
     if (!session) return;
@@ -159,6 +185,11 @@ export class Recomputation {
     session.unpin();
     this.#parts.shardCache.giveBack(session.heldBytes);
     session.worker.request('recomputeEnd', { session: id }).catch(() => undefined);
+  }
+
+  /** Ends what is under way of a deleted collection. */
+  forget(collectionId: string): void {
+    for (const { id, spec } of [...this.#sessions.values()]) if (spec.collectionId === collectionId) this.release(id);
   }
 
   stop(): void {
@@ -185,7 +216,7 @@ export class Recomputation {
       // A record that is written again takes a place of its own.
       const bodies = entries.reduce((sum, { body }) => sum + body.byteLength, 0);
       await this.#hold(session, Math.ceil(bodies / (session.spec.dimensions * VALUE_BYTES)) * RECORD_BYTES);
-      await session.worker.request('recomputeEntries', { session: session.id, entries });
+      this.#tell(session, await session.worker.request('recomputeEntries', { session: session.id, entries }));
       recorded = entries.at(-1)!.head;
       at = entries.at(-1)!.seq;
     }
@@ -247,9 +278,9 @@ export class Recomputation {
     } catch (error) {
       const isReleased = !this.#sessions.has(session.id);
       this.release(session.id);
-      throw isReleased || error instanceof WorkerLost
-        ? unavailable('The verification was interrupted; try again.', error)
-        : storeFailure(error);
+      if (!isReleased && !(error instanceof WorkerLost)) throw storeFailure(error);
+      const interrupted = unavailable('The verification was interrupted; try again.', error);
+      throw await unlessDeleted(interrupted, session.spec, this.#store);
     }
   }
 }

@@ -81,9 +81,10 @@ export interface WorkerOps extends ReadOps {
   save: OfShard<{ folder: string }, ShardHead>;
   close: OfShard;
   recomputeBegin: OfSession<{ spec: ShardSpec }>;
-  recomputeRecords: OfSession<{ records: StoredRecord[] }>;
+  /** This and `recomputeEntries` give how many records the recomputed state has by then. */
+  recomputeRecords: OfSession<{ records: StoredRecord[] }, number>;
   recomputeLeftOut: OfSession<Pick<RecordScan, 'unreadable' | 'stray'>>;
-  recomputeEntries: OfSession<{ entries: ReplayEntry[] }>;
+  recomputeEntries: OfSession<{ entries: ReplayEntry[] }, number>;
   /**
    * `contradicting` counts records and entries that do not decode, and records whose leaf does not
    * follow from their bytes.

@@ -41,11 +41,13 @@ export class RecomputeSession {
     this.#map = new MerkleMap({ skipBits: Math.log2(spec.of) });
   }
 
-  *addRecords(records: StoredRecord[]): Steps<undefined> {
+  /** This and `addEntries` give how many records there are then. */
+  *addRecords(records: StoredRecord[]): Steps<number> {
     for (const record of records) {
       this.#put(record);
       yield 'building';
     }
+    return this.#map.size;
   }
 
   /** Rows that are there, but which the scan left out. */
@@ -54,7 +56,7 @@ export class RecomputeSession {
     for (const id of stray) this.#strayIds.add(id);
   }
 
-  *addEntries(entries: ReplayEntry[]): Steps<undefined> {
+  *addEntries(entries: ReplayEntry[]): Steps<number> {
     for (const entry of entries) {
       const changes = changesIn(entry);
       if (changes === null) this.#unreadableEntries++;
@@ -65,6 +67,7 @@ export class RecomputeSession {
         yield 'building';
       }
     }
+    return this.#map.size;
   }
 
   /** What the log says that was written, whatever stands in the records now. */

@@ -41,6 +41,8 @@ const OPERATIONS: [string, string, unknown][] = [
   ['GET', '/proof?id=secret', undefined],
   ['GET', '/verify?id=secret', undefined],
   ['GET', '/anchors', undefined],
+  ['POST', '/verifications', undefined],
+  ['GET', '/verifications/some-id', undefined],
 ];
 
 describe.each(OPERATIONS)('%s /collections/{name}%s', (method, rest, body) => {

@@ -27,8 +27,8 @@ export function vectorOf(value: string): number[] {
 const queryOf = (group: string) => ({ vector: [1, 1, 1], topK: 100, filter: { group }, includeValues: true });
 
 /**
- * Writes, updates, deletes, queries, lists, exports and fetches records of its own and some that all share, one request at a
- * time, and notes what it is told of each record.
+ * Does every operation on records of its own and on some that all share, one request at a time, and
+ * notes what it is told of each record.
  */
 export class ChaosClient {
   readonly #client: number;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ServiceBroker } from 'moleculer';
 import { call } from '../../../lib/actions/call.ts';
+import { toFailure } from '../../../lib/failure.ts';
 import { shardIndexOf } from '../../../services/collections/shard-routing.ts';
-import { errorResponse, toFailure } from '../../../services/gateway/error-response.ts';
+import { errorResponse } from '../../../services/gateway/error-response.ts';
 import { startBacking } from '../../support/backing-services.ts';
 import { startCaller } from '../../support/caller.ts';
 import type { ClusterNode } from '../../support/cluster-node.ts';

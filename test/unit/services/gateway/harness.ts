@@ -41,6 +41,8 @@ function defaults(): FakeActions {
     'collections.proof': ({ id }) => ({ format: 'PV1', id }),
     'collections.anchors': (params) => ({ anchors: [], nextCursor: null, params }),
     'verification.verify': () => ({ verified: true }),
+    'verification.begin': () => ({ id: 'v1', state: 'running' }),
+    'verification.get': ({ id }) => ({ id, state: 'running' }),
     'metering.usage': () => ({ month: '2026-11' }),
     'keys.list': () => [],
     'keys.create': (params) => ({ id: 'k3', ...params }),

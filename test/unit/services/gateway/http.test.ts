@@ -208,7 +208,7 @@ describe('CORS', () => {
       expect(preflight.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, X-Request-Id');
       const answer = await edge.request('GET', `${V1}/nope`, undefined, { origin: 'https://app.example.com' });
       expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
-      expect(answer.headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After');
+      expect(answer.headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After, Location');
       expect(answer.headers.get('vary')).toBe('Origin');
       const other = await edge.request('GET', `${V1}/usage`, undefined, { origin: 'https://evil.example.com' });
       expect(other.headers.get('access-control-allow-origin')).toBeNull();

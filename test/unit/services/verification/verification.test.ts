@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { OnChain } from '../../../../lib/actions/anchoring.ts';
 import { LEDGER_LAG_MAX_MS } from '../../../../lib/ledger/lag.ts';
+import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
 import { anchorInWords, collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { anchored, confirmed, cut, elsewhere, found, head, PLACE, row, World } from './world.ts';
 
@@ -9,6 +10,7 @@ beforeEach(() => {
   world = new World();
 });
 afterEach(async () => {
+  jest.useRealTimers();
   expect([...world.open]).toEqual([]);
   await world.stop();
 });
@@ -276,6 +278,25 @@ describe('overlapping verifications', () => {
     expect(world.scans).toBe(1);
     expect(await world.verify()).toMatchObject({ state: 'match' });
     expect(world.scans).toBe(2);
+  });
+
+  test('a shard that is scanned is kept from forgetting it while another is scanned, and no longer', async () => {
+    const scanned = Promise.withResolvers<void>();
+    world.duringScan = (index) => (index === 0 ? Promise.resolve() : scanned.promise);
+    await world.start();
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance', 'Date', 'hrtime'] });
+    const verified = world.verify();
+    while (world.open.size === 0) await new Promise(setImmediate);
+    for (let count = 1; count <= 3; count++) {
+      jest.advanceTimersByTime(INTERNAL_LIMITS.recomputeSessionIdleMaxMs / 2);
+      while (world.kept.length < count) await new Promise(setImmediate);
+    }
+    scanned.resolve();
+    expect(await verified).toMatchObject({ state: 'match' });
+    const { length } = world.kept;
+    jest.advanceTimersByTime(INTERNAL_LIMITS.recomputeSessionIdleMaxMs);
+    await new Promise(setImmediate);
+    expect(world.kept).toEqual(Array(length).fill('0 1'));
   });
 
   test('a scan that fails leaves nothing open, and the next begins afresh', async () => {

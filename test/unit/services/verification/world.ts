@@ -62,6 +62,8 @@ export class World {
   };
   readonly submitted: Cut[] = [];
   readonly open = new Map<string, number>();
+  /** Sessions, as often as a shard was told that they are still needed. */
+  readonly kept: string[] = [];
   scans = 0;
   duringScan: (index: number) => Promise<void> = async () => undefined;
   /** How long it paused between two looks at the ledger, on a clock that goes on by that much. */
@@ -109,6 +111,10 @@ export class World {
           return this.#recomputed(session, seq);
         },
         extend: ({ params }: Context<{ session: string; seq: number }>) => this.#recomputed(params.session, params.seq),
+        keep: ({ params }: Context<{ session: string }>) => {
+          this.kept.push(params.session);
+          return null;
+        },
         release: ({ params }: Context<{ session: string }>) => {
           this.open.delete(params.session);
           return null;

@@ -172,7 +172,12 @@ test('a session waits for the rest of its verification, and goes only when nobod
   expect(await fixture.node.recomputation.extend(session, head.seq)).toMatchObject({ head });
   jest.advanceTimersByTime(recomputeSessionIdleMaxMs - 1);
   expect(await fixture.node.recomputation.extend(session, head.seq)).toMatchObject({ head });
+  jest.advanceTimersByTime(recomputeSessionIdleMaxMs - 1);
+  fixture.node.recomputation.keep(session);
+  jest.advanceTimersByTime(recomputeSessionIdleMaxMs - 1);
+  expect(await fixture.node.recomputation.extend(session, head.seq)).toMatchObject({ head });
   jest.advanceTimersByTime(recomputeSessionIdleMaxMs);
+  fixture.node.recomputation.keep(session);
   await expect(fixture.node.recomputation.extend(session, head.seq)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
 

@@ -1,0 +1,45 @@
+import { outOfCapacity } from './admission/out-of-capacity.ts';
+import { isProvecError, ProvecError, unavailable } from './errors.ts';
+import { StoreError } from './store/port.ts';
+
+/**
+ * What Moleculer and its web gateway throw when an action cannot be reached or did not answer in
+ * time.
+ */
+const OUT_OF_REACH = new Set([
+  'ServiceNotFoundError',
+  'ServiceNotAvailableError',
+  'ServiceUnavailableError',
+  'RequestTimeoutError',
+  'RequestSkippedError',
+  'RequestRejectedError',
+  'QueueIsFullError',
+  'BrokerDisconnectedError',
+  'GracefulStopTimeoutError',
+]);
+
+const UNREACHABLE = 'A part of the service is unreachable or overloaded; send the request again.';
+const INTERNAL_MESSAGE = 'Something went wrong inside the service; what was acknowledged before is kept.';
+
+/**
+ * The error a client is given, and whether the cause is a fault of ours that belongs in the log.
+ */
+interface Failure {
+  error: ProvecError;
+  isFault: boolean;
+}
+
+/**
+ * Maps anything thrown to an error of the table. Nothing of a foreign error's text reaches the
+ * client.
+ */
+export function toFailure(error: unknown): Failure {
+  if (isProvecError(error)) return { error, isFault: error.code === 'INTERNAL' };
+  if (error instanceof StoreError) {
+    if (error.kind === 'capacity') return { error: outOfCapacity('disk', error), isFault: true };
+    if (error.kind !== 'damaged') return { error: unavailable(UNREACHABLE, error), isFault: true };
+  }
+  if (error instanceof Error && OUT_OF_REACH.has(error.name))
+    return { error: unavailable(UNREACHABLE, error), isFault: true };
+  return { error: new ProvecError('INTERNAL', INTERNAL_MESSAGE, { cause: error }), isFault: true };
+}

@@ -1,0 +1,77 @@
+/**
+ * What came of verifications that ended lately.
+ *
+ * Promises: one is kept for an hour, unless its collection has had ten since or there is no memory
+ * for it: no account has more than two thirds of that, and what makes way for an account's next one
+ * is its own as long as it has any.
+ */
+import type { Verification } from '../../lib/actions/verification.ts';
+import { Shares } from '../../lib/admission/fair-share.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Clock } from '../../lib/time/clock.ts';
+
+/** Beside its JSON, whose characters may take two bytes each. */
+const ENTRY_BYTES = 1_024;
+const SHARE_FACTOR = 2;
+
+interface Ended {
+  verification: Verification;
+  collectionId: string;
+  accountId: string;
+  endedMs: number;
+  bytes: number;
+}
+
+export class EndedVerifications {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  /** By id, in the order in which they ended. */
+  readonly #kept = new Map<string, Ended>();
+  readonly #bytes = new Shares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsKeptMaxBytes);
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  add({ id: collectionId, accountId }: Pick<CollectionRow, 'id' | 'accountId'>, verification: Verification): void {
+    this.#expire();
+    const bytes = ENTRY_BYTES + 2 * JSON.stringify(verification).length;
+    const ofCollection = this.#those((kept) => kept.collectionId === collectionId);
+    if (ofCollection.length >= INTERNAL_LIMITS.verificationsKeptPerCollectionMax) this.#drop(ofCollection[0]);
+    while (!this.#bytes.fits(accountId, bytes)) {
+      const [own] = this.#those((kept) => kept.accountId === accountId);
+      this.#drop(own ?? this.#those(() => true)[0]);
+    }
+    this.#bytes.add(accountId, bytes);
+    this.#kept.set(verification.id, {
+      verification,
+      collectionId,
+      accountId,
+      endedMs: this.#clock.monotonicMs(),
+      bytes,
+    });
+  }
+
+  get(collectionId: string, id: string): Verification | null {
+    this.#expire();
+    const kept = this.#kept.get(id);
+    return kept?.collectionId === collectionId ? kept.verification : null;
+  }
+
+  #expire(): void {
+    const dueMs = this.#clock.monotonicMs() - INTERNAL_LIMITS.verificationKeptMaxMs;
+    for (const kept of this.#kept.values()) {
+      if (kept.endedMs > dueMs) return;
+      this.#drop(kept);
+    }
+  }
+
+  #those(isMeant: (kept: Ended) => boolean): Ended[] {
+    return [...this.#kept.values()].filter(isMeant);
+  }
+
+  #drop({ verification, accountId, bytes }: Ended): void {
+    this.#kept.delete(verification.id);
+    this.#bytes.add(accountId, -bytes);
+  }
+}

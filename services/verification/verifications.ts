@@ -1,0 +1,97 @@
+/**
+ * The verifications in the background of this instance: `running` until they are `done`, with what
+ * a verify answers, or `failed`, with the error that it would have answered.
+ *
+ * Promises: at most one runs for a collection; who asks for another meanwhile gets that one, whose
+ * verdict is of the version that it names. No account has more than two thirds of the places.
+ * How it fails: UNAVAILABLE when all places are taken. All of them end with the process.
+ */
+import type { Logger } from 'pino';
+import type { Verification } from '../../lib/actions/verification.ts';
+import { Shares } from '../../lib/admission/fair-share.ts';
+import { unavailable } from '../../lib/errors.ts';
+import { toFailure } from '../../lib/failure.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import type { Runtime } from '../../lib/runtime.ts';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { EndedVerifications } from './ended-verifications.ts';
+import type { Verifier, VerifierRun } from './verifier.ts';
+
+const SHARE_FACTOR = 2;
+
+interface Running {
+  id: string;
+  collection: CollectionRow;
+  total: number;
+  run: VerifierRun;
+}
+
+export class Verifications {
+  readonly #verifier: Pick<Verifier, 'begin'>;
+  readonly #log: Logger;
+  /** By collection. */
+  readonly #running = new Map<string, Running>();
+  readonly #places = new Shares(SHARE_FACTOR, INTERNAL_LIMITS.verificationsMax);
+  readonly #ended: EndedVerifications;
+  #isStopped = false;
+
+  constructor(verifier: Pick<Verifier, 'begin'>, { clock, log }: Pick<Runtime, 'clock' | 'log'>) {
+    this.#verifier = verifier;
+    this.#log = log;
+    this.#ended = new EndedVerifications(clock);
+  }
+
+  /** Begins one under that id, unless one runs. `total`: records of the collection. */
+  begin(collection: CollectionRow, total: number, id: string): Verification {
+    const running = this.#running.get(collection.id);
+    if (running) return viewOf(running);
+    const { accountId } = collection;
+    if (!this.#places.fits(accountId, 1)) throw unavailable('Too many verifications are under way; try again later.');
+    this.#places.add(accountId, 1);
+    const begun = { id, collection, total, run: this.#verifier.begin(collection) };
+    this.#running.set(collection.id, begun);
+    void this.#end(begun);
+    return viewOf(begun);
+  }
+
+  running(collectionId: string): Verification | null {
+    const running = this.#running.get(collectionId);
+    return running ? viewOf(running) : null;
+  }
+
+  find(collectionId: string, id: string): Verification | null {
+    const running = this.running(collectionId);
+    return running?.id === id ? running : this.#ended.get(collectionId, id);
+  }
+
+  /** What fails from now on fails because of the stop. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  async #end(running: Running): Promise<void> {
+    const { collection } = running;
+    const verification = await this.#outcomeOf(running);
+    this.#running.delete(collection.id);
+    this.#places.add(collection.accountId, -1);
+    this.#ended.add(collection, verification);
+  }
+
+  async #outcomeOf(running: Running): Promise<Verification> {
+    const { id, collection, total, run } = running;
+    try {
+      const result = await run.result;
+      return { id, state: 'done', progress: { scanned: total, total }, result };
+    } catch (thrown) {
+      const { error, isFault } = toFailure(thrown);
+      if (isFault && !this.#isStopped)
+        this.#log.error({ err: thrown, collectionId: collection.id }, 'a verification failed');
+      const { code, message } = error;
+      return { ...viewOf(running), state: 'failed', error: { code, message } };
+    }
+  }
+}
+
+function viewOf({ id, total, run }: Running): Verification {
+  return { id, state: 'running', progress: { scanned: Math.min(run.progress.scanned, total), total } };
+}

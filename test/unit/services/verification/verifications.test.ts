@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import type { VerifyResult } from '../../../../lib/actions/verification.ts';
+import { INTERNAL_LIMITS } from '../../../../lib/limits.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { ScanProgress } from '../../../../services/verification/scan-progress.ts';
+import { Verifications } from '../../../../services/verification/verifications.ts';
+import { newCollection } from '../../../contract/store-rows.ts';
+import { until } from '../../../support/until.ts';
+
+const { verificationsMax } = INTERNAL_LIMITS;
+const RESULT = { state: 'match' } as VerifyResult;
+
+/** Verifications whose verdicts come when the test says so. */
+function held() {
+  const runs: PromiseWithResolvers<VerifyResult>[] = [];
+  const begin = () => {
+    const run = Promise.withResolvers<VerifyResult>();
+    runs.push(run);
+    return { progress: new ScanProgress(1), result: run.promise };
+  };
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  return { runs, lines, verifications: new Verifications({ begin }, { clock: SYSTEM_CLOCK, log }) };
+}
+const collectionOf = (accountId: string) => newCollection({ accountId });
+
+test('an account has up to two thirds of the places, others have the rest, and an end makes room', async () => {
+  const { runs, verifications } = held();
+  const fill = (accountId: string): number => {
+    for (let count = 0; ; count++) {
+      try {
+        verifications.begin(collectionOf(accountId), 1, `${accountId} ${count}`);
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'UNAVAILABLE', retryAfterSeconds: expect.any(Number) });
+        return count;
+      }
+    }
+  };
+  const first = fill('ann');
+  expect(first).toBe(Math.floor((2 * verificationsMax) / 3));
+  for (let at = 0; runs.length < verificationsMax; at++) expect(fill(`account ${at}`)).toBeGreaterThan(0);
+  expect(fill('late')).toBe(0);
+  for (const { resolve } of runs.slice(0, first)) resolve(RESULT);
+  await until('there is room', () => fill('late') > 0);
+});
+
+test('one that fails while the process stops is no fault to report', async () => {
+  const { runs, lines, verifications } = held();
+  const [one, two] = [collectionOf('ann'), collectionOf('ann')];
+  verifications.begin(one, 1, 'one');
+  verifications.begin(two, 1, 'two');
+  runs[0].reject(new Error('a defect'));
+  await until('it failed', () => verifications.find(one.id, 'one')?.state === 'failed');
+  expect(lines).toEqual([expect.stringContaining('a verification failed')]);
+  verifications.stop();
+  runs[1].reject(new Error('a connection'));
+  await until('it failed', () => verifications.find(two.id, 'two')?.state === 'failed');
+  expect(lines).toHaveLength(1);
+});
