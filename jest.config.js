@@ -51,6 +51,15 @@ const SERVERS = [
     how: 'put python3, 3.9 or newer, on the PATH',
   },
   {
+    name: 'recipes',
+    tests: '/test/docs/recipes',
+    isThere: () =>
+      isOnPath('jq') &&
+      spawnSync('curl', ['--json', '', '--version']).status === 0 &&
+      spawnSync('python3', ['-c', 'import requests']).status === 0,
+    how: 'put curl, 7.82 or newer, jq and a python3 with requests on the PATH',
+  },
+  {
     name: 'k8s',
     tests: '/test/deployment/rendered-',
     isThere: () =>

@@ -26,7 +26,7 @@ const NAMED_SOURCE = /`([\w./-]+\.ts)`/g;
 /** As a command has it. */
 const NAMED_IN_TEST = /(?<![\w./-])test\/([\w./*-]*\w)/g;
 const NAMED_TEST =
-  /`((?:api|cluster|contract|deployment|faults|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
+  /`((?:api|cluster|contract|deployment|faults|linters|load|process|proofs|simulation|support|unit)\/[\w./*-]+)`/g;
 
 const listed = (pattern: string, ...options: string[]): string[] =>
   execFileSync('git', ['ls-files', ...options, '--', pattern], { encoding: 'utf8' })

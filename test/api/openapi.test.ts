@@ -82,15 +82,19 @@ describe('the document', () => {
     expect(namesOf(document)).toEqual([...ROUTES, ...OPERATOR_ROUTES].sort());
   });
 
-  test('refers to nothing that is not there, and leaves nothing unused', () => {
-    const references = new Set(document.references);
-    for (const reference of references)
-      expect([reference, document.resolve(reference)]).toEqual([reference, expect.any(Object)]);
-    for (const [kind, entries] of Object.entries(document.json.components)) {
-      if (kind === 'securitySchemes') continue;
-      for (const name of Object.keys(entries)) expect(references).toContain(`#/components/${kind}/${name}`);
-    }
-  });
+  test.each(['anchored', 'unmanaged'] as const)(
+    'refers to nothing that is not there, and leaves nothing unused: %s',
+    async (kind) => {
+      const whole = await documentOf(await shareService(kind));
+      const references = new Set(whole.references);
+      for (const reference of references)
+        expect([reference, whole.resolve(reference)]).toEqual([reference, expect.any(Object)]);
+      for (const [place, entries] of Object.entries(whole.json.components)) {
+        if (place === 'securitySchemes') continue;
+        for (const name of Object.keys(entries)) expect(references).toContain(`#/components/${place}/${name}`);
+      }
+    },
+  );
 
   test('has only schemas that JSON Schema 2020-12 knows', () => {
     for (const schema of Object.values(document.json.components.schemas)) document.compile(schema as Json);
@@ -105,6 +109,7 @@ describe('the document', () => {
     const ids = document.operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const schemes = Object.keys(document.json.components.securitySchemes);
+    const tags = (document.json.tags as { name: string }[]).map(({ name }) => name);
     for (const { path, operation } of document.operations) {
       const inPath = (operation.parameters ?? [])
         .map((parameter) => (parameter.$ref ? document.resolve(parameter.$ref as string) : parameter) as Json)
@@ -115,6 +120,8 @@ describe('the document', () => {
       for (const requirement of operation.security)
         expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
       for (const { description } of Object.values(operation.responses)) expect(description).toMatch(/\S/);
+      expect(tags).toEqual(expect.arrayContaining(operation.tags));
+      expect(operation.tags).toHaveLength(1);
     }
   });
 

@@ -1,10 +1,11 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 export type Json = Record<string, unknown>;
-type Content = { content?: Record<string, { schema: Json }> };
+type Content = { content?: Record<string, { schema: Json; examples?: Record<string, { value: unknown }> }> };
 
 export interface ApiOperation {
   operationId: string;
+  tags: string[];
   security: Json[];
   parameters?: Json[];
   requestBody?: Content;

@@ -39,7 +39,7 @@ const ANCHOR = object({
   merkleRoot: nullable(merkleRoot),
   ledgerTx: nullable(text('Transaction that anchored it.')),
   ledgerAddress,
-  ledgerExplorerUrl: nullable(text('That account in an explorer.')),
+  ledgerExplorerUrl: nullable(transactionUrl),
   confirmedAt: nullable(time()),
 });
 
@@ -94,7 +94,11 @@ const VERIFICATION: Schemas = {
   error: object({ code: text('As of an error.'), message: text('A sentence.') }, [], { description: 'When failed.' }),
 };
 
-const LEAF = object({ key: hex('keyHash.'), vecHash: hex('vecHash.'), metaHash: hex('metaHash.') });
+const LEAF = object({
+  key: hex('Hash of its namespace and id.'),
+  vecHash: hex('Hash of its values.'),
+  metaHash: hex('Hash of its metadata.'),
+});
 const RECORD_PROOF: Schemas = {
   format: { type: 'string', const: 'PV1' },
   id,
@@ -105,7 +109,10 @@ const RECORD_PROOF: Schemas = {
   siblings: list(hex('Hash of a subtree beside the path; of an empty one, 64 zeros.'), {
     description: "From the collection's root down.",
   }),
-  terminal: { oneOf: [LEAF, { type: 'null' }] },
+  terminal: {
+    description: 'The record at the end of the path; in a proof of absence another one, or null.',
+    oneOf: [LEAF, { type: 'null' }],
+  },
   collectionId: uuid,
   ledgerAddress,
 };

@@ -1,9 +1,10 @@
 import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
 import { BASE_PATH, patternOf, routesOf } from '../routes.ts';
-import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS } from './accounts.ts';
+import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS, OPERATOR_SCHEMAS } from './accounts.ts';
 import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
-import { operationOf, requestSchemas } from './operation.ts';
+import { withExamples } from './examples/attached.ts';
+import { errorResponses, operationOf, requestSchemas, TAGS } from './operation.ts';
 import { integer, list, object, ref, type Schema, type Schemas, text } from './schema.ts';
 
 const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
@@ -33,26 +34,37 @@ const content = (description: string, type: string, schema: Schema): Schema => (
   content: { [type]: { schema } },
 });
 const json = (description: string, schema: Schema): Schema => content(description, 'application/json', schema);
-const page = (operationId: string, summary: string, responses: Schemas): Schema => ({
-  get: { operationId, tags: ['Operations'], summary, security: [], responses },
+const page = (operationId: string, summary: string, description: string, responses: Schemas): Schema => ({
+  get: withExamples({
+    operationId,
+    tags: ['Operations'],
+    summary,
+    description,
+    security: [],
+    responses: { ...responses, ...errorResponses(['INVALID_ARGUMENT', 'METHOD_NOT_ALLOWED']) },
+  }),
 });
 
 const AWAY = object({ status: { type: 'string', enum: ['starting', 'stopping'] }, reasons: list({ type: 'string' }) });
 
 /** Paths outside `/api/v1`: no key, nothing of any tenant. */
 const OPERATION_PATHS: Schemas = {
-  '/': page('about', 'About this service, with links', {
+  '/': page('about', 'About this service, with links', 'What it is, its state, and a first request.', {
     200: content('A page for people.', 'text/html', { type: 'string' }),
   }),
-  '/livez': page('livez', 'The process runs', { 200: json('The process runs.', object({ status: text('`live`') })) }),
-  '/readyz': page('readyz', 'The service can serve', {
+  '/livez': page('livez', 'The process runs', 'A process that does not answer is to be started anew.', {
+    200: json('The process runs.', object({ status: text('`live`') })),
+  }),
+  '/readyz': page('readyz', 'The service can serve', 'Send requests only to a service that answers 200 here.', {
     200: json('The service is ready.', object({ status: text('`ready`') })),
     503: json('The service is starting or stopping.', AWAY),
   }),
-  '/metrics': page('metrics', 'Metrics for Prometheus', {
+  '/metrics': page('metrics', 'Metrics for Prometheus', 'The numbers of this process.', {
     200: content('Text exposition format.', 'text/plain', { type: 'string' }),
   }),
-  '/openapi.json': page('openapi', 'This document', { 200: json('OpenAPI 3.1.', { type: 'object' }) }),
+  '/openapi.json': page('openapi', 'This document', 'With the limits of this service.', {
+    200: json('OpenAPI 3.1.', { type: 'object' }),
+  }),
 };
 
 /**
@@ -70,6 +82,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
   }
   const whole = routes.filter(({ isStreamed }) => !isStreamed);
   const bodies = new Set(whole.map(({ body }) => body).filter((body) => body !== null));
+  const tags = Object.entries(TAGS).filter(([name]) => name !== 'Operator' || adminToken !== null);
   return {
     openapi: '3.1.0',
     info: {
@@ -81,10 +94,12 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         'Provec rejects unknown fields and query parameters. Reads reflect every write acknowledged before them.',
         'Every path also supports OPTIONS, and every GET path HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
       ].join(' '),
+      contact: { name: 'Provec', url: 'https://provec.dev' },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
     security: [{ apiKey: [] }],
+    tags: tags.map(([name, description]) => ({ name, description })),
     paths: { ...paths, ...OPERATION_PATHS },
     components: {
       schemas: {
@@ -92,12 +107,13 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         ...requestSchemas(limits, bodies),
         ...collectionSchemas(limits),
         ...ACCOUNT_SCHEMAS,
+        ...(adminToken === null ? {} : OPERATOR_SCHEMAS),
       },
       parameters: {
         CollectionName: { name: 'name', in: 'path', required: true, schema: ref('CollectionName') },
         Alias: { name: 'alias', in: 'path', required: true, schema: ref('CollectionName') },
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
-        Id: { name: 'id', in: 'path', required: true, schema: { type: 'string' } },
+        Id: { name: 'id', in: 'path', required: true, description: 'As lists have it.', schema: { type: 'string' } },
       },
       headers: {
         RequestId: {

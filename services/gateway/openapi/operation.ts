@@ -5,6 +5,7 @@ import { LISTING_CURSOR_MAX_CHARS } from '../../../lib/requests/listing-cursor.t
 import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import type { Route } from '../routes.ts';
+import { withExamples } from './examples/attached.ts';
 import { ref, type Schema, type Schemas } from './schema.ts';
 
 /** What of a route neither the route nor its request says, by its action. */
@@ -70,8 +71,18 @@ const response = (description: string, schema: Schema, headers: Schemas = {}, ty
   content: { [type]: { schema } },
 });
 
-function errorResponses({ access, action, body, path, mayBeAway }: Route): Schemas {
-  const codes = new Set<ErrorCode>([
+/** Of these errors, by status. */
+export function errorResponses(codes: Iterable<ErrorCode>): Schemas {
+  const byStatus = Map.groupBy(codes, (code) => ERROR_TABLE[code].status);
+  const responses = [...byStatus].map(([status, ofStatus]) => {
+    const meanings = ofStatus.map((code) => `\`${code}\`: ${ERROR_TABLE[code].when}`);
+    return [status, response(meanings.join('\n\n'), ref('Error'), HEADERS[status])];
+  });
+  return Object.fromEntries(responses);
+}
+
+function errorsOf({ access, action, body, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
+  return new Set<ErrorCode>([
     ...ALWAYS,
     ...(access === 'operator' ? [] : (['FORBIDDEN', 'RATE_LIMITED'] as const)),
     ...(access === 'read' ? [] : (['OUT_OF_CAPACITY'] as const)),
@@ -80,12 +91,6 @@ function errorResponses({ access, action, body, path, mayBeAway }: Route): Schem
     ...(mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
     ...(Object.keys(ERRORS) as ErrorCode[]).filter((code) => ERRORS[code]?.includes(action)),
   ]);
-  const byStatus = Map.groupBy(codes, (code) => ERROR_TABLE[code].status);
-  const responses = [...byStatus].map(([status, ofStatus]) => {
-    const meanings = ofStatus.map((code) => `\`${code}\`: ${ERROR_TABLE[code].when}`);
-    return [status, response(meanings.join('\n\n'), ref('Error'), HEADERS[status])];
-  });
-  return Object.fromEntries(responses);
 }
 
 /** Where they are longer than others. */
@@ -107,7 +112,10 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
   };
   const query: Schemas = {
-    limit: { schema: { type: 'integer', minimum: 1, ...pages[route.action] } },
+    limit: {
+      description: 'Maximum number of items on the page.',
+      schema: { type: 'integer', minimum: 1, ...pages[route.action] },
+    },
     cursor: {
       description: '`nextCursor` of the page before.',
       schema: { type: 'string', minLength: 1, maxLength: CURSOR_CHARS[route.action] ?? CURSOR_MAX_CHARS },
@@ -125,12 +133,42 @@ function parametersOf(route: Route, limits: Limits): Schema[] {
   return [...inPath.map((name) => ({ $ref: `#/components/parameters/${PATH_PARAMETERS[name]}` })), ...inQuery];
 }
 
-function tagOf({ access, method, path }: Route): string {
+/** Every operation has one of these; in the order of the document. */
+export const TAGS = {
+  Collections: 'Named sets of records with vectors of one length, compared by one metric.',
+  Aliases: 'Other names of collections, which can be switched from one to another at once.',
+  Records: 'Writing, finding, counting and deleting what a collection holds.',
+  Verification: 'What of a collection can be checked without trusting the service: roots, proofs, anchors.',
+  Usage: "The account's counts of this month, beside the limits of its plan.",
+  Keys: "The account's API keys.",
+  Operator: 'Accounts and their plans, for the holder of the operator token.',
+  Operations: 'For monitors, orchestrators and tools. They need no key, and show nothing of any account.',
+} as const satisfies Readonly<Record<string, string>>;
+type Tag = keyof typeof TAGS;
+
+/** Of routes below a collection. */
+const PROVING: readonly ActionName[] = [
+  'verification.verify',
+  'verification.begin',
+  'verification.get',
+  'collections.proof',
+  'collections.anchors',
+];
+/** Of other routes, by the first part of their paths. */
+const AREAS: Readonly<Record<string, Tag>> = {
+  collections: 'Collections',
+  aliases: 'Aliases',
+  usage: 'Usage',
+  keys: 'Keys',
+};
+
+function tagOf({ access, action, path }: Route): Tag {
   if (access === 'operator') return 'Operator';
+  if (PROVING.includes(action)) return 'Verification';
   const [, area = '', target, what] = path.split('/');
-  if (target === '{name}' && what !== undefined)
-    return method === 'POST' && what !== 'verifications' ? 'Vectors' : 'Verification';
-  return capitalized(area);
+  const tag = target === '{name}' && what !== undefined ? 'Records' : AREAS[area];
+  if (tag === undefined) throw new Error(`no tag for ${path}`);
+  return tag;
 }
 
 const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
@@ -152,7 +190,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
   const body = route.isStreamed
     ? { 'application/x-ndjson': { schema: ref('ExportLine') } }
     : route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
-  return {
+  return withExamples({
     operationId,
     tags: [tagOf(route)],
     summary,
@@ -163,7 +201,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     responses: {
       ...(route.made && { 201: response('Made.', answer) }),
       [route.status]: response('Done.', answer, HEADERS[route.status], route.contentType.split(';')[0]),
-      ...errorResponses(route),
+      ...errorResponses(errorsOf(route)),
     },
-  };
+  });
 }

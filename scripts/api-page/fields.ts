@@ -1,0 +1,135 @@
+import type { JsonSchema } from '../../lib/json/schema.ts';
+import { number, table } from '../markdown.ts';
+
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/** The rows of tables of fields; what they refer to is collected for tables of their own. */
+export class Fields {
+  /** Names of the components that rows link to, in the order of the first link. */
+  readonly linked = new Set<string>();
+  readonly #components: Readonly<Record<string, Schemas>>;
+
+  constructor(components: Readonly<Record<string, Schemas>>) {
+    this.#components = components;
+  }
+
+  /** A schema, or the component that it refers to. Throws for one that is not there. */
+  resolved(schema: JsonSchema): JsonSchema {
+    if (schema.$ref === undefined) return schema;
+    const [, , kind, name] = String(schema.$ref).split('/');
+    const component = this.#components[kind!]?.[name!];
+    if (component === undefined) throw new Error(`${schema.$ref} is not there`);
+    return component;
+  }
+
+  /** A table of the fields of an object, or one for each of several that it may be. */
+  tables(schema: JsonSchema): string[] {
+    const { oneOf = [] } = this.resolved(schema) as { oneOf?: JsonSchema[] };
+    const objects = 'properties' in this.resolved(schema) ? [schema] : oneOf;
+    const rows = objects.map((each) => this.rows(each)).filter((each) => each.length > 0);
+    return rows.map((each) =>
+      table(
+        ['field', 'type', 'meaning'],
+        each.map(([name, type, standing, meaning]) => [name!, `${type}${absence(standing!)}`, meaning!]),
+      ),
+    );
+  }
+
+  /** Name, type, default and meaning of each field of an object; those of objects within follow. */
+  rows(schema: JsonSchema, prefix = ''): string[][] {
+    const { properties = {}, required = [] } = this.resolved(schema) as { properties?: Schemas; required?: string[] };
+    return Object.entries(properties).flatMap(([name, field]) => {
+      const isRequired = required.includes(name);
+      const row = [`\`${prefix}${name}\``, this.type(field), fallback(field, isRequired), this.#meaning(field)];
+      const within = inlineObject(field);
+      return within === null ? [row] : [row, ...this.rows(within.schema, `${prefix}${name}${within.suffix}.`)];
+    });
+  }
+
+  /** In words, with its bounds. */
+  type(schema: JsonSchema): string {
+    const name = referredTo(schema);
+    if (name?.startsWith('Filter'))
+      return name === 'Filter' ? '[filter](filters.md)' : 'string, number, boolean or null';
+    if (name !== null && isOfObjects(this.resolved(schema))) return this.#link(name);
+    const {
+      enum: values,
+      const: constant,
+      oneOf,
+      items,
+      additionalProperties,
+      allOf,
+      ...plain
+    } = this.resolved(schema);
+    if (Array.isArray(allOf)) return this.type(allOf[0] as JsonSchema);
+    if (Array.isArray(oneOf)) return oneOf.map((each) => this.type(each as JsonSchema)).join(', or ');
+    if (constant !== undefined) return `\`${constant}\``;
+    if (Array.isArray(values)) return values.map((value) => `\`${value}\``).join(', ');
+    if (items !== undefined) return `list of ${countOf(plain)}${this.#items(items as JsonSchema)}`;
+    const [type, ...others] = [plain.type].flat() as string[];
+    const isById = typeof additionalProperties === 'object' && additionalProperties !== null;
+    const words = isById ? `object of ${this.type(additionalProperties as JsonSchema)}` : `${type}${boundsOf(plain)}`;
+    return others.includes('null') ? `${words}, or null` : words;
+  }
+
+  #items(schema: JsonSchema): string {
+    if (inlineObject({ items: schema }) !== null) return 'objects';
+    const type = this.type(schema);
+    return schema.enum === undefined ? type.replace(/^(number|string)\b/, '$1s') : `of ${type}`;
+  }
+
+  #link(name: string): string {
+    this.linked.add(name);
+    return `[${name}](#${name.toLowerCase()})`;
+  }
+
+  /** Of a component that has a table, the table says it. */
+  #meaning(schema: JsonSchema): string {
+    const resolved = this.resolved(schema);
+    const name = referredTo(schema);
+    if (name?.startsWith('Filter')) return '';
+    return `${schema.description ?? (name !== null && isOfObjects(resolved) ? '' : (resolved.description ?? ''))}`;
+  }
+}
+
+/** Whether it has a table of its own. */
+const isOfObjects = (schema: JsonSchema): boolean =>
+  'properties' in schema || ((schema.oneOf as JsonSchema[] | undefined)?.some((each) => 'properties' in each) ?? false);
+
+function referredTo({ $ref }: JsonSchema): string | null {
+  return typeof $ref === 'string' ? $ref.slice($ref.lastIndexOf('/') + 1) : null;
+}
+
+/** What a field holds whose own fields belong into the same table. */
+function inlineObject(field: JsonSchema): { schema: JsonSchema; suffix: string } | null {
+  if ('properties' in field) return { schema: field, suffix: '' };
+  const { items, oneOf = [] } = field as { items?: JsonSchema; oneOf?: JsonSchema[] };
+  const only = oneOf.filter((each) => 'properties' in each);
+  if (only.length === 1) return { schema: only[0]!, suffix: '' };
+  return items !== undefined && 'properties' in items ? { schema: items, suffix: '[]' } : null;
+}
+
+function fallback({ default: value }: JsonSchema, isRequired: boolean): string {
+  if (value !== undefined) return `\`${JSON.stringify(value)}\``;
+  return isRequired ? 'required' : '';
+}
+
+/** What it means that a field is not there. */
+function absence(standing: string): string {
+  if (standing === 'required') return '';
+  return standing === '' ? ', or absent' : `; absent: ${standing}`;
+}
+
+function countOf({ minItems, maxItems }: JsonSchema): string {
+  if (maxItems !== undefined) return `${number(minItems as number)} to ${number(maxItems as number)} `;
+  return minItems === undefined ? '' : `at least ${minItems} `;
+}
+
+function boundsOf(schema: JsonSchema): string {
+  const { minimum, maximum, minLength = 0, maxLength, exclusiveMaximum, format } = schema as Record<string, number>;
+  if (exclusiveMaximum !== undefined) return ' within float32';
+  if (maximum !== undefined) return `, ${minimum} to ${number(maximum)}`;
+  if (minimum !== undefined) return `, at least ${minimum}`;
+  if (maxLength !== undefined) return `, ${minLength} to ${number(maxLength)} characters`;
+  return format === undefined ? '' : ` (${format})`;
+}

@@ -1,0 +1,101 @@
+import { ERROR_TABLE } from '../../lib/errors.ts';
+import { type JsonSchema, ref } from '../../lib/json/schema.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { openApiDocument } from '../../services/gateway/openapi/document.ts';
+import { STORY } from '../../services/gateway/openapi/examples/story.ts';
+import { LIMIT_ROWS } from '../limit-rows.ts';
+import { table, wrapped } from '../markdown.ts';
+import { Fields } from './fields.ts';
+import { type Operation, operationText } from './operations.ts';
+
+interface ApiDescription {
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<string, Record<string, JsonSchema>>;
+}
+
+const METRICS = [
+  ['`cosine`', 'cosine of the angle between the vectors', '-1 to 1', 'refuses a vector that is all zero'],
+  ['`dot`', 'dot product', 'any number', 'grows with the lengths of the vectors'],
+  ['`euclidean`', '1 / (1 + `distance`)', 'above 0, to 1', 'each match has `distance`, the euclidean distance'],
+];
+
+const INTRODUCTION = `\`GET /openapi.json\` says the same to tools, with the limits of the service that answers. A test
+sends every request of this page to a fresh service, in one order, and compares the whole answers.
+Only ids, times, secrets, and what the ledger gives differ from service to service.
+
+* Send the key as \`Authorization: Bearer <API key>\`.
+* Bodies are JSON in UTF-8. Provec answers 400 to a field or parameter that it does not know, and
+  names the nearest that it does.
+* Field names are camelCase. Those of collections, keys, accounts and usage that describe counts,
+  times and keys are snake_case. Times are ISO 8601 in UTC.
+* Every answer has an \`X-Request-Id\`: that of the request if it has one that matches
+  \`^[A-Za-z0-9._:-]{1,128}$\`, else a new one.
+* A read reflects every write acknowledged before it began, unless it asks for \`eventual\`.
+* [filters.md](filters.md) says what a filter matches, [consistency.md](consistency.md) what holds
+  under faults, [recipes.md](recipes.md) how to put the operations together.`;
+
+/** docs/api.md: what the OpenAPI document says, with the default limits, for people. */
+export function apiPage(mark: string): string {
+  const description = openApiDocument({ limits: LIMITS, adminToken: 'any' }) as ApiDescription;
+  const fields = new Fields(description.components);
+  const operations = Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  );
+  const areas = description.tags.map(({ name, description: words }) => {
+    const ofArea = operations
+      .filter(({ operation }) => operation.tags[0] === name)
+      .sort((one, other) => firstExample(one.operation) - firstExample(other.operation));
+    const texts = ofArea.map(({ method, path, operation }) => operationText(method, path, operation, fields));
+    return [`## ${name}`, wrapped(words), ...texts].join('\n\n');
+  });
+  return `${['# API', mark, INTRODUCTION, scoresText(), errorsText(fields), limitsText(), ...areas, objectsText(fields)].join('\n\n')}\n`;
+}
+
+/** The page tells of an area what the examples tell, in their order. */
+const firstExample = ({ operationId }: Operation): number =>
+  STORY.findIndex(({ operation }) => operation === operationId);
+
+const scoresText = (): string => `## What a score means
+
+A higher score is a better match, whatever the metric. Provec computes scores from the stored
+float32 vectors with float64 sums and rounds nothing; the index only proposes candidates. Matches
+come best first, those of one score by id.
+
+${table(['metric', 'score', 'range', 'note'], METRICS)}`;
+
+/** Which codes each status has; what they mean, docs/errors.md says. */
+function errorsText(fields: Fields): string {
+  const body = fields.resolved(ref('Error'));
+  const code = { type: 'string', description: 'For programs: one of those below.' };
+  const codes = Object.entries(ERROR_TABLE).map(([code, { status }]) => ({ code: `\`${code}\``, status }));
+  const rows = [...Map.groupBy(codes, ({ status }) => status)].sort(([one], [other]) => one - other);
+  return `## Errors
+
+Every refusal is a JSON object, whatever the operation answers otherwise. [errors.md](errors.md)
+says what each code means, and what to do after it.
+
+${fields.tables({ ...body, properties: { ...(body.properties as object), code } }).join('\n\n')}
+
+${table(
+  ['status', 'codes'],
+  rows.map(([status, of]) => [status, of.map(({ code }) => code).join(', ')]),
+)}`;
+}
+
+const limitsText = (): string => `## Limits
+
+Operators can lower them with \`PROVEC_LIMITS\`.
+
+${table(['limit', 'value', 'of what'], LIMIT_ROWS)}
+
+The head of a request has at most 16 KiB. It arrives within 15 s, the whole request within 75 s.
+[configuration.md](configuration.md) says what each plan allows, and how an operator limits the
+requests that a key makes in a second.`;
+
+/** Tables of what the others link to; they may link to more. */
+function objectsText(fields: Fields): string {
+  const texts: string[] = [];
+  for (const name of fields.linked) texts.push(`### ${name}`, ...fields.tables(ref(name)));
+  return ['## Objects', ...texts].join('\n\n');
+}

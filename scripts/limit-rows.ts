@@ -1,0 +1,45 @@
+import { LIMITS, type LimitName } from '../lib/limits.ts';
+import { number } from './markdown.ts';
+
+const MEANINGS: Readonly<Record<LimitName, string>> = {
+  nameMaxChars: 'Characters of the name of a collection.',
+  aliasesMax: 'Aliases of an account.',
+  dimensionsMax: 'Numbers in a vector.',
+  idMaxBytes: "Bytes of a record's id in UTF-8.",
+  namespaceMaxBytes: "Bytes of a namespace's name in UTF-8.",
+  metadataMaxBytes: "Bytes of a record's metadata as compact JSON.",
+  metadataMaxLevels: 'Levels of objects and lists in metadata; the outermost object is one.',
+  recordsPerUpsertMax: 'Records in an upsert, and lines of an import that are written together.',
+  idsPerRequestMax: 'Ids in a fetch or a delete.',
+  topKMax: 'Matches of a query.',
+  topKDefault: 'Matches of a query that does not say.',
+  queriesPerRequestMax: 'Queries in one request.',
+  updatesPerRequestMax: 'Updates by id in one request.',
+  updateMatchesMax: 'Records that an update by filter may match.',
+  unsetKeysMax: 'Keys that an update removes.',
+  facetsMax: 'Values that facets return.',
+  facetsDefault: 'Values that facets return if the request does not say.',
+  listPageMax: 'Records on a page of a list.',
+  listPageDefault: 'Records on a page of a list that does not say.',
+  namespacesPageMax: 'Namespaces on a page.',
+  namespacesPageDefault: 'Namespaces on a page if the request does not say.',
+  bodyMaxBytes: 'Bytes of a body. An import as a whole has no limit.',
+  jsonMaxLevels: 'Levels of objects and lists in a body.',
+  shardsMax: 'Shards of a collection.',
+  replicasMax: 'Followers of a shard.',
+  filterMaxLevels: 'Levels of a filter; the outermost object is one.',
+  filterMaxConditions: 'Conditions in a filter.',
+  filterMaxInValues: 'Values in a list of `$in` or `$nin`.',
+  collectionsPageMax: 'Collections on a page. Without `limit` the answer has all.',
+  anchorsPageMax: 'Anchors on a page.',
+  anchorsPageDefault: 'Anchors on a page if the request does not say.',
+  keyNameMaxChars: 'Characters of the name of a key.',
+  accountNameMaxChars: 'Characters of the name of an account.',
+};
+
+/** Name, value and meaning of each limit of requests, for a table. */
+export const LIMIT_ROWS = Object.entries(MEANINGS).map(([name, meaning]) => [
+  `\`${name}\``,
+  number(LIMITS[name as LimitName]),
+  meaning,
+]);

@@ -1,0 +1,146 @@
+import type { Example } from './example.ts';
+
+/** Of the account, and of the operator. */
+export const ACCOUNTS: readonly Example[] = [
+  {
+    operation: 'getUsage',
+    summary: 'Without limits',
+    answer: {
+      month: '2026-11',
+      plan: 'enterprise',
+      usage: { write_count: 12, query_count: 7, vector_count: 5, collection_count: 2, key_count: 1 },
+      limits: { write_count: null, query_count: null, vector_count: null, collection_count: null, key_count: null },
+      query_count_uncertainty: 0,
+      resets_at: '2026-12-01T00:00:00.000Z',
+      pricing_url: 'https://provec.dev/pricing',
+    },
+  },
+  {
+    operation: 'createKey',
+    summary: 'A key that only reads',
+    body: { name: 'reader', scopes: ['read'], expires_at: '2099-01-01T00:00:00Z' },
+    answer: {
+      key: {
+        id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16',
+        name: 'reader',
+        key_prefix: 'pv_live_sxQW',
+        scopes: ['read'],
+        created_at: '2026-11-26T12:35:22.610Z',
+        expires_at: '2099-01-01T00:00:00.000Z',
+        last_used_at: null,
+        revoked: false,
+        secret: 'pv_live_sxQW1rrlfke9lMYsN4TKw4B5jtx5Ay0v93TZccL_wkU',
+      },
+    },
+  },
+  {
+    operation: 'listKeys',
+    summary: 'Two keys',
+    answer: {
+      keys: [
+        {
+          id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16',
+          name: 'reader',
+          key_prefix: 'pv_live_sxQW',
+          scopes: ['read'],
+          created_at: '2026-11-26T12:35:22.610Z',
+          expires_at: '2099-01-01T00:00:00.000Z',
+          last_used_at: null,
+          revoked: false,
+        },
+        {
+          id: 'fed191b5-2672-4fe1-a2f0-7b4c6790cf10',
+          name: 'first key',
+          key_prefix: 'pv_live_k3Xb',
+          scopes: ['read', 'write', 'manage'],
+          created_at: '2026-11-26T12:35:19.649Z',
+          expires_at: null,
+          last_used_at: '2026-11-26T12:35:19.727Z',
+          revoked: false,
+        },
+      ],
+    },
+  },
+  {
+    operation: 'revokeKey',
+    summary: 'For good',
+    path: { id: 'd3fb2a55-6de0-4d02-97f0-2be169cfed16' },
+    answer: { revoked: true },
+  },
+  {
+    operation: 'revokeKey',
+    summary: 'The last key that manages',
+    path: { id: 'fed191b5-2672-4fe1-a2f0-7b4c6790cf10' },
+    status: 409,
+    answer: {
+      error: "This is the account's last key with the manage scope; create another one first, then revoke this one.",
+      code: 'LAST_KEY',
+      status: 409,
+      requestId: '89a2f16a-239c-48c8-a4a8-08f05d54f0a1',
+    },
+  },
+  {
+    operation: 'createAccount',
+    summary: 'On the plan Free',
+    body: { name: 'acme', plan: 'free' },
+    answer: {
+      account: {
+        id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
+        name: 'acme',
+        plan: 'free',
+        created_at: '2026-11-26T12:35:22.637Z',
+      },
+      key: {
+        id: '08ab603b-b4d8-4793-9822-d1987cb038b2',
+        name: 'first key',
+        key_prefix: 'pv_live_isNM',
+        scopes: ['read', 'write', 'manage'],
+        created_at: '2026-11-26T12:35:22.640Z',
+        expires_at: null,
+        last_used_at: null,
+        revoked: false,
+        secret: 'pv_live_isNMeoxB38FFhDzLqwR23lJqIw4R2DdiHPj5HkvFIJQ',
+      },
+    },
+  },
+  {
+    operation: 'listAccounts',
+    summary: 'The first one and another',
+    answer: {
+      accounts: [
+        {
+          id: '00000000-0000-4000-8000-000000000001',
+          name: 'default',
+          plan: 'enterprise',
+          created_at: '2026-11-26T12:35:19.644Z',
+        },
+        {
+          id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
+          name: 'acme',
+          plan: 'free',
+          created_at: '2026-11-26T12:35:22.637Z',
+        },
+      ],
+    },
+  },
+  {
+    operation: 'changePlan',
+    summary: 'To Pro',
+    path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
+    body: { plan: 'pro' },
+    answer: {
+      account: {
+        id: '17860112-2f4b-4a06-9ad2-759d072ff18f',
+        name: 'acme',
+        plan: 'pro',
+        created_at: '2026-11-26T12:35:22.637Z',
+      },
+    },
+  },
+  {
+    operation: 'deleteAccount',
+    summary: 'With everything in it',
+    path: { id: '17860112-2f4b-4a06-9ad2-759d072ff18f' },
+    answer: { deleted: true },
+  },
+];

@@ -1,0 +1,66 @@
+import type { Schema, Schemas } from '../schema.ts';
+import type { Example } from './example.ts';
+import { STORY } from './story.ts';
+
+type Named = readonly (readonly [name: string, example: Schema])[];
+type Contents = Readonly<Record<string, Schema>>;
+
+const OF_OPERATION = Map.groupBy(STORY, ({ operation }) => operation);
+
+/** An example has the same name in the parameters, in the body and in the answer. */
+const nameOf = ({ summary }: Example): string => summary.toLowerCase().replaceAll(/\W+/g, '-');
+
+/** The schema of newline-delimited JSON describes a line. */
+function valuesOf(example: Example, value: unknown): Named {
+  const { summary } = example;
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) return [[nameOf(example), { summary, value }]];
+  return value.map((line, at) => [
+    `${nameOf(example)}-${at + 1}`,
+    { summary: `${summary}, line ${at + 1}`, value: line },
+  ]);
+}
+
+const withNamed = (holder: Schema, examples: Named): Schema =>
+  examples.length === 0 ? holder : { ...holder, examples: Object.fromEntries(examples) };
+
+function withContents(holder: Schema, examples: Named): Schema {
+  const contents = Object.entries(holder.content as Contents);
+  return {
+    ...holder,
+    content: Object.fromEntries(contents.map(([type, media]) => [type, withNamed(media, examples)])),
+  };
+}
+
+const isAnsweredBy = (status: string, { status: refusal }: Example): boolean =>
+  refusal === undefined ? status.startsWith('2') : status === `${refusal}`;
+
+/** An operation object with its examples, which are also those of its query parameters. */
+export function withExamples(operation: Schema): Schema {
+  const examples = OF_OPERATION.get(operation.operationId as string) ?? [];
+  const named = (part: (example: Example) => unknown): Named =>
+    examples.flatMap((example) => valuesOf(example, part(example)));
+  const { parameters, requestBody } = operation as { parameters?: Schema[]; requestBody?: Schema };
+  const responses = Object.entries(operation.responses as Schemas).map(([status, response]) => {
+    const answers = named((example) => (isAnsweredBy(status, example) ? example.answer : undefined));
+    return [status, answers.length === 0 ? response : withContents(response, answers)] as const;
+  });
+  return {
+    ...operation,
+    ...(parameters && {
+      parameters: parameters.map((each) =>
+        withNamed(
+          each,
+          named(({ query }) => query?.[each.name as string]),
+        ),
+      ),
+    }),
+    ...(requestBody && {
+      requestBody: withContents(
+        requestBody,
+        named(({ body }) => body),
+      ),
+    }),
+    responses: Object.fromEntries(responses),
+  };
+}

@@ -1,0 +1,23 @@
+import { ACCOUNTS } from './accounts.ts';
+import { ALIASES } from './aliases.ts';
+import { COLLECTIONS_CREATED, COLLECTIONS_MANAGED } from './collections.ts';
+import type { Example } from './example.ts';
+import { PAGES } from './pages.ts';
+import { RECORDS_PROVED } from './proofs.ts';
+import { RECORDS_DELETED, RECORDS_WRITTEN } from './records.ts';
+import { REFUSED } from './refusals.ts';
+import { RECORDS_FOUND } from './searches.ts';
+
+/** Every example, in the order in which a fresh service gives these answers. */
+export const STORY: readonly Example[] = [
+  ...COLLECTIONS_CREATED,
+  ...RECORDS_WRITTEN,
+  ...RECORDS_FOUND,
+  ...ALIASES,
+  ...RECORDS_PROVED,
+  ...RECORDS_DELETED,
+  ...COLLECTIONS_MANAGED,
+  ...REFUSED,
+  ...ACCOUNTS,
+  ...PAGES,
+];
