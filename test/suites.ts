@@ -61,6 +61,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/faults/process/missing-ledger-package.',
   'test/faults/process/reseal-killed.',
   'test/linters/',
+  'test/faults/network/stranger-on-the-wire.',
   'test/load/bench/',
   'test/load/endurance/',
   'test/load/overload/bounded-memory.',

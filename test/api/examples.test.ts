@@ -8,7 +8,7 @@ import { startService, type TestService } from '../support/service.ts';
 import { ADMIN_TOKEN, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
-/** What these answer follows a moment after what they tell of. */
+/** Their answers show what was done a moment later. */
 const SETTLING = ['getUsage', 'listKeys', 'getVerification'];
 
 /** The ledger's program, the first account, and a time that a request gives. */
