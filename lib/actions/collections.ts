@@ -261,8 +261,11 @@ export interface CollectionsActions {
    */
   'collections.import': { params: Named & { batch: RecordBatch; isLast: boolean }; result: ImportResult };
   'collections.delete': { params: Named & DeleteRecords; result: DeleteResult };
-  /** `updates` and `setMetadata` as a request has them, or as its decoding made them. */
-  'collections.updateRecords': { params: Named & UpdateRecords; result: UpdateResult };
+  /** Either `decoded` (from the gateway), or the fields as a request has them, decoded here. */
+  'collections.updateRecords': {
+    params: Named & UpdateRecords & { decoded?: UpdateRecords };
+    result: UpdateResult;
+  };
   'collections.query': { params: Named & CollectionQuery; result: QueryResult };
   'collections.queries': { params: Named & { queries: CollectionQuery[] }; result: { results: QueryResult[] } };
   'collections.fetch': {

@@ -26,7 +26,7 @@ import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
 import { namespacesPage } from './namespaces-page.ts';
-import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.ts';
+import { deleteNamespace, deleteRecords, shapedFor, updateRecords } from './record-changes.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
@@ -188,9 +188,13 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       updateRecords: timedAction(
         timeoutMs,
         (ctx: Params<'collections.updateRecords'>): Result<'collections.updateRecords'> => {
-          return write(ctx, async (one) =>
-            updateRecords(writer, one, requests.update.decode(ctx.params, { shape: one.row }), limits),
-          );
+          const { decoded } = ctx.params;
+          return write(ctx, async (one) => {
+            const request = decoded
+              ? shapedFor(decoded, one.row)
+              : requests.update.decode(ctx.params, { shape: one.row });
+            return updateRecords(writer, one, request, limits);
+          });
         },
       ),
 

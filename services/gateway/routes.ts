@@ -213,7 +213,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: (input) => ({ ...named(input), decoded: input.body }),
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
