@@ -12,17 +12,23 @@ export interface AliasRow {
 
 /**
  * Aliases, which share the names of an account with its collections: at any time a name is a live
- * collection's, an alias or nothing. An alias of a collection that was dropped since stays until it
- * is removed or put anew. What stands in the store and was not written by the service is refused
- * (StoreError 'damaged') where it is asked for, and left out of lists.
+ * collection's, an alias or nothing. An alias is put only where its collection is live, and a
+ * collection is dropped only when no alias stands for it (`Catalog.dropCollection`): of a put and a
+ * drop at once, one is refused. A put that is cut short, or the end of an account, can leave an
+ * alias of a dropped collection; it stays until it is removed or put anew. What stands in the store
+ * and was not written by the service is refused (StoreError 'damaged') where it is asked for, left
+ * out of lists, and can be removed.
  */
 export interface AliasStore {
   /**
-   * Makes the alias, or has it stand for another collection: atomic. 'collection' where a live
-   * collection has the name; 'limit' where the account has `maxAliases` others (about: those who
-   * come at once may all fit).
+   * Makes the alias, or has it stand for another collection. 'collection' where a live collection
+   * has the name; 'limit' where the account has `maxAliases` others (about: those who come at once
+   * may all fit); 'no target' where the collection that it is to stand for is not live.
    */
-  put(row: Omit<AliasRow, 'id'>, maxAliases: number): Promise<'created' | 'replaced' | 'collection' | 'limit'>;
+  put(
+    row: Omit<AliasRow, 'id'>,
+    maxAliases: number,
+  ): Promise<'created' | 'replaced' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<AliasRow | null>;
   /** By name. */
   list(accountId: string): Promise<AliasRow[]>;
@@ -32,12 +38,15 @@ export interface AliasStore {
 
 /** What an adapter keeps of it: rows with their seals, of which it believes nothing. */
 export interface StoredAliases {
-  /** Atomic. 'alias' where there is one of that name. */
-  insert(row: Sealed<AliasRow>, maxAliases: number): Promise<'created' | 'alias' | 'collection' | 'limit'>;
+  /** As `AliasStore.put` says; 'alias' where there is one of that name. */
+  insert(
+    row: Sealed<AliasRow>,
+    maxAliases: number,
+  ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null>;
   list(accountId: string): Promise<Sealed<AliasRow>[]>;
-  /** Puts the row over the alias of that name that has `seal`; false when there is none. */
-  replace(row: Sealed<AliasRow>, seal: string): Promise<boolean>;
+  /** Puts the row over `before`; 'changed' when that stands there no more. */
+  replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'>;
   /** Removes the alias that has `seal`; false when there is none. */
   remove(accountId: string, alias: string, seal: string): Promise<boolean>;
 }

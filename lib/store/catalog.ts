@@ -33,6 +33,9 @@ export interface AccountRow {
 /** What becomes of the creation of a collection. */
 export type Creation = 'created' | 'exists' | 'alias' | 'limit';
 
+/** What becomes of the drop of a collection. */
+export type Drop = 'dropped' | 'gone' | 'protected' | 'aliased';
+
 /**
  * Collections and accounts. What stands in the store and was not written by the service is refused
  * (StoreError 'damaged') where it is asked for, and left out of lists; the operator is told. A
@@ -56,10 +59,10 @@ export interface Catalog {
   /** The row after the change; null when there is no such collection. */
   setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null>;
   /**
-   * Frees the name and moves the row to the dropped ones, atomically; false when it was gone
-   * already, or is protected and `evenProtected` is false.
+   * Frees the name and moves the row to the dropped ones, atomically; 'gone' when it was already.
+   * Where `evenHeld` is false, not while it is protected or an alias stands for it.
    */
-  dropCollection(id: string, evenProtected?: boolean): Promise<boolean>;
+  dropCollection(id: string, evenHeld?: boolean): Promise<Drop>;
   /** Dropped collections whose data or ledger account is still to be cleared. */
   listDropped(): Promise<CollectionRow[]>;
   forgetDropped(id: string): Promise<void>;
@@ -95,10 +98,11 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
    */
   replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
   /**
-   * Frees the name of the live collection that has `seal`, and moves the row to the dropped ones
-   * under the other, atomically; false when there is none.
+   * Frees the name of the live collection that is as `row` says, and moves it to the dropped ones
+   * under `droppedSeal`, atomically; false when there is none, or when an alias of its account
+   * stands for it that has none of the seals `besides` (null: whatever stands for it).
    */
-  dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean>;
+  dropCollection(row: Sealed<CollectionRow>, droppedSeal: string, besides: readonly string[] | null): Promise<boolean>;
   createAccount(row: Sealed<AccountRow>): Promise<void>;
   getAccount(id: string): Promise<StoredAccount | null>;
   /** In every state. */

@@ -11,12 +11,12 @@ import type { Sealed } from './sealed.ts';
 
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
   const sealed = (row: AliasRow): Sealed<AliasRow> => ({ ...row, seal: seals.hex(saidOfAlias(row)) });
-  const isSealed = (row: Sealed<AliasRow>): boolean => seals.fitsHex(saidOfAlias(row), row.seal);
   /** Throws StoreError 'damaged' where what stands there is not the service's. */
   const found = async (accountId: string, alias: string): Promise<Sealed<AliasRow> | null> => {
     const row = await stored.find(accountId, alias);
     if (row === null) return null;
-    if (row.accountId !== accountId || row.alias !== alias || !isSealed(row)) throw forged.refusal('alias', row.id);
+    if (row.accountId !== accountId || row.alias !== alias || !isSealedAlias(row, seals))
+      throw forged.refusal('alias', row.id);
     return row;
   };
   return {
@@ -28,7 +28,8 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
           if (outcome !== 'alias') return outcome;
         } else {
           const { id, createdAt } = before;
-          if (await stored.replace(sealed({ ...row, id, createdAt }), before.seal)) return 'replaced';
+          const outcome = await stored.replace(sealed({ ...row, id, createdAt }), before);
+          if (outcome !== 'changed') return outcome;
         }
       }
     },
@@ -38,7 +39,7 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     },
     async list(accountId) {
       const own = (await stored.list(accountId)).filter((row) => {
-        if (row.accountId === accountId && isSealed(row)) return true;
+        if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
         forged.tell('alias', row.id);
         return false;
       });
@@ -46,7 +47,8 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     },
     async remove(accountId, alias) {
       for (;;) {
-        const row = await found(accountId, alias);
+        // Of a forged one, too: that frees the name.
+        const row = await stored.find(accountId, alias);
         if (row === null) return false;
         if (await stored.remove(accountId, alias, row.seal)) return true;
       }
@@ -56,6 +58,10 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
 
 function rowOf({ seal: _, ...row }: Sealed<AliasRow>): AliasRow {
   return row;
+}
+
+export function isSealedAlias(row: Sealed<AliasRow>, seals: Seals): boolean {
+  return seals.fitsHex(saidOfAlias(row), row.seal);
 }
 
 /** What is sealed of an alias. */

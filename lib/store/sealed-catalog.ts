@@ -9,28 +9,37 @@
  * so that it hides no other. A change is a compare-and-set of the seal that the row had.
  */
 import type { Said, Seals } from '../secret/seals.ts';
+import type { StoredAliases } from './aliases.ts';
 import type {
   AccountRow,
   AccountState,
   Catalog,
   CollectionRow,
   Creation,
+  Drop,
   StoredAccount,
   StoredCatalog,
 } from './catalog.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { Sealed } from './sealed.ts';
+import { isSealedAlias } from './sealed-aliases.ts';
 
 /** Whether a collection is there, or was dropped and is to be cleared away. */
 export type State = 'live' | 'dropped';
 
 export class SealedCatalog implements Catalog {
   readonly #stored: StoredCatalog;
+  readonly #aliases: Pick<StoredAliases, 'list'>;
   readonly #seals: Seals;
   readonly #forged: ForgedRows;
 
-  constructor(stored: StoredCatalog, seals: Seals, forged: ForgedRows) {
-    this.#stored = stored;
+  constructor(
+    { catalog, aliases }: { catalog: StoredCatalog; aliases: Pick<StoredAliases, 'list'> },
+    seals: Seals,
+    forged: ForgedRows,
+  ) {
+    this.#stored = catalog;
+    this.#aliases = aliases;
     this.#seals = seals;
     this.#forged = forged;
   }
@@ -71,15 +80,24 @@ export class SealedCatalog implements Catalog {
     }
   }
 
-  async dropCollection(id: string, evenProtected = true): Promise<boolean> {
+  async dropCollection(id: string, evenHeld = true): Promise<Drop> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
-      if (found === null) return false;
+      if (found === null) return 'gone';
       const row = this.#theCollection(found, found.id === id);
-      if (row.deletionProtection && !evenProtected) return false;
+      if (row.deletionProtection && !evenHeld) return 'protected';
+      const forged = evenHeld ? null : await this.#forgedAliases(row);
+      if (forged === 'aliased') return 'aliased';
       const droppedSeal = this.#seals.hex(saidOfCollection(row, 'dropped'));
-      if (await this.#stored.dropCollection(id, found.seal, droppedSeal)) return true;
+      if (await this.#stored.dropCollection(found, droppedSeal, forged)) return 'dropped';
     }
+  }
+
+  /** Seals of what poses as an alias of the collection; 'aliased' where there is a real one. */
+  async #forgedAliases({ id, accountId }: CollectionRow): Promise<string[] | 'aliased'> {
+    const standing = (await this.#aliases.list(accountId)).filter(({ collectionId }) => collectionId === id);
+    const isReal = standing.some((row) => row.accountId === accountId && isSealedAlias(row, this.#seals));
+    return isReal ? 'aliased' : standing.map(({ seal }) => seal);
   }
 
   async listDropped(): Promise<CollectionRow[]> {

@@ -4,7 +4,6 @@ import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { collectionName } from '../../lib/requests/collection-requests.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { CollectionCatalog } from './catalog.ts';
 
 /**
@@ -34,9 +33,13 @@ export class Aliases {
     const target = await this.#catalog.named(accountId, collection);
     const createdAt = new Date(clock.wallMs()).toISOString();
     const { aliasesMax } = config.limits;
-    const outcome = await store.aliases.put({ accountId, alias: name, collectionId: target.id, createdAt }, aliasesMax);
-    this.#catalog.forgetAliases();
+    const row = { accountId, alias: name, collectionId: target.id, createdAt };
+    // Whatever comes of it, even where nobody knows.
+    const forget = (): void => this.#catalog.forgetAlias(accountId, name);
+    const outcome = await store.aliases.put(row, aliasesMax).finally(forget);
     switch (outcome) {
+      case 'no target':
+        throw notFound('COLLECTION_NOT_FOUND');
       case 'collection':
         throw new ProvecError('COLLECTION_EXISTS', `${name} is the name of a collection.`);
       case 'limit':
@@ -44,7 +47,7 @@ export class Aliases {
       case 'created':
         // Its key was still in the cache of this node when the account was deleted.
         if ((await store.catalog.getAccount(accountId)) === null) {
-          await store.aliases.remove(accountId, name);
+          await store.aliases.remove(accountId, name).finally(forget);
           throw unauthenticated();
         }
     }
@@ -77,18 +80,8 @@ export class Aliases {
   /** Throws ALIAS_NOT_FOUND. */
   async remove(accountId: string, alias: string): Promise<void> {
     const { config, store } = this.#runtime;
-    const removed = isCollectionName(alias, config.limits) && (await store.aliases.remove(accountId, alias));
-    this.#catalog.forgetAliases();
-    if (!removed) throw notFound('ALIAS_NOT_FOUND');
-  }
-
-  /** Throws COLLECTION_HAS_ALIAS where one stands for the collection. */
-  async refuseAliased({ id, accountId, name }: CollectionRow): Promise<void> {
-    const held = (await this.#runtime.store.aliases.list(accountId)).find(({ collectionId }) => collectionId === id);
-    if (held !== undefined)
-      throw new ProvecError(
-        'COLLECTION_HAS_ALIAS',
-        `The alias ${held.alias} stands for ${name}; delete the alias or switch it first.`,
-      );
+    if (!isCollectionName(alias, config.limits)) throw notFound('ALIAS_NOT_FOUND');
+    const forget = (): void => this.#catalog.forgetAlias(accountId, alias);
+    if (!(await store.aliases.remove(accountId, alias).finally(forget))) throw notFound('ALIAS_NOT_FOUND');
   }
 }

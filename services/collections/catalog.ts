@@ -15,7 +15,7 @@ import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
@@ -97,9 +97,15 @@ export class CollectionCatalog {
     const { catalog, aliases } = this.#runtime.store;
     const row = await catalog.findCollection(accountId, name);
     if (row !== null) return row;
-    const alias = await aliases.find(accountId, name);
-    const target = alias && (await catalog.getCollection(alias.collectionId));
-    return target?.accountId === accountId ? target : null;
+    for (let alias = await aliases.find(accountId, name); alias !== null; ) {
+      const target = await catalog.getCollection(alias.collectionId);
+      if (target?.accountId === accountId) return target;
+      // It may have been switched, and the collection deleted, since.
+      const now = await aliases.find(accountId, name);
+      if (now?.collectionId === alias.collectionId) return null;
+      alias = now;
+    }
+    return null;
   }
 
   /** By its own name alone. Throws COLLECTION_NOT_FOUND, and NAME_IS_ALIAS. */
@@ -109,21 +115,23 @@ export class CollectionCatalog {
     throw new ProvecError('NAME_IS_ALIAS', `${name} is an alias of ${row.name}; name the collection itself.`);
   }
 
-  /** What aliases stand for has changed. */
-  forgetAliases(): void {
+  /** What the alias stands for may have changed. */
+  forgetAlias(accountId: string, alias: string): void {
     this.#changes += 1;
-    this.#aliased.clear();
+    this.#aliased.delete(cacheKey(accountId, alias));
   }
 
   /** A 404 that names the collection and, where the account has one of a like name, that one. */
   async #unknown(accountId: string, name: string): Promise<ProvecError> {
     const named = `There is no collection named ${name}`;
     // The answer is a 404 whether or not the store tells more.
-    const rows = await this.#runtime.store.catalog.listCollections(accountId).catch(() => []);
-    const likely = nearest(
-      name,
-      rows.slice(0, SUGGESTED_FROM_MAX).map((row) => row.name),
-    );
+    const { catalog, aliases } = this.#runtime.store;
+    const [rows, others] = await Promise.all([
+      catalog.listCollections(accountId).catch(() => []),
+      aliases.list(accountId).catch(() => []),
+    ]);
+    const names = [...rows.map((row) => row.name), ...others.map(({ alias }) => alias)];
+    const likely = nearest(name, names.slice(0, SUGGESTED_FROM_MAX));
     return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
   }
 
@@ -164,45 +172,59 @@ export class CollectionCatalog {
     if (typeof deletionProtection !== 'boolean') {
       throw invalidArgument('deletionProtection', 'true or false', deletionProtection);
     }
-    const changed = await this.#runtime.store.catalog.setDeletionProtection(row.id, deletionProtection);
-    this.#forget(row);
-    if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
-    return changed;
-  }
-
-  /**
-   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND,
-   * NAME_IS_ALIAS, and FORBIDDEN when it is protected from deletion.
-   */
-  async dropUnprotected(accountId: string, name: string): Promise<CollectionRow> {
-    for (let first: CollectionRow | null = null; ; ) {
-      const row = await this.named(accountId, name);
-      first ??= row;
-      if (row.id !== first.id) throw notFound('COLLECTION_NOT_FOUND');
-      if (row.deletionProtection) {
-        throw new ProvecError(
-          'FORBIDDEN',
-          `The collection ${row.name} is protected from deletion; PATCH it with {"deletionProtection": false} first.`,
-        );
-      }
-      if (await this.drop(row, false)) return row;
+    try {
+      const changed = await this.#runtime.store.catalog.setDeletionProtection(row.id, deletionProtection);
+      if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
+      return changed;
+    } finally {
+      this.#forget(row);
     }
   }
 
   /**
-   * Frees the name. False when the collection was gone already, or is protected and `evenProtected`
-   * is false.
+   * Frees the name, and gives the collection that had it. Throws COLLECTION_NOT_FOUND,
+   * NAME_IS_ALIAS, FORBIDDEN when it is protected from deletion, and COLLECTION_HAS_ALIAS.
    */
-  async drop(row: CollectionRow, evenProtected: boolean): Promise<boolean> {
-    const dropped = await this.#runtime.store.catalog.dropCollection(row.id, evenProtected);
-    if (dropped) this.#dropped.set(row.id, true);
-    this.#forget(row);
-    return dropped;
+  async dropNamed(accountId: string, name: string): Promise<CollectionRow> {
+    const row = await this.named(accountId, name);
+    switch (await this.drop(row, false)) {
+      case 'dropped':
+        return row;
+      case 'gone':
+        throw notFound('COLLECTION_NOT_FOUND');
+      case 'protected':
+        throw new ProvecError(
+          'FORBIDDEN',
+          `The collection ${name} is protected from deletion; PATCH it with {"deletionProtection": false} first.`,
+        );
+      case 'aliased':
+        throw await this.#aliasedError(row);
+    }
+  }
+
+  /** Frees the name; `evenHeld` as in the store's catalog. */
+  async drop(row: CollectionRow, evenHeld: boolean): Promise<Drop> {
+    try {
+      const outcome = await this.#runtime.store.catalog.dropCollection(row.id, evenHeld);
+      if (outcome === 'dropped') this.#dropped.set(row.id, true);
+      return outcome;
+    } finally {
+      this.#forget(row);
+    }
+  }
+
+  async #aliasedError({ id, accountId, name }: CollectionRow): Promise<ProvecError> {
+    const aliases = await this.#runtime.store.aliases.list(accountId);
+    // None when it was switched this moment.
+    const held = aliases.find(({ collectionId }) => collectionId === id);
+    const which = held ? `The alias ${held.alias}` : 'An alias';
+    return new ProvecError('COLLECTION_HAS_ALIAS', `${which} stands for ${name}; delete the alias or switch it first.`);
   }
 
   #forget(row: CollectionRow): void {
-    this.forgetAliases();
+    this.#changes += 1;
     this.#rows.delete(cacheKey(row.accountId, row.name));
+    for (const [key, { id }] of this.#aliased) if (id === row.id) this.#aliased.delete(key);
   }
 
   /** Resolves when no operation runs on a dropped collection any more. */

@@ -101,9 +101,11 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
   function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
-    return catalog.use(named, work).catch((error: unknown) => {
-      throw withCollection(error, named.name);
-    });
+    return catalog.use(named, (row) =>
+      work(row).catch((error: unknown) => {
+        throw withCollection(error, row.name);
+      }),
+    );
   }
 
   return {
@@ -143,8 +145,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
         const { accountId, name } = ctx.params;
-        await aliases.refuseAliased(await catalog.named(accountId, name));
-        const row = await catalog.dropUnprotected(accountId, name);
+        const row = await catalog.dropNamed(accountId, name);
         await within(removal.clear(row), REMOVAL_WAIT_MS, () => false);
         return { deleted: true };
       },

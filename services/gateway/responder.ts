@@ -39,9 +39,9 @@ export class Responder {
       exchange.answerMemory?.resize(route.heldBytes(part));
       return contentOf(route.answer(part));
     };
-    const location = route.location(result, exchange.input);
     const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
     const status = route.made?.(result) ? 201 : route.status;
+    const location = status === 200 ? null : route.location(result, exchange.input);
     const head = { status, headers: location === null ? headers : { ...headers, Location: location } };
     const more = async (): Promise<Pieces | null> => {
       const part = await following();

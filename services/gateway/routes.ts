@@ -311,6 +311,7 @@ const ALIAS_ROUTES = [
     params: (input) => ({ ...aliased(input), ...input.body }),
     made: ({ created }) => created,
     answer: ({ alias, collection }) => ({ alias, collection }),
+    location: ({ alias }) => `${BASE_PATH}/aliases/${encodeURIComponent(alias)}`,
   }),
   route('DELETE', '/aliases/{alias}', 'collections.deleteAlias', 'manage', { queue: 'unshared', params: aliased }),
 ];

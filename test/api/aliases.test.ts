@@ -80,6 +80,41 @@ describe('an alias stands where the name of a collection may', () => {
   });
 });
 
+test('a 201 names the path of the new alias', async () => {
+  const location = async (collection: string) => {
+    const response = await fetch(`${service.url}/api/v1/aliases/${live}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${service.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ collection }),
+    });
+    return [response.status, response.headers.get('location')];
+  };
+  expect(await location(blue)).toEqual([201, `/api/v1/aliases/${live}`]);
+  expect(await location(green)).toEqual([200, null]);
+});
+
+test('the 404 of a name that is nearly an alias suggests it', async () => {
+  await put(`customers-${turn}`, blue);
+  const { body } = await service.api('POST', `/collections/custmers-${turn}/query`, { vector: [1] });
+  expect(body.error).toContain(`did you mean customers-${turn}?`);
+});
+
+test('of a switch and the deletion of the new collection at once one is refused', async () => {
+  await put(live, blue);
+  for (let round = 0; round < 20; round++) {
+    const name = `round-${turn}-${round}`;
+    await service.api('POST', '/collections', { name, dimensions: 1 });
+    const [switched, deleted] = await Promise.all([put(live, name), service.api('DELETE', `/collections/${name}`)]);
+    const isSwitched = switched.status === 200;
+    expect([switched.status, deleted.status]).toEqual(isSwitched ? [200, 409] : [404, 200]);
+    expect((await service.api('GET', `/aliases/${live}`)).body).toEqual({
+      alias: live,
+      collection: isSwitched ? name : blue,
+    });
+    await put(live, blue);
+  }
+});
+
 test('a name is a collection or an alias, and an alias stands for no alias', async () => {
   await put(live, blue);
   expect(await put(green, blue)).toEqual(refusal(409, 'COLLECTION_EXISTS'));

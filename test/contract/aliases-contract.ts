@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { AliasRow } from '../../lib/store/aliases.ts';
 import type { StoreUnderTest } from './store-contract.ts';
@@ -7,13 +8,20 @@ import { at, newAccount, newCollection, WEIRD_IDS } from './store-rows.ts';
 export function aliasesContract(subject: StoreUnderTest): void {
   describe('aliases', () => {
     let one: string;
-    beforeEach(() => {
+    /** Collections of the account. */
+    let [target, other] = ['', ''];
+    beforeEach(async () => {
       one = randomUUID();
+      [target, other] = [await live('target'), await live('other')];
     });
+    const live = async (name: string, id: string = randomUUID()): Promise<string> => {
+      await subject.store.catalog.createCollection(newCollection({ id, accountId: one, name }), null);
+      return id;
+    };
     const newAlias = (change: Partial<Omit<AliasRow, 'id'>> = {}): Omit<AliasRow, 'id'> => ({
       accountId: one,
       alias: 'an-alias',
-      collectionId: randomUUID(),
+      collectionId: target,
       createdAt: at(0),
       ...change,
     });
@@ -26,7 +34,7 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.put(row, 10)).toBe('created');
       expect(await aliases.find(one, 'an-alias')).toEqual(stored(row));
       expect(await aliases.find(randomUUID(), 'an-alias')).toBeNull();
-      const switched = newAlias({ createdAt: at(1) });
+      const switched = newAlias({ collectionId: other, createdAt: at(1) });
       expect(await aliases.put(switched, 10)).toBe('replaced');
       // It is the one that was made then.
       expect(await aliases.find(one, 'an-alias')).toEqual(stored({ ...switched, createdAt: at(0) }));
@@ -53,6 +61,52 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await catalog.countCollections(one)).toBe((await catalog.listCollections(one)).length);
     });
 
+    test('an alias is put for a live collection alone', async () => {
+      const { aliases, catalog } = subject.store;
+      const nowhere = randomUUID();
+      expect(await aliases.put(newAlias({ collectionId: nowhere }), 10)).toBe('no target');
+      expect(await aliases.find(one, 'an-alias')).toBeNull();
+      await aliases.put(newAlias(), 10);
+      await catalog.dropCollection(other);
+      for (const collectionId of [nowhere, other])
+        expect(await aliases.put(newAlias({ collectionId }), 10)).toBe('no target');
+      expect(await aliases.find(one, 'an-alias')).toEqual(stored(newAlias()));
+    });
+
+    test('a collection is not dropped while an alias stands for it, but where that is said', async () => {
+      const { aliases, catalog } = subject.store;
+      await aliases.put(newAlias(), 10);
+      expect(await catalog.dropCollection(target, false)).toBe('aliased');
+      expect(await catalog.getCollection(target)).not.toBeNull();
+      await aliases.put(newAlias({ collectionId: other }), 10);
+      expect(await catalog.dropCollection(target, false)).toBe('dropped');
+      await aliases.remove(one, 'an-alias');
+      await aliases.put(newAlias({ collectionId: other }), 10);
+      expect(await catalog.dropCollection(other, true)).toBe('dropped');
+    });
+
+    test.each(['made', 'switched'])(
+      'of an alias that is %s and the drop of its collection one is refused',
+      async (how) => {
+        const { aliases, catalog } = subject.store;
+        for (let round = 0; round < 40; round++) {
+          const alias = `alias-${round}`;
+          const collectionId = await live(`round-${round}`);
+          if (how === 'switched') await aliases.put(newAlias({ alias, collectionId: other }), 1_000);
+          // The drop begins at another moment of the put each time.
+          const begun = (async () => {
+            for (let turns = 0; turns < round % 20; turns++) await setImmediate();
+            return catalog.dropCollection(collectionId, false);
+          })();
+          const [put, dropped] = await Promise.all([aliases.put(newAlias({ alias, collectionId }), 1_000), begun]);
+          const isPut = put !== 'no target';
+          expect([put, dropped]).toEqual([put, isPut ? 'aliased' : 'dropped']);
+          const before = how === 'switched' ? other : undefined;
+          expect((await aliases.find(one, alias))?.collectionId).toBe(isPut ? collectionId : before);
+        }
+      },
+    );
+
     test('a dropped collection leaves its name to an alias, and an alias its own to a collection', async () => {
       const { aliases, catalog } = subject.store;
       const row = newCollection({ accountId: one, name: 'an-alias' });
@@ -61,9 +115,9 @@ export function aliasesContract(subject: StoreUnderTest): void {
       await catalog.dropCollection(row.id);
       expect(await aliases.put(newAlias(), 10)).toBe('created');
       const next = newCollection({ accountId: one, name: 'an-alias' });
-      expect(await catalog.createCollection(next, 1)).toBe('alias');
+      expect(await catalog.createCollection(next, 3)).toBe('alias');
       await aliases.remove(one, 'an-alias');
-      expect(await catalog.createCollection(next, 1)).toBe('created');
+      expect(await catalog.createCollection(next, 3)).toBe('created');
     });
 
     test('no account has more than its maximum, and switching needs no room', async () => {
@@ -95,13 +149,23 @@ export function aliasesContract(subject: StoreUnderTest): void {
       const damaged = { name: 'StoreError', kind: 'damaged' };
       await expect(aliases.find(one, 'forged')).rejects.toMatchObject(damaged);
       await expect(aliases.put(newAlias({ alias: 'forged' }), 10)).rejects.toMatchObject(damaged);
-      await expect(aliases.remove(one, 'forged')).rejects.toMatchObject(damaged);
       expect((await aliases.list(one)).map(({ alias }) => alias)).toEqual(['own']);
     });
 
+    test('a forged alias holds up no drop, and can be removed', async () => {
+      const { aliases, catalog } = subject.store;
+      await aliases.put(newAlias({ alias: 'own', collectionId: other }), 10);
+      await subject.forge((forger) => forger.aliases.put(newAlias({ alias: 'forged' }), 10));
+      expect(await catalog.dropCollection(target, false)).toBe('dropped');
+      expect(await catalog.dropCollection(other, false)).toBe('aliased');
+      expect(await aliases.remove(one, 'forged')).toBe(true);
+      expect(await aliases.find(one, 'forged')).toBeNull();
+    });
+
     test('survives a restart, with any text for names and ids', async () => {
-      const { aliases } = await subject.fresh();
+      const { aliases, catalog } = await subject.fresh();
       const rows = WEIRD_IDS.map((text) => newAlias({ accountId: text, alias: text, collectionId: text }));
+      for (const id of WEIRD_IDS) await catalog.createCollection(newCollection({ id, accountId: id }), null);
       for (const row of rows) expect(await aliases.put(row, 10)).toBe('created');
       const after = (await subject.reopen()).aliases;
       for (const row of rows) expect(await after.find(row.accountId, row.alias)).toEqual(stored(row));

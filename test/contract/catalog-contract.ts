@@ -82,13 +82,13 @@ export function catalogContract(subject: StoreUnderTest): void {
       const row = newCollection();
       await catalog.createCollection(row, null);
       await catalog.setDeletionProtection(row.id, true);
-      expect(await catalog.dropCollection(row.id, false)).toBe(false);
+      expect(await catalog.dropCollection(row.id, false)).toBe('protected');
       expect(await catalog.getCollection(row.id)).toEqual({ ...row, deletionProtection: true });
       await catalog.setDeletionProtection(row.id, false);
-      expect(await catalog.dropCollection(row.id, false)).toBe(true);
+      expect(await catalog.dropCollection(row.id, false)).toBe('dropped');
       const other = newCollection({ deletionProtection: true });
       await catalog.createCollection(other, null);
-      expect(await catalog.dropCollection(other.id)).toBe(true);
+      expect(await catalog.dropCollection(other.id)).toBe('dropped');
     });
 
     test('a dropped name is free at once, its row waits among the dropped until it is forgotten', async () => {
@@ -97,7 +97,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       const next = newCollection({ accountId: row.accountId });
       await catalog.createCollection(row, 1);
       const drops = await Promise.all([catalog.dropCollection(row.id), catalog.dropCollection(row.id)]);
-      expect(drops.sort()).toEqual([false, true]);
+      expect(drops.sort()).toEqual(['dropped', 'gone']);
       expect(await catalog.getCollection(row.id)).toBeNull();
       expect(await catalog.findCollection(row.accountId, row.name)).toBeNull();
       expect(await catalog.listCollections(row.accountId)).toEqual([]);
@@ -108,7 +108,7 @@ export function catalogContract(subject: StoreUnderTest): void {
       await catalog.forgetDropped(row.id);
       expect(await catalog.listDropped()).toEqual([]);
       expect(await catalog.findCollection(row.accountId, row.name)).toEqual(next);
-      expect(await catalog.dropCollection('never existed')).toBe(false);
+      expect(await catalog.dropCollection('never existed')).toBe('gone');
     });
 
     test('accounts are listed oldest first; their plan changes; a deleted one takes its keys and usage along', async () => {

@@ -1,7 +1,14 @@
 /**
  * Aliases lie among the collections, in the state 'alias': the unique index on `place` decides who
  * has a name, and the one on `slot` has their own ids.
+ *
+ * Promises: of a put and the drop of its collection at once, one is refused. A put writes the alias
+ * first and then a new `aliasMark` into the live collection; a drop reads the mark first, looks for
+ * aliases, and drops what still has that mark. So either the drop finds the alias or another mark,
+ * or the put finds no live collection and takes back what it wrote. How it fails: a put that is cut
+ * short between the two leaves an alias that a drop may have missed.
  */
+import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
 import type { Sealed } from '../sealed.ts';
@@ -19,21 +26,37 @@ export interface AliasDocument {
   row: Sealed<AliasRow>;
 }
 
+/** What of a collection is written here; catalog.ts has the rest. */
+interface MarkedDocument {
+  _id: string;
+  state: string;
+  aliasMark?: string;
+}
+
 export class MongoAliases implements StoredAliases {
   readonly #documents: Collection<AliasDocument>;
+  readonly #collections: Collection<MarkedDocument>;
 
   constructor(connection: Connection) {
     this.#documents = connection.collection('collections');
+    this.#collections = connection.collection('collections');
   }
 
-  async insert(row: Sealed<AliasRow>, maxAliases: number): Promise<'created' | 'alias' | 'collection' | 'limit'> {
+  async insert(
+    row: Sealed<AliasRow>,
+    maxAliases: number,
+  ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'> {
     const [_id, account, place] = [idPart(row.id), idPart(row.accountId), placeOf(row.accountId, row.alias)];
     for (;;) {
       const taken = await this.#documents.findOne({ place } as object, { projection: { state: 1 } });
       if (taken !== null) return taken.state === 'alias' ? 'alias' : 'collection';
       if ((await this.#documents.countDocuments({ account, state: 'alias' })) >= maxAliases) return 'limit';
       const document = { _id, state: 'alias' as const, account, place, slot: _id, row: { ...row } };
-      if ((await unlessTaken(this.#documents.insertOne(document))) !== null) return 'created';
+      if ((await unlessTaken(this.#documents.insertOne(document))) !== null) {
+        if (await this.#mark(row.collectionId)) return 'created';
+        await this.remove(row.accountId, row.alias, row.seal);
+        return 'no target';
+      }
       if ((await this.#documents.findOne({ _id })) !== null) throw new RangeError('the id of an alias is new');
       // Another took the name.
     }
@@ -49,15 +72,35 @@ export class MongoAliases implements StoredAliases {
     return found.map(({ row }) => row);
   }
 
-  async replace({ accountId, alias, collectionId, seal }: Sealed<AliasRow>, before: string): Promise<boolean> {
-    const filter = { place: placeOf(accountId, alias), state: 'alias' as const, 'row.seal': before };
-    const $set = { 'row.collectionId': collectionId, 'row.seal': seal };
-    return (await this.#documents.updateOne(filter, { $set })).matchedCount > 0;
+  async replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'> {
+    if (!(await this.#swap(before, row))) return 'changed';
+    if (await this.#mark(row.collectionId)) return 'replaced';
+    if ((await this.#swap(row, before)) && !(await this.#mark(before.collectionId)))
+      await this.remove(before.accountId, before.alias, before.seal);
+    return 'no target';
+  }
+
+  async standsFor(accountId: string, collectionId: string, besides: readonly string[]): Promise<boolean> {
+    const filter = { 'row.collectionId': collectionId, 'row.seal': { $nin: besides } };
+    const found = await this.#documents.findOne({ account: idPart(accountId), state: 'alias', ...filter });
+    return found !== null;
   }
 
   async remove(accountId: string, alias: string, seal: string): Promise<boolean> {
     const filter = { place: placeOf(accountId, alias), state: 'alias' as const, 'row.seal': seal };
     return (await this.#documents.deleteOne(filter)).deletedCount > 0;
+  }
+
+  async #swap(from: Sealed<AliasRow>, to: Sealed<AliasRow>): Promise<boolean> {
+    const filter = { place: placeOf(from.accountId, from.alias), state: 'alias' as const, 'row.seal': from.seal };
+    const $set = { 'row.collectionId': to.collectionId, 'row.seal': to.seal };
+    return (await this.#documents.updateOne(filter, { $set })).matchedCount > 0;
+  }
+
+  /** Whether the collection is live; a drop that has looked for aliases already fails. */
+  async #mark(collectionId: string): Promise<boolean> {
+    const live = { _id: idPart(collectionId), state: 'live' };
+    return (await this.#collections.updateOne(live, { $set: { aliasMark: randomUUID() } })).matchedCount > 0;
   }
 
   /** Those of an account that is gone; `account`: its part of ids. */

@@ -6,7 +6,7 @@
  *   collection-slots.ts), so that the limit is exact without a count that others could overtake;
  *   else, and from its drop on, its own id.
  */
-import type { Collection } from 'mongodb';
+import type { Collection, Filter } from 'mongodb';
 import type { AccountRow, AccountState, CollectionRow, Creation, StoredAccount, StoredCatalog } from '../catalog.ts';
 import type { Sealed } from '../sealed.ts';
 import type { MongoAliases } from './aliases.ts';
@@ -27,6 +27,8 @@ export interface CollectionDocument {
   account: string;
   place: string;
   slot: string;
+  /** Another one with each alias that is put for it (see aliases.ts). */
+  aliasMark?: string;
   row: Sealed<CollectionRow>;
 }
 
@@ -108,9 +110,19 @@ export class MongoCatalog implements StoredCatalog {
     return (await this.#collections.updateOne(filter, { $set })).matchedCount > 0;
   }
 
-  async dropCollection(id: string, seal: string, droppedSeal: string): Promise<boolean> {
+  async dropCollection(
+    { id, accountId, seal }: Sealed<CollectionRow>,
+    droppedSeal: string,
+    besides: readonly string[] | null,
+  ): Promise<boolean> {
     const _id = idPart(id);
-    const filter = { _id, state: 'live' as const, 'row.seal': seal };
+    let filter: Filter<CollectionDocument> = { _id, state: 'live', 'row.seal': seal };
+    if (besides !== null) {
+      const found = await this.#collections.findOne(filter, { projection: { aliasMark: 1 } });
+      if (found === null || (await this.#aliases.standsFor(accountId, id, besides))) return false;
+      const { aliasMark } = found;
+      filter = { ...filter, aliasMark: aliasMark === undefined ? { $exists: false } : { $eq: aliasMark } };
+    }
     const $set = { state: 'dropped' as const, place: _id, slot: _id, 'row.seal': droppedSeal };
     return (await this.#collections.updateOne(filter, { $set })).matchedCount > 0;
   }

@@ -99,11 +99,12 @@ async function assemble(
   await files.open();
   await checkpoints.open(logger);
   const forged = new ForgedRows(logger);
-  const sealedCatalog = new SealedCatalog(guarded(connection, 'catalog', catalog), new Seals(sealKeys.catalog), forged);
+  const stored = { catalog: guarded(connection, 'catalog', catalog), aliases: guarded(connection, 'aliases', aliases) };
+  const sealedCatalog = new SealedCatalog(stored, new Seals(sealKeys.catalog), forged);
   await sealedCatalog.endDeletions();
   return {
     catalog: sealedCatalog,
-    aliases: sealedAliases(guarded(connection, 'aliases', aliases), new Seals(sealKeys.catalog), forged),
+    aliases: sealedAliases(stored.aliases, new Seals(sealKeys.catalog), forged),
     keys: sealedKeys(guarded(connection, 'keys', keys), new Seals(sealKeys.apiKeys), forged),
     log: guarded(connection, 'log', log),
     records: guarded(connection, 'records', records),

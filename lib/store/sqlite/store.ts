@@ -111,7 +111,11 @@ function assemble(
   const contradictions = log.remote('contradictions');
   const owners = log.remote('owners');
   return {
-    catalog: new SealedCatalog(catalogOf(log), new Seals(keys.catalog), forged),
+    catalog: new SealedCatalog(
+      { catalog: catalogOf(log), aliases: log.remote('aliases') },
+      new Seals(keys.catalog),
+      forged,
+    ),
     aliases: sealedAliases(log.remote('aliases'), new Seals(keys.catalog), forged),
     keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
     log: logOf(log),

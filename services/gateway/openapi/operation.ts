@@ -59,6 +59,7 @@ const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
 /** Beside the request's id, by status. */
 const HEADERS: Readonly<Record<number, Schemas>> = {
+  201: { Location: { description: 'Path of the collection or alias that was made.', schema: { type: 'string' } } },
   202: { Location: { description: 'Path to ask how far it is.', schema: { type: 'string' } } },
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },

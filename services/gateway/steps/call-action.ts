@@ -40,9 +40,14 @@ interface CallOptions {
   meta?: object;
 }
 
-/** With the collection, while what was asked of it still holds: then nobody decodes them again. */
+/**
+ * With the collection, while what was asked of it still holds: then nobody decodes them again.
+ * Later with its own name: the body was read for this one, whatever an alias stands for by then.
+ */
 function paramsOf({ collection, params, resolvedMs, route }: Exchange, { clock, config }: StepParts): unknown {
-  if (collection === null || clock.monotonicMs() - resolvedMs > INTERNAL_LIMITS.keyCacheMaxAgeMs) return params;
+  if (collection === null) return params;
+  if (clock.monotonicMs() - resolvedMs > INTERNAL_LIMITS.keyCacheMaxAgeMs)
+    return { ...(params as object), name: collection.name };
   const resolved = { ...(params as object), collection };
   requestsOf(config.limits)[route.body!].noteDecoded(resolved, collection);
   return resolved;
@@ -86,7 +91,7 @@ function whenBack(
 function waiterOf(exchange: Exchange): Waiter {
   return {
     account: exchange.accountId,
-    collection: exchange.target,
+    collection: exchange.collection?.name ?? exchange.target,
     deadlineMs: exchange.deadlineMs,
     whenGone: (leave) => exchange.whenGone(leave),
     leave() {

@@ -117,3 +117,22 @@ test.each([
   expect((await service.api('DELETE', `/collections/${name}`)).status).toBe(200);
   await halted(0);
 });
+
+test('a forged alias is refused, holds up no deletion, and is deleted by its name', async () => {
+  const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', {
+    name: 'aliased',
+    dimensions: 3,
+  });
+  const store = await forgersStore(service.dataDir);
+  const row = { accountId: FIRST_ACCOUNT_ID, alias: 'forged', collectionId: body.collection.id };
+  await store.aliases.put({ ...row, createdAt: new Date().toISOString() }, 10);
+  await store.close();
+  const query = () => service.api('POST', '/collections/forged/query', { vector: [1, 0, 0] });
+  expect(await query()).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
+  expect(service.stderr).toMatch(/"row":"alias [0-9a-f-]{36}"/);
+  expect((await service.api('GET', '/aliases')).body).toEqual({ aliases: [] });
+  expect((await service.api('DELETE', '/collections/aliased')).status).toBe(200);
+  expect((await service.api('DELETE', '/aliases/forged')).status).toBe(200);
+  expect((await query()).status).toBe(404);
+  expect((await service.api('POST', '/collections', { name: 'forged', dimensions: 3 })).status).toBe(201);
+});

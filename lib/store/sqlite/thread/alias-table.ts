@@ -13,6 +13,8 @@ export const ALIASES_SCHEMA = `
 const COLUMNS = 'id, accountId, alias, collectionId, createdAt, seal';
 
 export interface AliasTable extends Sync<StoredAliases> {
+  /** Whether an alias that has none of the seals `besides` stands for the collection. */
+  standsFor(accountId: string, collectionId: string, besides: readonly string[]): boolean;
   /** Of an account that is gone. */
   forget(accountId: string): void;
 }
@@ -29,11 +31,18 @@ export function aliasTable(database: Database): AliasTable {
   const isCollection = (accountId: string, name: string): boolean =>
     database.get('SELECT 1 FROM collections WHERE accountId = ? AND name = ? AND NOT dropped', accountId, name) !==
     undefined;
+  const isLive = (id: string): boolean =>
+    database.get('SELECT 1 FROM collections WHERE id = ? AND NOT dropped', id) !== undefined;
+  const count = (accountId: string): number =>
+    hasAliases(database)
+      ? database.get<{ count: number }>('SELECT count(*) AS count FROM aliases WHERE accountId = ?', accountId)!.count
+      : 0;
   return {
     insert({ id, accountId, alias, collectionId, createdAt, seal }, maxAliases) {
       if (this.find(accountId, alias) !== null) return 'alias';
       if (isCollection(accountId, alias)) return 'collection';
-      if (this.list(accountId).length >= maxAliases) return 'limit';
+      if (count(accountId) >= maxAliases) return 'limit';
+      if (!isLive(collectionId)) return 'no target';
       database.run(ALIASES_SCHEMA);
       const sql = `INSERT INTO aliases (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)`;
       database.run(sql, id, accountId, alias, collectionId, createdAt, seal);
@@ -49,15 +58,22 @@ export function aliasTable(database: Database): AliasTable {
     },
 
     replace({ accountId, alias, collectionId, seal }, before) {
-      if (!hasAliases(database)) return false;
-      const sql = 'UPDATE aliases SET collectionId = ?, seal = ? WHERE accountId = ? AND alias = ? AND seal = ?';
-      return database.run(sql, collectionId, seal, accountId, alias, before) > 0;
+      if (this.find(accountId, alias)?.seal !== before.seal) return 'changed';
+      if (!isLive(collectionId)) return 'no target';
+      const sql = 'UPDATE aliases SET collectionId = ?, seal = ? WHERE accountId = ? AND alias = ?';
+      database.run(sql, collectionId, seal, accountId, alias);
+      return 'replaced';
     },
 
     remove(accountId, alias, seal) {
       if (!hasAliases(database)) return false;
       const sql = 'DELETE FROM aliases WHERE accountId = ? AND alias = ? AND seal = ?';
       return database.run(sql, accountId, alias, seal) > 0;
+    },
+
+    standsFor(accountId, collectionId, besides) {
+      const standing = those('accountId = ? AND collectionId = ?', accountId, collectionId);
+      return standing.some(({ seal }) => !besides.includes(seal));
     },
 
     forget(accountId) {

@@ -26,7 +26,7 @@ export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof Account
   collectionsAfter(id: string, limit: number): Sealed<CollectionRow>[];
 }
 
-export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find'>): CollectionTable {
+export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find' | 'standsFor'>): CollectionTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
     database
       .all<CollectionColumns>(`SELECT ${COLUMNS} FROM collections WHERE ${condition}`, ...values)
@@ -71,7 +71,8 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
       return database.run(sql, Number(deletionProtection), seal, id, before) > 0;
     },
 
-    dropCollection(id, seal, droppedSeal) {
+    dropCollection({ id, accountId, seal }, droppedSeal, besides) {
+      if (besides !== null && aliases.standsFor(accountId, id, besides)) return false;
       const sql = 'UPDATE collections SET dropped = 1, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
       return database.run(sql, droppedSeal, id, seal) > 0;
     },

@@ -33,7 +33,7 @@ beforeEach(() => {
     },
   };
   const forged = new ForgedRows({ error: (row: unknown) => void told.push(row) } as never);
-  catalog = new SealedCatalog(adapter as StoredCatalog, seals, forged);
+  catalog = new SealedCatalog({ catalog: adapter as StoredCatalog, aliases: { list: async () => [] } }, seals, forged);
 });
 
 test('a deletion that was cut short is ended, and what is being deleted is gone for everybody', async () => {

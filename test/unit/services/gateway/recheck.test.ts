@@ -1,6 +1,6 @@
 /**
- * Keys that are revoked while their requests wait in the gateway; and what it costs those that do
- * not wait.
+ * Keys that are revoked, and aliases that are switched, while their requests wait in the gateway;
+ * and what it costs those that do not wait.
  */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { unauthenticated } from '../../../../lib/errors.ts';
@@ -11,6 +11,8 @@ import { eventually, HandClock } from '../../../support/accounts.ts';
 import { ADMIN_TOKEN, type Edge, startEdge, until } from './harness.ts';
 
 const REMEMBERED_MS = INTERNAL_LIMITS.keyCacheMaxAgeMs;
+/** What the alias `docs` stands for. */
+const COLLECTION = { id: 'c1', accountId: 'a1', name: 'docs-1', dimensions: 3, metric: 'cosine', shards: 1 };
 const UPSERT = { records: [{ id: 'a', values: [1, 2, 3] }] };
 
 let clock: HandClock;
@@ -40,6 +42,7 @@ beforeEach(async () => {
         if (scopes === null) throw unauthenticated();
         return { accountId: 'a1', keyId: 'k1', scopes };
       },
+      'collections.resolve': () => COLLECTION,
       'collections.upsert': async () => {
         if (isAway) throw shardAway(0, 'is being opened');
         await answer.promise;
@@ -100,6 +103,16 @@ test('a key that lost its scope meanwhile does nothing', async () => {
 test('one that waited no longer than keys are remembered is not asked about again', async () => {
   const status = await whileWaiting(REMEMBERED_MS, () => undefined);
   expect([status, asked()]).toEqual([200, 2]);
+});
+
+test('a request that waited goes on with the collection that its body was read for', async () => {
+  await whileWaiting(REMEMBERED_MS + 1, () => undefined);
+  const names = edge.calls.get('collections.upsert')!.map(({ name, collection }) => [name, collection]);
+  // What waited is looked up anew by the action.
+  expect(names).toEqual([
+    ['docs', COLLECTION],
+    [COLLECTION.name, undefined],
+  ]);
 });
 
 test('a key revoked while its request waits for a shard does nothing', async () => {

@@ -56,7 +56,7 @@ test('a write under which the collection is deleted is told that it is not there
     {},
     withAppend(async (entry, real) => {
       // As another node does it.
-      if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId)))
+      if (entry.seq === 2 && (await fixture.store.catalog.dropCollection(collectionId)) === 'dropped')
         await fixture.store.dropCollectionData(collectionId);
       return real.append(entry);
     }),
