@@ -21,6 +21,8 @@ const REPEATABLE: readonly ActionName[] = [
   'cluster.anchors',
   'collections.list',
   'collections.get',
+  'collections.getAlias',
+  'collections.listAliases',
   'collections.resolve',
   'collections.query',
   'collections.queries',

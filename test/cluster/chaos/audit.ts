@@ -6,6 +6,7 @@ import { until } from '../../support/until.ts';
 import { type Item, vectorOf } from './client.ts';
 import { firstUnexplained } from './linearizability.ts';
 import type { LogObserver } from './log-observer.ts';
+import type { Operation } from './operation.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface AuditOptions {
@@ -32,7 +33,9 @@ export async function audit(options: AuditOptions): Promise<string[]> {
   const faults: string[] = [];
   await observer.catchUp();
   const records = await finalRecords(options, faults);
-  await historyFaults(options, records, faults);
+  for (const [id, operations] of recorder.operations)
+    historyFaults(id, operations, records.get(id)?.metadata.value ?? null, faults);
+  await aliasFaults(options, faults);
   versionFaults(recorder, faults);
   await rootFaults(options, records, faults);
   await usageFaults(options, faults);
@@ -55,25 +58,26 @@ async function finalRecords({ api, collection, recorder }: AuditOptions, faults:
   return new Map(Object.entries(body.vectors));
 }
 
-async function historyFaults({ recorder }: AuditOptions, records: Map<string, Item>, faults: string[]): Promise<void> {
+/** `value`: of the record or alias in the end. */
+function historyFaults(id: string, operations: Operation[], value: string | null, faults: string[]): void {
   const end = Number.MAX_SAFE_INTEGER;
-  for (const [id, operations] of recorder.operations) {
-    const last = {
-      kind: 'read',
-      value: records.get(id)?.metadata.value ?? null,
-      sent: end - 1,
-      answered: end,
-    } as const;
-    const unexplained = firstUnexplained([...operations, last]);
-    if (unexplained === null) continue;
-    const { sent, answered } = unexplained;
-    const around = operations
-      .filter((one) => one.sent < (answered ?? end) && (one.answered ?? end) > sent - 200)
-      .sort((a, b) => a.sent - b.sent)
-      .slice(-12);
-    const what = unexplained === last ? 'its final state' : JSON.stringify(unexplained);
-    faults.push(`${id}: no order explains ${what} after ${JSON.stringify(around)}`);
-  }
+  const last = { kind: 'read', value, sent: end - 1, answered: end } as const;
+  const unexplained = firstUnexplained([...operations, last]);
+  if (unexplained === null) return;
+  const { sent, answered } = unexplained;
+  const around = operations
+    .filter((one) => one.sent < (answered ?? end) && (one.answered ?? end) > sent - 200)
+    .sort((a, b) => a.sent - b.sent)
+    .slice(-12);
+  const what = unexplained === last ? 'its final state' : JSON.stringify(unexplained);
+  faults.push(`${id}: no order explains ${what} after ${JSON.stringify(around)}`);
+}
+
+async function aliasFaults({ api, recorder }: AuditOptions, faults: string[]): Promise<void> {
+  const { body } = await api<{ aliases: { alias: string; collection: string }[] }>('GET', '/aliases');
+  const targets = new Map(body.aliases.map(({ alias, collection }) => [alias, collection]));
+  for (const [alias, operations] of recorder.aliases)
+    historyFaults(`alias ${alias}`, operations, targets.get(alias) ?? null, faults);
 }
 
 /**

@@ -5,13 +5,16 @@ import { type ClusterOptions, ClusterProcess } from '../../support/cluster-proce
 import { randomFrom } from '../../support/random.ts';
 import { seed } from '../../support/seed.ts';
 import { until } from '../../support/until.ts';
+import { AliasClient, aliasTargets } from './alias-client.ts';
 import { audit } from './audit.ts';
 import { ChaosClient, idsOf } from './client.ts';
 import { LogObserver } from './log-observer.ts';
 import { describeOutage, type Outage, outageOf } from './outage.ts';
 import { Recorder } from './recorder.ts';
+import { Verifier } from './verifier.ts';
 
 const CLIENTS = 8;
+const ALIAS_CLIENTS = 3;
 const SHARDS = 8;
 const COLLECTION = 'chaos';
 const CALM_MS = 1_000;
@@ -38,8 +41,8 @@ export interface ChaosResult extends Outage {
 export const chaosSeed = seed % 1_000_000;
 
 /**
- * Runs eight clients against a cluster while trouble is made, waits for calm, and audits all that
- * they were told.
+ * Runs eight clients of records, three of aliases and one that verifies against a cluster while
+ * trouble is made, waits for calm, and audits all that they were told.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { name, backing, replicas = 0, isOwn, isFlawless = false, trouble, ...clusterOptions } = options;
@@ -81,8 +84,14 @@ async function observed(
     { length: CLIENTS },
     (_, client) => new ChaosClient(client, recorder, randomFrom(chaosSeed * 1_000 + client), SHARDS),
   );
+  const puts = await aliasTargets(cluster.api, random);
+  const aliasClients = Array.from({ length: ALIAS_CLIENTS }, (_, at) => {
+    const client = CLIENTS + at;
+    return new AliasClient(client, recorder, randomFrom(chaosSeed * 1_000 + client), puts);
+  });
+  const verifier = new Verifier(CLIENTS + ALIAS_CLIENTS, recorder);
   const observing = observer.run(end.signal);
-  const running = Promise.all(clients.map((client) => client.run(end.signal)));
+  const running = Promise.all([...clients, ...aliasClients, verifier].map((client) => client.run(end.signal)));
   let endMs: number;
   try {
     await until('every shard has an owner', async () => {
@@ -102,9 +111,12 @@ async function observed(
   await cluster.ready();
   for (const own of ['shared', ...clients.map((_, client) => `own-${client}`)])
     for (const record of idsOf(own)) if (!recorder.operations.has(record)) recorder.operations.set(record, []);
+  if (verifier.ended === 0) verifier.faults.push('no verification came to an end');
+  if (![...recorder.aliases.values()].flat().some(({ kind, answered }) => kind === 'write' && answered !== null))
+    verifier.faults.push('no alias was put');
   const before = { write_count: 0, query_count: 0 };
   const faults = await audit({ api: cluster.api, collection: COLLECTION, recorder, observer, before });
-  return { ...outage, faults: [...clients.flatMap((client) => client.faults), ...faults] };
+  return { ...outage, faults: [...[...clients, verifier].flatMap((client) => client.faults), ...faults] };
 }
 
 /** Trouble that does not end is an error, so that the logs are shown. */

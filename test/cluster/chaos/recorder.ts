@@ -8,9 +8,11 @@ import type { Operation } from './operation.ts';
  */
 export type Outcome = 'ok' | 'refused' | 'unknown';
 
+type RecordOperation = 'upsert' | 'import' | 'update' | 'delete' | 'query' | 'queries' | 'fetch' | 'list' | 'export';
+
 export interface RecordedRequest {
   client: number;
-  kind: 'upsert' | 'import' | 'update' | 'delete' | 'query' | 'queries' | 'fetch' | 'list' | 'export';
+  kind: RecordOperation | 'alias' | 'verification';
   outcome: Outcome;
   /** Records that it wrote, or may have written. */
   records: number;
@@ -36,11 +38,16 @@ export interface Asked {
   shards: number[];
   /** Text goes as newline-delimited JSON; of an export there is none. */
   body?: unknown;
+  /** Default: the operation of that kind on the collection. */
+  route?: { method: string; path: string };
+  /** Statuses that answer it. Default: 200. */
+  answers?: readonly number[];
 }
 
 /** What a request gave, and the ticks of its sending and its answer. */
 export interface Told<T> {
   outcome: Outcome;
+  status: number;
   body: T | null;
   sent: number;
   answered: number;
@@ -55,29 +62,36 @@ const REFUSALS = new Set([400, 401, 403, 404, 405, 409, 413, 415, 429, 507]);
 export class Recorder {
   readonly requests: RecordedRequest[] = [];
   readonly operations = new Map<string, Operation[]>();
+  /** What was done with each alias, as with a record whose value is the collection's name. */
+  readonly aliases = new Map<string, Operation[]>();
   /** Requests that are not answered yet. */
   pending = 0;
   readonly #gatewayUrl: () => string;
-  readonly #collection: string;
+  readonly collection: string;
   #tick = 0;
 
   constructor(gatewayUrl: () => string, collection: string) {
     this.#gatewayUrl = gatewayUrl;
-    this.#collection = collection;
+    this.collection = collection;
   }
 
-  async ask<T>({ body, records = 0, queries = 0, ...asked }: Asked): Promise<Told<T>> {
+  async ask<T>({ body, records = 0, queries = 0, route, answers = [200], ...asked }: Asked): Promise<Told<T>> {
     const sent = this.#tick++;
     const sentMs = performance.now();
     this.pending++;
-    const { status, answer, failure } = await this.#send(asked.kind, body);
+    const at = route ?? {
+      method: body === undefined ? 'GET' : 'POST',
+      path: `/collections/${this.collection}/${asked.kind}`,
+    };
+    const { status, answer } = await this.#send(at, body);
     this.pending--;
-    const outcome = status === 200 ? 'ok' : REFUSALS.has(status) ? 'refused' : 'unknown';
+    const outcome = answers.includes(status) ? 'ok' : REFUSALS.has(status) ? 'refused' : 'unknown';
+    const failure = outcome === 'ok' ? null : `${status} ${(answer as { error?: string }).error}`;
     const answered = this.#tick++;
     const { version = null, updatedCount } = (answer ?? {}) as { version?: number; updatedCount?: number };
     const answeredMs = performance.now();
     // A shard that moves cuts its exports off, and says so by the end that they lack.
-    if (failure?.startsWith(CUT_OFF)) return { outcome, body: null, sent, answered };
+    if (failure?.includes(CUT_OFF)) return { outcome, status, body: null, sent, answered };
     const written = updatedCount ?? records;
     this.requests.push({
       ...asked,
@@ -91,33 +105,43 @@ export class Recorder {
       version,
       failure,
     });
-    return { outcome, body: outcome === 'ok' ? (answer as T) : null, sent, answered };
+    return { outcome, status, body: outcome === 'ok' ? (answer as T) : null, sent, answered };
   }
 
   note(id: string, operation: Operation): void {
-    const operations = this.operations.get(id);
-    if (operations) operations.push(operation);
-    else this.operations.set(id, [operation]);
+    add(this.operations, id, operation);
   }
 
-  async #send(kind: string, body: unknown): Promise<{ status: number; answer: unknown; failure: string | null }> {
+  noteAlias(alias: string, operation: Operation): void {
+    add(this.aliases, alias, operation);
+  }
+
+  async #send(
+    { method, path }: { method: string; path: string },
+    body: unknown,
+  ): Promise<{ status: number; answer: unknown }> {
     try {
       const type = typeof body === 'string' ? 'application/x-ndjson' : 'application/json';
-      const response = await fetch(`${this.#gatewayUrl()}/api/v1/collections/${this.#collection}/${kind}`, {
-        method: body === undefined ? 'GET' : 'POST',
-        headers: { authorization: `Bearer ${TEST_KEY}`, 'content-type': type },
+      const response = await fetch(`${this.#gatewayUrl()}/api/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TEST_KEY}`, ...(body !== undefined && { 'content-type': type }) },
         body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
         signal: AbortSignal.timeout(REQUEST_MAX_MS),
       });
       const text = await response.text();
-      const answer = kind === 'export' && response.ok ? exported(text) : (parseJson(text) as { error?: string });
-      const failure = response.status === 200 ? null : `${response.status} ${(answer as { error?: string }).error}`;
-      return { status: response.status, answer, failure };
+      const isExport = response.headers.get('content-type')?.startsWith('application/x-ndjson');
+      return { status: response.status, answer: isExport ? exported(text) : parseJson(text) };
     } catch (error) {
       const { message, cause } = error as Error;
-      return { status: 0, answer: null, failure: `${message}: ${(cause as Error | undefined)?.message ?? ''}` };
+      return { status: 0, answer: { error: `${message}: ${(cause as Error | undefined)?.message ?? ''}` } };
     }
   }
+}
+
+function add(histories: Map<string, Operation[]>, name: string, operation: Operation): void {
+  const operations = histories.get(name);
+  if (operations) operations.push(operation);
+  else histories.set(name, [operation]);
 }
 
 /** The records; throws for one that was cut off. */

@@ -73,7 +73,10 @@ test('after a start, before anybody asks, an operator is told of what is halted,
   await until('it is filed', async () => written().halted.standing === 'halted');
   await until('what is not is not', async () => written().settled.standing === 'settled');
   expect(await metric('provec_anchors_halted')).toBe(1);
-  for (const name of NAMES) expect(service.stderr + service.stdout).toContain(ids.get(name));
+  await until('each is in the log', async () => {
+    const log = service.stderr + service.stdout;
+    return NAMES.every((name) => log.includes(ids.get(name)!));
+  });
   expect(await statusOf('halted')).toBe('halted');
 });
 

@@ -11,10 +11,12 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { verifyExport } from '../../../client/index.ts';
 import { type ServiceProcess, startServiceProcess } from '../../../examples/service-process.ts';
+import type { Verification } from '../../../lib/actions/verification.ts';
 import { parseJson } from '../../../lib/json/text.ts';
 import { isThorough } from '../../support/effort.ts';
 import { invariant } from '../../support/invariant.ts';
 import { seed } from '../../support/seed.ts';
+import { until } from '../../support/until.ts';
 import { CollectionModel, type NamespaceModel } from './collection-model.ts';
 import { DIMENSIONS, type ModelQuery, type OfNamespace, type Operation, operation } from './operation.ts';
 
@@ -78,6 +80,8 @@ interface Answers {
   records: { id: string; values: number[]; metadata: unknown }[];
   nextCursor?: string;
   namespaces: { name: string; vectorCount: number }[];
+  alias: string;
+  collection: string;
 }
 /** Where a listing is: its cursor, and the last id that it was given. */
 interface Listing {
@@ -85,8 +89,20 @@ interface Listing {
   after: string | null;
 }
 
-/** By namespace. */
-type Listings = Map<string, Listing>;
+/** A collection beside its model. */
+interface Run {
+  subject: Subject;
+  name: string;
+  model: CollectionModel;
+  /** By namespace. */
+  listings: Map<string, Listing>;
+  /** The collection that the alias stands for. */
+  aliased: string | null;
+}
+
+/** A collection that stays empty. */
+const OTHER = 'other';
+const aliasOf = ({ name }: Run) => `alias-of-${name}`;
 
 const filterOf = (group: number | null) => (group === null ? {} : { filter: { group } });
 
@@ -103,8 +119,23 @@ function expectBest(matches: Matches, model: NamespaceModel, { vector, topK, gro
   for (const { id, score } of matches) expect(Math.abs(score - scores.get(id)!)).toBeLessThanOrEqual(SCORE_TOLERANCE);
 }
 
-async function step(subject: Subject, path: string, model: CollectionModel, listings: Listings, op: Operation) {
+async function step(run: Run, op: Operation): Promise<void> {
+  const { subject, name, model } = run;
+  const path = `/collections/${name}`;
   switch (op.kind) {
+    case 'alias':
+      return stepAlias(run, op.target && { own: name, other: OTHER }[op.target]);
+    case 'verification': {
+      const begun = await subject.call<Verification>('POST', `${path}/verifications`);
+      const ended = await until('it has ended', async () => {
+        const found = await subject.call<Verification>('GET', `${path}/verifications/${begun.id}`);
+        return found.state !== 'running' && found;
+      });
+      const result = { computedRoot: model.root(), vectorCount: model.size, state: 'not_anchored' };
+      const progress = { scanned: model.size, total: model.size };
+      expect(ended).toMatchObject({ state: 'done', progress, result });
+      return;
+    }
     case 'namespaces': {
       const { namespaces } = await subject.call<Answers>('GET', `${path}/namespaces`);
       expect(namespaces).toEqual(model.held());
@@ -122,17 +153,29 @@ async function step(subject: Subject, path: string, model: CollectionModel, list
       await subject.end('SIGKILL');
       return subject.start();
     default:
-      return stepIn(subject, path, model, listings, op);
+      return stepIn(run, op);
   }
 }
 
-async function stepIn(
-  subject: Subject,
-  path: string,
-  collection: CollectionModel,
-  listings: Listings,
-  { namespace, ...op }: OfNamespace,
-): Promise<void> {
+async function stepAlias(run: Run, target: string | null): Promise<void> {
+  const { subject, name, model } = run;
+  const path = `/aliases/${aliasOf(run)}`;
+  if (target === null) {
+    const answer = subject.call('DELETE', path);
+    if (run.aliased === null) await expect(answer).rejects.toThrow('ALIAS_NOT_FOUND');
+    else await answer;
+  } else await subject.call('PUT', path, { collection: target });
+  run.aliased = target;
+  const count = subject.call<Answers>('POST', `/collections/${aliasOf(run)}/count`, {});
+  if (target === null) return expect(count).rejects.toThrow('COLLECTION_NOT_FOUND');
+  expect(await count).toEqual({ count: target === name ? model.in('').size : 0 });
+  expect(await subject.call('GET', path)).toEqual({ alias: aliasOf(run), collection: target });
+  await expect(subject.call('DELETE', `/collections/${target}`)).rejects.toThrow('COLLECTION_HAS_ALIAS');
+}
+
+async function stepIn(run: Run, { namespace, byAlias, ...op }: OfNamespace): Promise<void> {
+  const { subject, name, listings, model: collection } = run;
+  const path = `/collections/${byAlias && run.aliased === name ? aliasOf(run) : name}`;
   const model = collection.in(namespace);
   /** Left out where it is the default one. */
   const named = namespace === '' ? {} : { namespace };
@@ -250,16 +293,16 @@ test(
   async () => {
     const subject = new Subject();
     await subject.start();
-    let run = 0;
+    await subject.call('POST', '/collections', { name: OTHER, dimensions: DIMENSIONS });
+    let runs = 0;
     const property = fc.asyncProperty(
       fc.array(operation, { minLength: RUN_OPERATIONS, maxLength: RUN_OPERATIONS, size: 'max' }),
       async (operations) => {
-        const name = `model-${run++}`;
+        const name = `model-${runs++}`;
         const model = new CollectionModel();
-        await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: [1, 4, 16][run % 3] });
-        const listings: Listings = new Map();
-        const agrees = (op: Operation) => step(subject, `/collections/${name}`, model, listings, op);
-        for (const op of operations) await invariant('the service agrees with the model', () => agrees(op));
+        await subject.call('POST', '/collections', { name, dimensions: DIMENSIONS, shards: [1, 4, 16][runs % 3] });
+        const run: Run = { subject, name, model, listings: new Map(), aliased: null };
+        for (const op of operations) await invariant('the service agrees with the model', () => step(run, op));
         await subject.end('SIGKILL');
         await subject.start();
         const { collection } = await subject.call<{ collection: unknown }>('GET', `/collections/${name}`);

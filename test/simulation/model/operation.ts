@@ -32,9 +32,13 @@ export type Operation =
   | OfNamespace
   | { kind: 'namespaces' }
   | { kind: 'export' }
+  /** Puts the alias for the collection or for another one, or deletes it. */
+  | { kind: 'alias'; target: 'own' | 'other' | null }
+  | { kind: 'verification' }
   | { kind: 'restart' }
   | { kind: 'kill' };
-export type OfNamespace = { namespace: string } & Work;
+/** `byAlias`: where the alias stands for the collection, it is asked by that name. */
+export type OfNamespace = { namespace: string; byAlias: boolean } & Work;
 
 type Work =
   | { kind: 'upsert'; records: ModelRecord[] }
@@ -143,9 +147,21 @@ const namespace = fc.constantFrom('', '', '', 'a', 'a/ü b');
 
 /** The service is ended a few times in a thousand operations. */
 export const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 1_400, arbitrary: fc.tuple(namespace, work).map(([namespace, each]) => ({ namespace, ...each })) },
+  {
+    weight: 1_400,
+    arbitrary: fc
+      .tuple(namespace, fc.boolean(), work)
+      .map(([namespace, byAlias, each]) => ({ namespace, byAlias, ...each })),
+  },
   { weight: 60, arbitrary: fc.constant<Operation>({ kind: 'namespaces' }) },
   { weight: 40, arbitrary: fc.constant<Operation>({ kind: 'export' }) },
+  {
+    weight: 40,
+    arbitrary: fc
+      .constantFrom<'own' | 'other' | null>('own', 'own', 'other', null)
+      .map((target): Operation => ({ kind: 'alias', target })),
+  },
+  { weight: 15, arbitrary: fc.constant<Operation>({ kind: 'verification' }) },
   { weight: 1, arbitrary: fc.constant<Operation>({ kind: 'restart' }) },
   { weight: 2, arbitrary: fc.constant<Operation>({ kind: 'kill' }) },
 );
