@@ -3,7 +3,7 @@ import type { Api } from '../../support/api-client.ts';
 import type { Recorder, Told } from './recorder.ts';
 
 const ALIASES = ['live-0', 'live-1', 'live-2'];
-/** Each alias is put for each of them once at most: a history tells writes apart by their values. */
+/** Each alias is put for each of them once at most: histories tell writes apart by value. */
 const TARGETS = 60;
 const PAUSE_MAX_MS = 80;
 

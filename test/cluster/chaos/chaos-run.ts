@@ -5,7 +5,7 @@ import { type ClusterOptions, ClusterProcess } from '../../support/cluster-proce
 import { randomFrom } from '../../support/random.ts';
 import { seed } from '../../support/seed.ts';
 import { until } from '../../support/until.ts';
-import { AliasClient, aliasTargets } from './alias-client.ts';
+import { AliasClient, aliasTargets, type Puts } from './alias-client.ts';
 import { audit } from './audit.ts';
 import { ChaosClient, idsOf } from './client.ts';
 import { LogObserver } from './log-observer.ts';
@@ -80,18 +80,13 @@ async function observed(
   const recorder = new Recorder(() => cluster.gatewayUrl(), COLLECTION);
   const observer = new LogObserver(cluster.store, id, SHARDS);
   const end = new AbortController();
-  const clients = Array.from(
-    { length: CLIENTS },
-    (_, client) => new ChaosClient(client, recorder, randomFrom(chaosSeed * 1_000 + client), SHARDS),
-  );
-  const puts = await aliasTargets(cluster.api, random);
-  const aliasClients = Array.from({ length: ALIAS_CLIENTS }, (_, at) => {
-    const client = CLIENTS + at;
-    return new AliasClient(client, recorder, randomFrom(chaosSeed * 1_000 + client), puts);
-  });
-  const verifier = new Verifier(CLIENTS + ALIAS_CLIENTS, recorder);
+  const clients = clientsOf(recorder, await aliasTargets(cluster.api, random));
   const observing = observer.run(end.signal);
-  const running = Promise.all([...clients, ...aliasClients, verifier].map((client) => client.run(end.signal)));
+  const running = Promise.all(
+    Object.values(clients)
+      .flat()
+      .map((client) => client.run(end.signal)),
+  );
   let endMs: number;
   try {
     await until('every shard has an owner', async () => {
@@ -109,14 +104,32 @@ async function observed(
   }
   const outage = outageOf(recorder.requests, SHARDS, endMs);
   await cluster.ready();
-  for (const own of ['shared', ...clients.map((_, client) => `own-${client}`)])
+  for (const own of ['shared', ...clients.records.map((_, client) => `own-${client}`)])
     for (const record of idsOf(own)) if (!recorder.operations.has(record)) recorder.operations.set(record, []);
-  if (verifier.ended === 0) verifier.faults.push('no verification came to an end');
-  if (![...recorder.aliases.values()].flat().some(({ kind, answered }) => kind === 'write' && answered !== null))
-    verifier.faults.push('no alias was put');
   const before = { write_count: 0, query_count: 0 };
   const faults = await audit({ api: cluster.api, collection: COLLECTION, recorder, observer, before });
-  return { ...outage, faults: [...[...clients, verifier].flatMap((client) => client.faults), ...faults] };
+  const told = [...clients.records, ...clients.verifiers].flatMap((client) => client.faults);
+  return { ...outage, faults: [...told, ...faults, ...idleFaults(recorder, clients.verifiers)] };
+}
+
+function clientsOf(recorder: Recorder, puts: Puts) {
+  const randomOf = (client: number) => randomFrom(chaosSeed * 1_000 + client);
+  const each = <T>(first: number, count: number, make: (client: number) => T): T[] =>
+    Array.from({ length: count }, (_, at) => make(first + at));
+  return {
+    records: each(0, CLIENTS, (client) => new ChaosClient(client, recorder, randomOf(client), SHARDS)),
+    aliases: each(CLIENTS, ALIAS_CLIENTS, (client) => new AliasClient(client, recorder, randomOf(client), puts)),
+    verifiers: [new Verifier(CLIENTS + ALIAS_CLIENTS, recorder)],
+  };
+}
+
+/** A run in which they came to nothing would show nothing. */
+function idleFaults({ aliases }: Recorder, verifiers: Verifier[]): string[] {
+  const isPut = [...aliases.values()].flat().some(({ kind, answered }) => kind === 'write' && answered !== null);
+  return [
+    ...(isPut ? [] : ['no alias was put']),
+    ...(verifiers.some(({ ended }) => ended > 0) ? [] : ['no verification came to a result']),
+  ];
 }
 
 /** Trouble that does not end is an error, so that the logs are shown. */
