@@ -9,7 +9,7 @@ import { committedCut } from '../../lib/shard/cut.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
 import { peersWith } from '../../mixins/peers.ts';
 import { timedAction } from '../../mixins/timed-action.ts';
-import { ASK_TIMEOUT_MS, VerificationNodes } from './verification-nodes.ts';
+import { VerificationNodes } from './verification-nodes.ts';
 import { Verifications } from './verifications.ts';
 import { Verifier } from './verifier.ts';
 
@@ -46,8 +46,7 @@ export default function verificationService(
 
       async begin(ctx: Params<'verification.begin'>): Result<'verification.begin'> {
         const collection = await call(ctx, 'collections.resolve', ctx.params);
-        const nodeID = nodes.inChargeOf(collection.id);
-        return call(ctx, 'verification.run', { collection }, { nodeID, timeout: 2 * ASK_TIMEOUT_MS });
+        return nodes.begin(ctx, collection);
       },
 
       async get(ctx: Params<'verification.get'>): Result<'verification.get'> {
