@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it
  * costs. `--records N` takes the first N, `--anchoring` leaves the ledger on (its wait is then part
- * of every write). `npm run bench -- verify` and `npm run bench -- neighbour`: see verify.ts and
- * neighbour.ts.
+ * of every write). `npm run bench -- verify`, `-- neighbour` and `-- records`: see verify.ts,
+ * neighbour.ts and records/bench-records.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -22,7 +22,13 @@ import { untilIndexed } from './until-indexed.ts';
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
-  options: { records: { type: 'string' }, anchoring: { type: 'boolean' }, seconds: { type: 'string' } },
+  options: {
+    records: { type: 'string' },
+    anchoring: { type: 'boolean' },
+    seconds: { type: 'string' },
+    chroma: { type: 'string' },
+    postgres: { type: 'string' },
+  },
 });
 const SECONDS = Number(options.seconds ?? 5);
 const BATCH = 1_000;
@@ -160,6 +166,11 @@ switch (positionals[0]) {
   case 'neighbour':
     await (await import('./neighbour.ts')).benchNeighbour(SECONDS, options.anchoring ?? false);
     break;
+  case 'records': {
+    const count = Number(options.records ?? Number.POSITIVE_INFINITY);
+    await (await import('./records/bench-records.ts')).benchRecords(count, options.chroma, options.postgres);
+    break;
+  }
   default:
     await main();
 }
