@@ -26,7 +26,6 @@ export const LIMITS = Object.freeze({
   namespacesPageMax: 1_000,
   namespacesPageDefault: 100,
   bodyMaxBytes: 64 * 1024 * 1024,
-  /** Of a request that brings no records, ids or vector. */
   jsonMaxLevels: 64,
   shardsMax: 256,
   replicasMax: 3,

@@ -1,9 +1,5 @@
-import fastestValidator from 'fastest-validator';
 import { Errors, type Middleware } from 'moleculer';
-
-// Its types take it for an ES module, whose default export CommonJS would put under that name; it
-// exports the class itself.
-const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;
+import { FastestValidator } from '../lib/fastest-validator.ts';
 
 const validator = new FastestValidator({
   haltOnFirstError: true,

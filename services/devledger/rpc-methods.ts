@@ -1,5 +1,6 @@
 import { isAddress, isSignature } from '@solana/web3.js';
-import fastestValidator, { type ValidationRule } from 'fastest-validator';
+import type { ValidationRule } from 'fastest-validator';
+import { FastestValidator } from '../../lib/fastest-validator.ts';
 import { BLOCKHASH_BLOCKS } from './block-clock.ts';
 import { AIRDROP_MAX_LAMPORTS, type Ledger } from './ledger.ts';
 import type { AccountState, TransactionRecord } from './ledger-state.ts';
@@ -27,9 +28,6 @@ interface Params {
 const TRANSACTION_MAX_BYTES = 1232;
 const ACCOUNT_MAX_BYTES = 10 * 1024 * 1024;
 
-// Its types take it for an ES module, whose default export CommonJS would put under that name; it
-// exports the class itself.
-const FastestValidator = fastestValidator as unknown as typeof fastestValidator.default;
 const validator = new FastestValidator({ haltOnFirstError: true });
 
 const whole = (min: number, max: number) => ({ type: 'number', integer: true, min, max }) as const;

@@ -41,7 +41,7 @@ export class Responder {
     };
     const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
     const status = route.made?.(result) ? 201 : route.status;
-    const location = status === 200 ? null : route.location(result, exchange.input);
+    const location = status === 200 || route.location === null ? null : route.location(result, exchange.input);
     const head = { status, headers: location === null ? headers : { ...headers, Location: location } };
     const more = async (): Promise<Pieces | null> => {
       const part = await following();

@@ -58,8 +58,8 @@ export interface Route {
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records that the answer holds. */
   heldBytes(result: unknown): number;
-  /** Path of what a 201 created, or a 202 began. */
-  location(result: unknown, input: RouteInput | null): string | null;
+  /** Path of what a 201 created, or a 202 began; null where those name none. */
+  location: ((result: unknown, input: RouteInput | null) => string) | null;
   /**
    * Of an answer that is sent in parts: what the action is asked for the part after this one; null
    * after the last.
@@ -111,7 +111,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     answer: (result: Answer) => result,
     expectedBytes: () => 0,
     heldBytes: () => 0,
-    location: () => null,
+    location: null,
     following: () => null,
     contentType: 'application/json; charset=utf-8',
     isStreamed: false,

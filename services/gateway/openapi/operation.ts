@@ -59,12 +59,15 @@ const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
 /** Beside the request's id, by status. */
 const HEADERS: Readonly<Record<number, Schemas>> = {
-  201: { Location: { description: 'Path of the collection or alias that was made.', schema: { type: 'string' } } },
-  202: { Location: { description: 'Path to ask how far it is.', schema: { type: 'string' } } },
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
   503: RETRY_AFTER,
+};
+/** Of what a request made or began, by status. */
+const LOCATIONS: Readonly<Record<number, string>> = {
+  201: 'Path of what was made.',
+  202: 'Path to ask how far it is.',
 };
 const response = (description: string, schema: Schema, headers: Schemas = {}, type = JSON_TYPE): Schema => ({
   description,
@@ -82,11 +85,11 @@ export function errorResponses(codes: Iterable<ErrorCode>): Schemas {
   return Object.fromEntries(responses);
 }
 
-function errorsOf({ access, action, body, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
+function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...ALWAYS,
     ...(access === 'operator' ? [] : (['FORBIDDEN', 'RATE_LIMITED'] as const)),
-    ...(access === 'read' ? [] : (['OUT_OF_CAPACITY'] as const)),
+    ...(access === 'read' || method === 'GET' ? [] : (['OUT_OF_CAPACITY'] as const)),
     ...(body === null ? [] : WITH_BODY),
     ...(path.includes('{name}') ? (['COLLECTION_NOT_FOUND'] as const) : []),
     ...(mayBeAway ? (['SHARD_UNAVAILABLE'] as const) : []),
@@ -180,6 +183,11 @@ export function requestSchemas(limits: Limits, names: Iterable<RequestName>): Sc
   return Object.fromEntries([...names].map((name) => [capitalized(name), requests[name].schema]));
 }
 
+function locationOf({ location }: Route, status: number): Schemas {
+  const description = location && LOCATIONS[status];
+  return description ? { Location: { description, schema: { type: 'string' } } } : {};
+}
+
 /** The operation object of a route. Throws for one that nothing describes. */
 export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
   const words = allWords[route.action];
@@ -200,8 +208,8 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
-      ...(route.made && { 201: response('Made.', answer) }),
-      [route.status]: response('Done.', answer, HEADERS[route.status], route.contentType.split(';')[0]),
+      ...(route.made && { 201: response('Made.', answer, locationOf(route, 201)) }),
+      [route.status]: response('Done.', answer, locationOf(route, route.status), route.contentType.split(';')[0]),
       ...errorResponses(errorsOf(route)),
     },
   });
