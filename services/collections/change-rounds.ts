@@ -6,7 +6,7 @@
  * a part was changed, or nothing of it: sending the request again changes the rest.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import { unavailable } from '../../lib/errors.ts';
+import { isProvecError, type ProvecError, unavailable } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { MetadataMerge, ShardChange } from '../../lib/shard/change.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
@@ -17,8 +17,11 @@ import { isRefusal } from './write-quota.ts';
 /** Records of one log entry. */
 const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
 
-/** Of which another request changes the rest, or says what is wrong with it. */
-export const PARTLY = 'The service changed only some of the records; send the request again for the others.';
+const PARTLY = 'The service changed only some of the records; send the request again for the others.';
+
+/** Another request changes the rest, or says what is wrong with it. */
+export const partlyChanged = (cause: unknown): ProvecError => unavailable(PARTLY, cause);
+export const isPartlyChanged = (error: unknown): boolean => isProvecError(error) && error.message === PARTLY;
 
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
 /** What is done to the records that match. */
@@ -51,14 +54,15 @@ export async function changeInRounds(
     if (left <= 0) break;
     const params = { shard, change: round(total.next.throughSeq, left), waitMs: INTERNAL_LIMITS.actionTimeoutMs };
     const ack = await call(caller, 'shards.change', params, { timeout: 0 }).catch((error: unknown) => {
-      throw isRefusal(error) ? unavailable(PARTLY, error) : error;
+      throw isRefusal(error) ? partlyChanged(error) : error;
     });
     total = together(total, ack);
   }
   return total;
 }
 
-function together(before: WriteAck, { next: _, ...after }: WriteAck): WriteAck {
+/** Goes on where the later one does. */
+function together(before: WriteAck, after: WriteAck): WriteAck {
   const sum = (name: 'upserted' | 'deleted' | 'created' | 'matched'): number =>
     (before[name] ?? 0) + (after[name] ?? 0);
   return {

@@ -38,7 +38,7 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { changeInRounds, type MatchingMerge, PARTLY } from './change-rounds.ts';
+import { changeInRounds, isPartlyChanged, type MatchingMerge, partlyChanged } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
@@ -205,11 +205,13 @@ export class CollectionWriter {
     if (reasons.length > 0) {
       if (parts.size > 1 || isInRounds || !isRefusal(reasons[0])) void this.#anchorWhatStands(write);
       const reason = reasons.find((each) => !isRefusal(each)) ?? reasons[0];
-      const wrote = outcomes.some(
-        (outcome) => outcome.status === 'fulfilled' && outcome.value.upserted + outcome.value.deleted > 0,
+      const wrote = outcomes.some((outcome) =>
+        outcome.status === 'fulfilled'
+          ? outcome.value.upserted + outcome.value.deleted > 0
+          : isPartlyChanged(outcome.reason),
       );
       // A 400 says that nothing was written.
-      if (wrote && isProvecError(reason) && reason.status === 400) throw unavailable(PARTLY, reason);
+      if (wrote && isProvecError(reason) && reason.status === 400) throw partlyChanged(reason);
       // Nobody is to make the whole write again: parts of it may be committed.
       throw parts.size > 1 ? withoutShards(reason) : reason;
     }
