@@ -25,8 +25,8 @@ export interface Queried {
 }
 
 /**
- * The nearest records of all shards, best first, to each of the queries, for which each shard is
- * asked once. Counts as so many queries of the plan; those of a request that fails are given back.
+ * The nearest records of all shards, best first, to each of the queries, which go to each shard in
+ * one call. Counts as so many queries of the plan; those of a request that fails are given back.
  * Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
  */
 export async function queryCollection(from: Queried, queries: readonly Query[]): Promise<QueryResult[]> {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { LIMITS } from '../../lib/limits.ts';
 import { METERED_LIMIT } from '../support/lending.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
@@ -47,15 +48,25 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     expect(results.map(({ matches }) => matches.map(({ id }) => id))).toEqual(queries.map(({ id }) => [id]));
   });
 
-  test('answers of many pages come whole', async () => {
-    const queries = Array.from({ length: 20 }, (_, at) => ({
+  test('answers of many pages come whole, as many as there may be', async () => {
+    // Each takes more than its share of the first pages.
+    const text = 'x'.repeat(1_500);
+    const records = Array.from({ length: 100 }, (_, at) => ({
+      id: `long-${at}`,
+      values: [1, at, 5],
+      metadata: { text },
+    }));
+    await post('upsert', { records });
+    const queries = Array.from({ length: LIMITS.queriesPerRequestMax }, (_, at) => ({
       vector: [1, at, 5],
-      topK: 200,
-      includeValues: true,
+      topK: 100,
+      filter: { text: { $exists: true } },
       includeMetadata: true,
     }));
-    const { results } = (await post('queries', { queries })).body as { results: object[] };
-    for (const [at, query] of queries.entries()) expect(results[at]).toEqual((await post('query', query)).body);
+    const { status, body } = await post('queries', { queries });
+    expect(status).toBe(200);
+    const { results } = body as { results: object[] };
+    for (const at of [0, 50, queries.length - 1]) expect(results[at]).toEqual((await post('query', queries[at]!)).body);
   });
 });
 

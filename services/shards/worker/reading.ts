@@ -12,8 +12,11 @@ import type { Ranking } from '../engine/search.ts';
 import type { Shard } from '../engine/shard.ts';
 import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
 
-/** Readings of one shard that are not at their end: past it the oldest ends. */
-const READINGS_MAX = 64;
+/**
+ * Readings of one shard that are not at their end: past it the oldest of the kind ends. One of all
+ * records keeps every one of them as it was; of the others one request may have a hundred.
+ */
+const READINGS_MAX = { all: 64, some: 4_096 };
 /** Nobody comes back for a page after so long. */
 export const READING_IDLE_MAX_MS = 30_000;
 
@@ -26,13 +29,16 @@ const ITEM_BYTES = 200;
 const VALUE_BYTES = 40;
 
 export class Reading {
+  /** Whether it is of all records of the shard, or of some. */
+  readonly of: 'all' | 'some';
   readonly #length: number;
   readonly #itemAt: (at: number) => PageItem;
   readonly #unpin: () => void;
   #next = 0;
   #ended = false;
 
-  private constructor(length: number, itemAt: (at: number) => PageItem, unpin: () => void) {
+  private constructor(of: 'all' | 'some', length: number, itemAt: (at: number) => PageItem, unpin: () => void) {
+    this.of = of;
     this.#length = length;
     this.#itemAt = itemAt;
     this.#unpin = unpin;
@@ -60,11 +66,12 @@ export class Reading {
       shard.letGo(held, slot);
       return record;
     };
-    return new Reading(shard.records, readNext, () => shard.letGoAll(held));
+    return new Reading('all', shard.records, readNext, () => shard.letGoAll(held));
   }
 
   static ofValues(counts: readonly ValueCount[]): Reading {
     return new Reading(
+      'some',
       counts.length,
       (at) => counts[at],
       () => undefined,
@@ -73,7 +80,7 @@ export class Reading {
 
   static #ofSlots(shard: Shard, slots: Uint32Array, itemAt: (at: number) => PageItem): Reading {
     shard.pin(slots);
-    return new Reading(slots.length, itemAt, () => shard.unpin(slots));
+    return new Reading('some', slots.length, itemAt, () => shard.unpin(slots));
   }
 
   get isAtEnd(): boolean {
@@ -113,6 +120,7 @@ function bytesOf(item: PageItem): number {
 export class Readings {
   /** Those that were used last come last. */
   readonly #open = new Map<string, { reading: Reading; usedMs: number }>();
+  readonly #counts = { all: 0, some: 0 };
 
   /** The page, and the name under which the rest of the reading is kept, if there is a rest. */
   keep(reading: Reading, items: PageItem[], monotonicMs: number, name: string = randomUUID()): Page<PageItem> {
@@ -121,8 +129,7 @@ export class Readings {
       return { items, rest: null };
     }
     this.#open.set(name, { reading, usedMs: monotonicMs });
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > READINGS_MAX) this.end(oldest);
+    if (++this.#counts[reading.of] > READINGS_MAX[reading.of]) this.#endOldest(reading.of);
     return { items, rest: name };
   }
 
@@ -130,13 +137,28 @@ export class Readings {
   next(name: string, maxBytes: number, monotonicMs: number): Page<PageItem> | null {
     const found = this.#open.get(name);
     if (!found) return null;
-    this.#open.delete(name);
+    this.#remove(name, found.reading);
     return this.keep(found.reading, runThrough(found.reading.page(maxBytes)), monotonicMs, name);
   }
 
   end(name: string): void {
-    this.#open.get(name)?.reading.end();
+    const found = this.#open.get(name);
+    if (!found) return;
+    found.reading.end();
+    this.#remove(name, found.reading);
+  }
+
+  #endOldest(of: 'all' | 'some'): void {
+    for (const [name, { reading }] of this.#open) {
+      if (reading.of !== of) continue;
+      this.end(name);
+      return;
+    }
+  }
+
+  #remove(name: string, reading: Reading): void {
     this.#open.delete(name);
+    this.#counts[reading.of]--;
   }
 
   get size(): number {

@@ -5,7 +5,7 @@ import { Shard } from '../../../../../services/shards/engine/shard.ts';
 import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import type { WorkerOp, WorkerOps, WorkerReply } from '../../../../../services/shards/worker/protocol.ts';
-import { Reading } from '../../../../../services/shards/worker/reading.ts';
+import { Reading, Readings } from '../../../../../services/shards/worker/reading.ts';
 import { ShardHost } from '../../../../../services/shards/worker/shard-host.ts';
 import { fetchFrom, queryIn, queryWith, rootOf, settle, specWith, write } from '../../../../support/shard-engine.ts';
 
@@ -155,10 +155,18 @@ test('a reading for which nobody comes back is forgotten, one that is left at on
   expect(ask('next', { key: 'other', rest: further.rest!, pageMaxBytes: 1 })).toBeNull();
 });
 
-test('of too many readings of a shard the oldest is forgotten', () => {
-  const { query, next } = startHost();
-  const pages = Array.from({ length: 65 }, () => query());
-  expect(next(pages[0]!)).toBeNull();
-  expect(next(pages[1]!)!.items.length).toBeGreaterThan(0);
-  expect(next(pages[64]!)!.items.length).toBeGreaterThan(0);
+test('of too many readings the oldest of the kind ends, and no other', () => {
+  const shard = new Shard(specWith({ dimensions: DIMENSIONS }));
+  write(shard, upsertOf(ids(2), 1));
+  const readings = new Readings();
+  const slots = shard.slotsOf(ids(2));
+  const keep = (reading: Reading): string => readings.keep(reading, runThrough(reading.page(1)), 0).rest!;
+  const isOpen = (name: string): boolean => readings.next(name, 0, 0) !== null;
+  const all = [keep(Reading.ofAll(shard)), keep(Reading.ofAll(shard))];
+  const some = Array.from({ length: 4_097 }, () => keep(Reading.ofRecords(shard, slots)));
+  expect([some[0]!, some[1]!, ...all].map(isOpen)).toEqual([false, true, true, true]);
+  const more = Array.from({ length: 63 }, () => keep(Reading.ofAll(shard)));
+  expect([...all, more[0]!, some[2]!].map(isOpen)).toEqual([false, true, true, true]);
+  for (const name of [...all, ...some, ...more]) readings.end(name);
+  expect(readings.size).toBe(0);
 });
