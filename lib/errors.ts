@@ -38,7 +38,7 @@ export const ERROR_TABLE = {
   },
   REQUEST_TIMEOUT: {
     status: 408,
-    when: 'The request did not arrive in time: its head within 15 s, all of it within 75 s. The connection is closed.',
+    when: 'The request did not arrive in time: its head within 15 s, all of it within 75 s; of an import 1 KiB a second. The connection is closed.',
   },
   COLLECTION_EXISTS: { status: 409, when: 'The account already has a collection with that name.' },
   ALIAS_EXISTS: { status: 409, when: 'The name for a new collection is an alias.' },
@@ -50,7 +50,10 @@ export const ERROR_TABLE = {
   ALIAS_LIMIT_REACHED: { status: 409, when: 'The account has as many aliases as it may.' },
   LAST_KEY: { status: 409, when: "The account's last key with the manage scope cannot be revoked." },
   BODY_TOO_LARGE: { status: 413, when: 'The body is larger than the limit.' },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, when: 'The body is not `application/json` in UTF-8.' },
+  UNSUPPORTED_MEDIA_TYPE: {
+    status: 415,
+    when: 'The body is not `application/json` in UTF-8; an import may be newline-delimited JSON as well.',
+  },
   PLAN_LIMIT_REACHED: {
     status: 429,
     when: "The request would pass a limit of the account's plan; `resets_at` of `GET /usage` says when a monthly one starts again, no `Retry-After`.",
@@ -65,7 +68,10 @@ export const ERROR_TABLE = {
     status: 503,
     when: 'A shard of the collection has no holder, is being opened or closed, or is held by a node that does not answer; the other shards answer.',
   },
-  OUT_OF_CAPACITY: { status: 507, when: 'The memory or disk guard refused an upsert; reads and deletes still work.' },
+  OUT_OF_CAPACITY: {
+    status: 507,
+    when: 'The memory or disk guard refused an upsert, an update or an import; reads and deletes still work.',
+  },
 } as const satisfies Record<string, { status: number; when: string }>;
 
 export type ErrorCode = keyof typeof ERROR_TABLE;

@@ -284,10 +284,10 @@ export interface CollectionsActions {
   /** Throws NAMESPACE_NOT_FOUND where it holds no record. */
   'collections.deleteNamespace': { params: Named & { namespace: string }; result: DeleteResult };
   /**
-   * Resolves when the shards, by index, are open. Query, fetch, upsert and delete that find one
-   * away for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index,
-   * before anything was done: whoever holds something for a request sets it, waits here without,
-   * and calls again.
+   * Resolves when the shards, by index, are open. Reads and writes of records that find one away
+   * for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index, before
+   * anything was done: whoever holds something for a request sets it, waits here without, and calls
+   * again.
    */
   'collections.whenReady': { params: Named & { shards: number[] }; result: null };
   'collections.proof': { params: Named & { id: string; namespace?: string }; result: RecordProof };

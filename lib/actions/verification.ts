@@ -48,9 +48,9 @@ export interface VerificationActions {
   'verification.verify': { params: Named; result: VerifyResult };
   /**
    * Begins one in the background, or gives the one that runs. Throws UNAVAILABLE where too many
-   * run.
+   * run. `collection`: its own name, where it was named by an alias.
    */
-  'verification.begin': { params: Named; result: Verification };
+  'verification.begin': { params: Named; result: Verification & { collection: string } };
   /** Throws VERIFICATION_NOT_FOUND. */
   'verification.get': { params: Named & { id: string }; result: Verification };
   /** `begin` on the asked node. */

@@ -127,5 +127,5 @@ function overview(
 
 /** As `collectionRoot` counts it, without the root. */
 function versionOf(cut: Cut): number {
-  return cut.reduce((sum, { seq }) => sum + seq, 0);
+  return cut.reduce((sum, { version }) => sum + version, 0);
 }

@@ -19,7 +19,7 @@ import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
-/** Collections whose names are compared with one that is unknown: a few milliseconds. */
+/** Collections of an account among which a likely one is looked for: a few milliseconds. */
 const SUGGESTED_FROM_MAX = 1_000;
 
 /**
@@ -125,14 +125,17 @@ export class CollectionCatalog {
   async #unknown(accountId: string, name: string): Promise<ProvecError> {
     const named = `There is no collection named ${name}`;
     // The answer is a 404 whether or not the store tells more.
-    const { catalog, aliases } = this.#runtime.store;
-    const [rows, others] = await Promise.all([
-      catalog.listCollections(accountId).catch(() => []),
-      aliases.list(accountId).catch(() => []),
-    ]);
-    const names = [...rows.map((row) => row.name), ...others.map(({ alias }) => alias)];
-    const likely = nearest(name, names.slice(0, SUGGESTED_FROM_MAX));
+    const names = await this.#names(accountId).catch(() => []);
+    const likely = nearest(name, names);
     return new ProvecError('COLLECTION_NOT_FOUND', likely === null ? `${named}.` : `${named}; did you mean ${likely}?`);
+  }
+
+  /** Of an account's collections and aliases; none where there are too many to read for a 404. */
+  async #names(accountId: string): Promise<string[]> {
+    const { catalog, aliases } = this.#runtime.store;
+    if ((await catalog.countCollections(accountId)) > SUGGESTED_FROM_MAX) return [];
+    const [rows, others] = await Promise.all([catalog.listCollections(accountId), aliases.list(accountId)]);
+    return [...rows.map((row) => row.name), ...others.map(({ alias }) => alias)];
   }
 
   /**

@@ -277,8 +277,10 @@ const COLLECTION_ROUTES = [
   route('POST', '/collections/{name}/verifications', 'verification.begin', 'read', {
     status: 202,
     params: named,
-    location: ({ id }, { target }) =>
-      `${BASE_PATH}/collections/${encodeURIComponent(target)}/verifications/${encodeURIComponent(id)}`,
+    answer: ({ collection: _, ...verification }) => verification,
+    // An alias may be switched before it has ended.
+    location: ({ collection, id }) =>
+      `${BASE_PATH}/collections/${encodeURIComponent(collection)}/verifications/${encodeURIComponent(id)}`,
   }),
   route('GET', '/collections/{name}/verifications/{id}', 'verification.get', 'read', {
     params: (input) => ({ ...named(input), id: input.item }),

@@ -46,7 +46,7 @@ export default function verificationService(
 
       async begin(ctx: Params<'verification.begin'>): Result<'verification.begin'> {
         const collection = await call(ctx, 'collections.resolve', ctx.params);
-        return nodes.begin(ctx, collection);
+        return { ...(await nodes.begin(ctx, collection)), collection: collection.name };
       },
 
       async get(ctx: Params<'verification.get'>): Result<'verification.get'> {

@@ -80,6 +80,16 @@ describe('an alias stands where the name of a collection may', () => {
   });
 });
 
+test('a verification that was begun by an alias is found after a switch', async () => {
+  await put(live, blue);
+  const { body, headers } = await service.api<{ id: string }>('POST', `/collections/${live}/verifications`);
+  expect(headers.get('location')).toBe(`/api/v1/collections/${blue}/verifications/${body.id}`);
+  expect(Object.keys(body)).not.toContain('collection');
+  await put(live, green);
+  const found = await service.api('GET', `/collections/${blue}/verifications/${body.id}`);
+  expect(found).toMatchObject({ status: 200, body: { id: body.id } });
+});
+
 test('a 201 names the path of the new alias', async () => {
   const location = async (collection: string) => {
     const response = await fetch(`${service.url}/api/v1/aliases/${live}`, {

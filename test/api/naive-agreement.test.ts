@@ -14,8 +14,8 @@ type Json = Record<string, unknown>;
 const RECORDS = 100_000;
 const BATCH = 1_000;
 const FILTERS = Number(process.env.PROVEC_TEST_FILTERS ?? 200);
-/** After so many filters the next one deletes what it matches. */
-const DELETE_EVERY = 10;
+/** After so many filters the next one changes, or deletes, what it matches. */
+const CHANGE_EVERY = 5;
 
 let service: SharedService;
 /** By id, in the order of ids. */
@@ -71,6 +71,19 @@ function expectFacets({ values, missing }: Answers, field: string, all: Json[], 
   for (const { value, count } of values) expect([value, count]).toEqual([value, naive.counts.get(value)]);
 }
 
+async function update(given: Json, ids: string[], at: number): Promise<void> {
+  const counts = { matchedCount: ids.length, updatedCount: ids.length };
+  expect(await post('update', { filter: given, setMetadata: { changedBy: at } })).toMatchObject(counts);
+  for (const id of ids) records.set(id, { ...records.get(id), changedBy: at });
+  expect((await post('count', { filter: { changedBy: at } })).count).toBe(ids.length);
+}
+
+async function remove(given: Json, ids: string[]): Promise<void> {
+  expect((await post('delete', { filter: given })).deletedCount).toBe(ids.length);
+  for (const id of ids) records.delete(id);
+  expect((await post('count', {})).count).toBe(records.size);
+}
+
 test(`${FILTERS} random filters select of ${RECORDS} random records what they say`, async () => {
   const filters = fc.sample(filter, { numRuns: FILTERS, seed }).map(sendable);
   const fields = fc.sample(
@@ -91,9 +104,8 @@ test(`${FILTERS} random filters select of ${RECORDS} random records what they sa
     );
     if (Object.keys(given).length === 0) continue;
     expect((await post('delete', { filter: given, dryRun: true })).deletedCount).toBe(ids.length);
-    if (at % DELETE_EVERY > 0 || ids.length > RECORDS / 20) continue;
-    expect((await post('delete', { filter: given })).deletedCount).toBe(ids.length);
-    for (const id of ids) records.delete(id);
-    expect((await post('count', {})).count).toBe(records.size);
+    if (at % CHANGE_EVERY > 0 || ids.length > RECORDS / 3) continue;
+    if (at % (2 * CHANGE_EVERY) > 0) await update(given, ids, at);
+    else await remove(given, ids);
   }
 }, 1_200_000);

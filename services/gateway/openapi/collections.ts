@@ -287,7 +287,7 @@ export const COLLECTION_WORDS: AllWords = {
     'deleteVectors',
     'Delete records by id, by filter, or all',
     ref('DeleteResult'),
-    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter takes the records that match when their shard comes to them and were there when it began.',
+    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter takes the records that match when their shard comes to them, unless somebody wrote them since it began.',
   ],
   'collections.updateRecords': [
     'updateRecords',

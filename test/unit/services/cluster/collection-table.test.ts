@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { emptyRow } from '../../../../lib/store/anchors.ts';
+import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
+import { anchorTable } from '../../../../services/cluster/collection-table.ts';
+import { head, newCollection } from '../../../contract/store-rows.ts';
+import { openTemporaryStore } from '../../../support/accounts.ts';
+
+let opened: Awaited<ReturnType<typeof openTemporaryStore>>;
+beforeAll(async () => {
+  opened = await openTemporaryStore();
+});
+afterAll(() => opened.destroy());
+
+test('what is wanted is a version, as what is confirmed is, whatever else the logs hold', async () => {
+  const { store } = opened;
+  const row = newCollection();
+  await store.catalog.createCollection(row, null);
+  const wanted = [
+    { ...head(9), version: 2 },
+    { ...head(5), version: 3 },
+  ];
+  await store.anchors.add({ ...emptyRow(row.id, 'So11111111111111111111111111111111111111112', 0), wanted });
+  const { rows } = await anchorTable(store, SYSTEM_CLOCK, null, { offset: 0, limit: 10 });
+  expect(rows).toMatchObject([{ collectionId: row.id, wantedVersion: 5 }]);
+});
