@@ -21,7 +21,10 @@ export const ERROR_TABLE = {
     when: 'The bearer header is absent or malformed, or the key is unknown, revoked or expired (the message does not say which of the three).',
   },
   FORBIDDEN: { status: 403, when: 'The key lacks the scope, or the collection is protected from deletion.' },
-  COLLECTION_NOT_FOUND: { status: 404, when: 'The account has no collection with that name.' },
+  COLLECTION_NOT_FOUND: {
+    status: 404,
+    when: 'The account has no collection with that name, or the one that the request began on has been deleted.',
+  },
   NAMESPACE_NOT_FOUND: { status: 404, when: 'The collection has no record in that namespace.' },
   ALIAS_NOT_FOUND: { status: 404, when: 'The account has no alias of that name, or its collection is gone.' },
   VERIFICATION_NOT_FOUND: {

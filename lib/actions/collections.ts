@@ -149,6 +149,7 @@ export interface NamespacesPage {
 export interface ExportPosition {
   /** Of the collection, whatever an alias stands for by then. */
   name: string;
+  collectionId: string;
   rests: { index: number; rest: string }[];
   merkleRoot: string;
   count: number;
@@ -231,6 +232,8 @@ export interface Named {
   name: string;
   /** What the name resolved to a moment ago, where the caller knows; else it is looked up. */
   collection?: CollectionRow;
+  /** Where only this collection will do: another that has the name by now counts as none. */
+  collectionId?: string;
 }
 
 /**

@@ -140,11 +140,15 @@ export class CollectionCatalog {
 
   /**
    * Runs an operation on a collection, whose data stay until it has ended. `collection`: as its
-   * caller resolved it. Throws COLLECTION_NOT_FOUND.
+   * caller resolved it. Throws COLLECTION_NOT_FOUND, also where another than `collectionId` has the
+   * name.
    */
-  async use<T>({ accountId, name, collection }: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
+  async use<T>(named: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
+    const { accountId, name, collection, collectionId } = named;
     const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
     const row = isKnown ? collection : await this.#current(accountId, name);
+    if (collectionId !== undefined && row.id !== collectionId)
+      throw new ProvecError('COLLECTION_NOT_FOUND', `The collection that was named ${name} has been deleted.`);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
     try {
       return await operation(row);

@@ -33,7 +33,7 @@ export async function beginExport(caller: Caller, row: CollectionRow, awayMaxMs?
   const { id: collectionId, name, dimensions, metric } = row;
   const head = { collectionId, name, dimensions, metric, version, merkleRoot, vectorCount };
   const pages = begun.map(({ page }, index) => ({ index, ...page }));
-  return { head, ...partOf(pages, { name, merkleRoot, count: 0 }) };
+  return { head, ...partOf(pages, { name, collectionId, merkleRoot, count: 0 }) };
 }
 
 /** The part that follows `at`. Throws UNAVAILABLE where a shard has forgotten its snapshot. */
@@ -51,13 +51,13 @@ export async function continueExport(caller: Caller, row: CollectionRow, at: Exp
 
 function partOf(
   pages: readonly ({ index: number } & Page<FetchedRecord>)[],
-  { name, merkleRoot, count: before }: Omit<ExportPosition, 'rests'>,
+  { count: before, ...at }: Omit<ExportPosition, 'rests'>,
 ): ExportPart {
   const records = pages.flatMap(({ items }) => items.map(exported));
   const count = before + records.length;
   const rests = pages.flatMap(({ index, rest }) => (rest === null ? [] : [{ index, rest }]));
-  if (rests.length > 0) return { records, next: { name, rests, merkleRoot, count } };
-  return { records, end: { count, merkleRoot } };
+  if (rests.length > 0) return { records, next: { ...at, rests, count } };
+  return { records, end: { count, merkleRoot: at.merkleRoot } };
 }
 
 /** An id that no request can name is given as it is stored. */

@@ -33,7 +33,7 @@ import { WriteTime, writeTimeoutMs } from './write-time.ts';
 
 /** Checked before an action begins; the fields of a request are checked where it is decoded. */
 const ACCOUNT = { accountId: 'string' } as const;
-const NAMED = { ...ACCOUNT, name: 'string' } as const;
+const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },

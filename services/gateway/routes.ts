@@ -292,7 +292,8 @@ const COLLECTION_ROUTES = [
     params: named,
     answer: exportLines,
     heldBytes: ({ records }) => recordBytes(records),
-    following: ({ next }) => (next === undefined ? null : { name: next.name, at: next }),
+    following: ({ next }) =>
+      next === undefined ? null : { name: next.name, collectionId: next.collectionId, at: next },
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],

@@ -114,11 +114,11 @@ class ImportRun {
   async #write(batch: RecordBatch, isLast: boolean): Promise<ImportResult> {
     const exchange = this.#exchange;
     const { accountId } = exchange;
-    // The same one to the end, whatever an alias stands for by then.
-    const { name } = exchange.collection!;
+    // The same one to the end, whatever bears its name or what an alias stands for by then.
+    const { id: collectionId, name } = exchange.collection!;
     const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(exchange));
     try {
-      const params = { accountId, name, batch, isLast };
+      const params = { accountId, name, collectionId, batch, isLast };
       const result = (await attemptCall(exchange, this.#parts, params)) as ImportResult;
       this.#stored += result.importedCount;
       return result;

@@ -125,6 +125,38 @@ describe('finding', () => {
   });
 });
 
+describe('going on with a collection that has been deleted', () => {
+  const batch = { ids: ['x'], dimensions: 2, vectors: Float32Array.of(1, 2), metadata: [''] };
+
+  test.each([
+    ['nothing', undefined],
+    ['a collection', 'collection'],
+    ['an alias', 'alias'],
+  ])('%s has its name: neither an import nor an export finds another', async (_, namesake) => {
+    const target = { accountId: await harness.account('enterprise'), name: 'switched' };
+    const other = { ...target, name: 'other' };
+    const { id: collectionId } = await harness.call('collections.create', { ...target, dimensions: 2, shards: 4 });
+    const imports = () => harness.call('collections.import', { ...target, collectionId, batch, isLast: true });
+    expect(await imports()).toMatchObject({ importedCount: 1 });
+    await harness.call('collections.create', { ...other, dimensions: 2 });
+    await harness.call('collections.remove', target);
+    if (namesake === 'collection') await harness.call('collections.create', { ...target, dimensions: 2 });
+    if (namesake === 'alias')
+      await harness.call('collections.putAlias', {
+        accountId: target.accountId,
+        alias: target.name,
+        collection: other.name,
+      });
+    const rests = [{ index: 3, rest: 'r' }];
+    const at = { name: target.name, collectionId, rests, merkleRoot: '', count: 0 };
+    const gone = { code: 'COLLECTION_NOT_FOUND' };
+    await expect(imports()).rejects.toMatchObject(gone);
+    await expect(harness.call('collections.export', { ...target, collectionId, at })).rejects.toMatchObject(gone);
+    const { collections } = await harness.call('collections.list', { accountId: target.accountId });
+    for (const { vector_count } of collections) expect(vector_count).toBe(0);
+  });
+});
+
 describe('removing', () => {
   test('frees the name at once; a namesake starts empty under another id', async () => {
     const target = { accountId, name: 'phoenix' };

@@ -20,6 +20,8 @@ let edge: Edge;
 /** Null: the key is revoked. */
 let scopes: Scope[] | null;
 let isAway: boolean;
+/** Parts that are still to come. */
+let exported: object[];
 let answer: PromiseWithResolvers<void>;
 let ready: PromiseWithResolvers<void>;
 
@@ -48,6 +50,7 @@ beforeEach(async () => {
         await answer.promise;
         return { upsertedCount: 1 };
       },
+      'collections.export': () => exported.shift(),
       'collections.whenReady': () => ready.promise,
     },
   });
@@ -107,11 +110,26 @@ test('one that waited no longer than keys are remembered is not asked about agai
 
 test('a request that waited goes on with the collection that its body was read for', async () => {
   await whileWaiting(REMEMBERED_MS + 1, () => undefined);
-  const names = edge.calls.get('collections.upsert')!.map(({ name, collection }) => [name, collection]);
-  // What waited is looked up anew by the action.
-  expect(names).toEqual([
-    ['docs', COLLECTION],
-    [COLLECTION.name, undefined],
+  const named = edge.calls
+    .get('collections.upsert')!
+    .map(({ name, collection, collectionId }) => ({ name, collection, collectionId }));
+  // What waited is looked up anew by the action, which refuses another one of that name.
+  expect(named).toEqual([
+    { name: 'docs', collection: COLLECTION, collectionId: undefined },
+    { name: COLLECTION.name, collection: undefined, collectionId: COLLECTION.id },
+  ]);
+});
+
+test('the parts of an export are all asked of the collection that it began on', async () => {
+  const next = { name: COLLECTION.name, collectionId: COLLECTION.id, rests: [], merkleRoot: '', count: 0 };
+  exported = [
+    { records: [], next },
+    { records: [], end: { count: 0, merkleRoot: '' } },
+  ];
+  expect((await edge.request('GET', '/api/v1/collections/docs/export')).status).toBe(200);
+  expect(edge.calls.get('collections.export')).toEqual([
+    { accountId: 'a1', name: 'docs' },
+    { accountId: 'a1', name: COLLECTION.name, collectionId: COLLECTION.id, at: next },
   ]);
 });
 
