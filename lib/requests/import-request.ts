@@ -2,7 +2,7 @@ import { ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
 import { decodeNamespacedRecords } from '../records/decode.ts';
-import { boundedArray, isJsonObject } from '../records/fields.ts';
+import { boundedArray, isJsonObject, type JsonObject } from '../records/fields.ts';
 import { type Field, shapeOf } from './field.ts';
 
 /** What lines of an import hold, one JSON value each. */
@@ -14,6 +14,24 @@ export interface ImportedLines {
   /** Which of the lines are the head and the end of an export; -1: none. */
   headAt: number;
   endAt: number;
+  /** How many records the end says that there are. */
+  endCount: number | null;
+}
+
+const ROOT = /^[0-9a-f]{64}$/;
+
+/** What stands under `key` where that is all that a line has; else null: the line is a record. */
+function frameOf(line: unknown, key: string): JsonObject | null {
+  if (!isJsonObject(line) || !Object.hasOwn(line, key) || Object.keys(line).length > 1) return null;
+  const frame = line[key];
+  return isJsonObject(frame) ? frame : null;
+}
+
+/** The count of an export's last line; null: the line is none. */
+function endCountOf(line: unknown): number | null {
+  const { count, merkleRoot } = frameOf(line, 'end') ?? {};
+  const isEnd = Number.isInteger(count) && typeof merkleRoot === 'string' && ROOT.test(merkleRoot);
+  return isEnd ? (count as number) : null;
 }
 
 /** Lines of an import. Throws as `decodeRecords` does, with paths such as `lines[3].values[17]`. */
@@ -21,15 +39,14 @@ export const importedLines = (limits: Limits): Field<ImportedLines> => ({
   schema: { type: 'array', items: ref('ExportLine'), minItems: 1, maxItems: limits.recordsPerUpsertMax },
   decode(value, path, context) {
     const lines = boundedArray(value, path, 1, limits.recordsPerUpsertMax, 'lines');
-    const [headAt, endAt] = ['export', 'end'].map((key) =>
-      lines.findIndex((line) => isJsonObject(line) && key in line),
-    );
+    const headAt = lines.findIndex((line) => frameOf(line, 'export') !== null);
+    const endAt = lines.findIndex((line) => endCountOf(line) !== null);
     const places = [...lines.keys()].filter((at) => at !== headAt && at !== endAt);
     const batch = decodeNamespacedRecords(
       places.map((at) => lines[at]),
       (at) => `${path}[${places[at]}]`,
       { ...shapeOf(context), limits },
     );
-    return { values: lines.length, batch, headAt, endAt };
+    return { values: lines.length, batch, headAt, endAt, endCount: endCountOf(lines[endAt]) };
   },
 });

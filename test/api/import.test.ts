@@ -11,6 +11,7 @@ const RECORDS = Array.from({ length: 2_500 }, (_, at) => ({
   ...(at % 3 > 0 && { metadata: { at, text: 'ü🧭' } }),
   ...(at % 5 === 0 && { namespace: `tenant ${at % 2}` }),
 }));
+const ROOT = 'a'.repeat(64);
 const linesOf = (records: readonly object[]) => records.map((record) => JSON.stringify(record));
 
 let service: SharedService;
@@ -112,6 +113,11 @@ describe('a line that is no record', () => {
     ['is null', 'null', /^line 2\d03 must be/],
     ['has a forbidden key', '{"id":"x","values":[1,2,3],"__proto__":{}}', /^line 2\d03 has a "__proto__" key/],
     ['begins an export', '{"export":{}}', /^line 2\d03 must be a record, but is the head of an export/],
+    ['has a field like an end', '{"id":"x","values":[1,2,3],"end":5}', /^line 2\d03\.end is not a field/],
+    ['has a field like a head', '{"id":"x","values":[1,2,3],"export":{}}', /^line 2\d03\.export is not a field/],
+    ['is half an end', '{"end":{"count":1}}', /^line 2\d03\.end is not a field/],
+    ['is an end and more', `{"end":{"count":1,"merkleRoot":"${ROOT}"},"id":"x"}`, /^line 2\d03\.end is not a field/],
+    ['is a head of nothing', '{"export":null}', /^line 2\d03\.export is not a field/],
     ['is longer than any record', `{"id":"${'x'.repeat(3_000_000)}"}`, /^line 2\d03 must be at most/],
   ])('%s: the import ends there, says which it is, and what was stored', async (_, bad, message) => {
     const path = await create();
@@ -131,6 +137,39 @@ describe('a line that is no record', () => {
     expect(body.error).not.toMatch(/stored/);
     expect(await count(path)).toMatchObject({ vector_count: 0 });
   });
+});
+
+test.each(['end', 'export'])('a record that has a field %s is refused where it is the only one', async (field) => {
+  const path = await create();
+  for (const value of [5, {}, { count: 1, merkleRoot: ROOT }]) {
+    const { status, body } = await send(
+      `${path}/import`,
+      JSON.stringify({ id: 'a', values: [1, 2, 3], [field]: value }),
+    );
+    expect([status, body.error]).toEqual([400, expect.stringMatching(`^line 1.${field} is not a field`)]);
+  }
+});
+
+test('an export with fewer or more records than its last line says is told of', async () => {
+  const from = await create();
+  await send(`${from}/import`, linesOf(RECORDS.slice(0, 1_200)).join('\n'));
+  const lines = (await service.api<string>('GET', `${from}/export`)).body.trimEnd().split('\n');
+  for (const [wrong, records] of [
+    [lines.toSpliced(600, 1), '1199'],
+    [lines.toSpliced(600, 0, linesOf([{ id: 'more', values: [1, 2, 3] }])[0]), '1201'],
+  ] as const) {
+    const to = await create();
+    const { status, body } = await send(`${to}/import`, wrong.join('\n'));
+    const message = `line ${wrong.length}.end.count must be ${records}, the number of records, but is 1200.`;
+    expect([status, body.error]).toEqual([400, `${message} 999 records were stored before.`]);
+    expect(await count(to)).toMatchObject({ vector_count: 999 });
+  }
+  // Records that were picked out of one, with its last line or without.
+  for (const picked of [lines.slice(1, 10), [...lines.slice(1, 10), lines.at(-1)!]])
+    expect(await send(`${await create()}/import`, picked.join('\n'))).toMatchObject({
+      status: 200,
+      body: { importedCount: 9 },
+    });
 });
 
 test('an export that was cut off is told of, when what there is of it is stored', async () => {

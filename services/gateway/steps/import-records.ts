@@ -56,6 +56,8 @@ class ImportRun {
   #stored = 0;
   /** Decoded, and written when it is known whether it is the last. */
   #waiting: RecordBatch | null = null;
+  /** Lines that are records. */
+  #records = 0;
   #headLine = 0;
   #endLine = 0;
   #isFirst = true;
@@ -143,8 +145,8 @@ class ImportRun {
     throw notJson(entry, config.limits);
   }
 
-  /** The head of an export is the first line, its end the last. */
-  #checkFrame({ headAt, endAt, values }: ImportedLines, numbers: readonly number[]): void {
+  /** The head of an export is the first line, its end the last, with the number of its records. */
+  #checkFrame({ headAt, endAt, endCount, values }: ImportedLines, numbers: readonly number[]): void {
     const wrong = (at: number, got: string) => invalid(`line ${numbers[at]}`, 'a record', got);
     if (this.#endLine > 0) throw wrong(0, 'behind the end of an export');
     if (headAt > 0 || (headAt === 0 && !this.#isFirst)) throw wrong(headAt, 'the head of an export');
@@ -152,6 +154,10 @@ class ImportRun {
     if (headAt === 0) this.#headLine = numbers[0];
     if (endAt >= 0) this.#endLine = numbers[endAt];
     this.#isFirst = false;
+    this.#records += [headAt, endAt].reduce((count, at) => (at < 0 ? count : count - 1), values);
+    // Without the head it may be of lines that were picked out of an export.
+    if (this.#headLine > 0 && endCount !== null && endCount !== this.#records)
+      throw invalid(`line ${this.#endLine}.end.count`, `${this.#records}, the number of records`, `${endCount}`);
   }
 }
 
