@@ -1,4 +1,5 @@
 import { RecordSet, type WholeRecord } from './collection-root.ts';
+import { parseJson } from './json-text.ts';
 import { hashFromHex, isCollectionId } from './record-proof.ts';
 import { demand } from './verification-error.ts';
 
@@ -41,7 +42,7 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
 function parsed(line: string): Record<string, unknown> {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch {
     demand(false, 'malformed', 'A line is not JSON.');
   }

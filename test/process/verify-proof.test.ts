@@ -106,6 +106,19 @@ describe('a proof that holds', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`content    ${said}\n`) });
   });
 
+  test('of metadata whose keys are written with escapes', async () => {
+    const record = { id: 'r', values: [1, 1], metadata: { first: { '!': 1, '\\': 0 }, second: { '!': 1, '"': 2 } } };
+    await service.api('POST', '/collections', { name: 'escaped', dimensions: 2 });
+    await service.api('POST', '/collections/escaped/upsert', { records: [record] });
+    const { body } = await service.api<{ proof: RecordProof }>('GET', '/collections/escaped/proof?id=r');
+    await keep('escaped', body);
+    await keep('escaped-record', record);
+    const { stdout } = await verify(
+      ...['{escaped}', '--root', body.proof.merkleRoot, '--record', '{escaped-record}', '--present'],
+    );
+    expect(stdout).toContain('  content    as expected\n');
+  });
+
   test('of an id that would write over the verdict, shown as what it is', async () => {
     await keep('steering', await getProof('x\u001b[2J\u009b1A\u202eTNESERP'));
     const { code, stdout } = await verify('{steering}', '--root', proof.merkleRoot, '--absent');

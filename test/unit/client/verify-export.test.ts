@@ -33,6 +33,16 @@ test('an export whose records have its root says what it is of, however its line
   expect(await verifyExport(linesOf(empty, [], nothing))).toMatchObject({ vectorCount: 0 });
 });
 
+test('keys that are written with escapes are those that were written', async () => {
+  const records = [
+    { id: 'a', values: [1, 1], metadata: { '!': 1, '\\': 0 } },
+    { id: 'b', values: [1, 1], metadata: { '!': 1, '"': 2 } },
+  ];
+  const merkleRoot = rootOfRecords(records);
+  const lines = linesOf({ ...HEAD, vectorCount: 2, merkleRoot }, records, { count: 2, merkleRoot });
+  expect(await verifyExport(lines)).toMatchObject({ merkleRoot });
+});
+
 const [first, second, third] = RECORDS as [object, object, object];
 test.each<[string, string, string[]]>([
   ['no line', 'malformed', []],
