@@ -9,37 +9,43 @@ export interface SendingPace {
   windowMs: number;
 }
 
+const ARRIVALS = ['readable', 'end', 'error', 'close'];
+
 /**
  * The body of a request as it comes, no faster than it is taken. Throws REQUEST_TIMEOUT where the
- * client sends too slowly while it is waited for, ClientGoneError where it is gone. The connection
- * stays as it is when the reading is given up.
+ * client sends too slowly while it is waited for, ClientGoneError where it is gone. When the
+ * reading is given up, the connection stays as it is, and others may read on.
  */
 export async function* pacedBody(req: IncomingMessage, pace: SendingPace): AsyncIterable<Buffer> {
-  const chunks = req.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  const take = (): Promise<IteratorResult<Buffer>> =>
-    chunks.next().catch(() => {
-      throw new ClientGoneError();
-    });
-  let next: ReturnType<typeof take> | null = null;
-  let waitedMs = 0;
-  let bytes = 0;
-  for (;;) {
-    const startedMs = performance.now();
-    next ??= take();
-    const leftMs = Math.max(1, pace.windowMs - waitedMs);
-    const chunk = await within<IteratorResult<Buffer> | null>(next, leftMs, () => null);
-    waitedMs += performance.now() - startedMs;
-    if (chunk?.done) return;
-    bytes += chunk?.value.byteLength ?? 0;
-    if (chunk === null || waitedMs >= pace.windowMs) {
-      if (bytes * 1_000 < pace.bytesPerSecond * pace.windowMs) {
-        next.catch(() => undefined);
-        throw new ProvecError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+  let wake = (): void => undefined;
+  const onArrival = (): void => wake();
+  // Node's own iterator would stay with the request until more came: nothing flows beside it.
+  for (const event of ARRIVALS) req.on(event, onArrival);
+  try {
+    let waitedMs = 0;
+    let bytes = 0;
+    for (;;) {
+      const chunk = req.destroyed ? null : (req.read() as Buffer | null);
+      if (chunk === null && req.readableEnded) return;
+      if (chunk === null && req.destroyed) throw new ClientGoneError();
+      bytes += chunk?.byteLength ?? 0;
+      if (waitedMs >= pace.windowMs) {
+        if (bytes * 1_000 < pace.bytesPerSecond * pace.windowMs)
+          throw new ProvecError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+        [waitedMs, bytes] = [0, 0];
       }
-      [waitedMs, bytes] = [0, 0];
+      if (chunk !== null) {
+        yield chunk;
+        continue;
+      }
+      const startedMs = performance.now();
+      const arrival = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await within(arrival, Math.max(1, pace.windowMs - waitedMs), () => undefined);
+      waitedMs += performance.now() - startedMs;
     }
-    if (chunk === null) continue;
-    next = null;
-    yield chunk.value;
+  } finally {
+    for (const event of ARRIVALS) req.off(event, onArrival);
   }
 }

@@ -224,6 +224,18 @@ describe('large bodies', () => {
     expect(reply.json).toMatchObject({ code: 'BODY_TOO_LARGE', status: 413 });
   });
 
+  test('a client that reads nothing before all of an import is sent reads what is wrong with a line', async () => {
+    const line = `{"id":"a","values":[1,2,3]}\n`;
+    const body = `${line.repeat(2)}{}\n${line.repeat((20 * 1024 * 1024) / line.length)}`;
+    const connection = new RawConnection(edge.port);
+    connection.socket.pause();
+    const head = `POST ${V1}/collections/docs/import HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${KEY}\r\n`;
+    connection.write(`${head}Content-Length: ${body.length}\r\n\r\n`);
+    await new Promise<void>((resolve) => connection.socket.write(body, () => resolve()));
+    connection.socket.resume();
+    expect(await connection.end()).toMatch(/^HTTP\/1.1 400 [^]*"error":"line 3\.id must be/);
+  });
+
   test('a chunked body is 413 when it passes the limit', async () => {
     const small = await startEdge({ env: { PROVEC_LIMITS: '{"bodyMaxBytes": 100000}' } });
     try {

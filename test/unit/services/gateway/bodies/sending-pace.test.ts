@@ -49,6 +49,21 @@ test('a client that sends nothing, or too little, is not waited for, and its con
   expect(req.destroyed).toBe(false);
 });
 
+test.each([
+  ['as it was not wanted', 60_000],
+  ['as it came too slowly', 50],
+])('what comes after the reading was given up, %s, can be thrown away', async (_, windowMs) => {
+  const { socket, body, req } = await open(windowMs);
+  socket.write('x'.repeat(10));
+  await (async () => {
+    for await (const _ of body) if (windowMs > 1_000) return;
+  })().catch(() => undefined);
+  req.resume();
+  socket.write('x'.repeat(100_000 - 10));
+  await once(req, 'end');
+  expect(req.complete).toBe(true);
+});
+
 test('nothing is lost where the window ends while the next chunk is on its way', async () => {
   const { socket, body } = await open(10, 0);
   socket.write('x'.repeat(60_000));
