@@ -81,6 +81,8 @@ export const INTERNAL_LIMITS = Object.freeze({
   answersTurnMs: 10,
   answerReadMinBytesPerSecond: 64 * 1024,
   answerReadWindowMs: 30_000,
+  /** A shard forgets the rest of an answer when nobody asks for it for so long. */
+  unaskedPageMaxMs: 30_000,
   requestHeaderTimeoutMs: 15_000,
   requestBodyTimeoutMs: 60_000,
   actionTimeoutMs: 60_000,

@@ -280,6 +280,8 @@ export interface CollectionsActions {
   'collections.listRecords': { params: Named & ListRecords; result: RecordsPage };
   /** The part that follows `at`; without, the first. */
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
+  /** What follows `at` is kept for another half a minute, where it still is. */
+  'collections.keepExport': { params: Named & { at: ExportPosition }; result: null };
   'collections.namespaces': {
     params: Named & { prefix?: string; limit?: number; cursor?: string };
     result: NamespacesPage;

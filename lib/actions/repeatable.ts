@@ -31,6 +31,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.facets',
   'collections.listRecords',
   'collections.namespaces',
+  'collections.keepExport',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

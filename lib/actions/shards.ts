@@ -112,7 +112,8 @@ export interface ShardsActions {
   'shards.ready': { params: { shard: ShardSpec }; result: null };
   /**
    * The next page; null when nobody asked for it for half a minute, or the shard was closed or
-   * moved: then one has to start over.
+   * moved: then one has to start over. Of 0 bytes it is empty, and keeps the next one for another
+   * half a minute.
    */
   'shards.next': {
     params: { shard: ShardSpec; rest: string; pageMaxBytes: number };

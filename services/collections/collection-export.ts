@@ -3,9 +3,9 @@
  *
  * Promises: the records of all parts together have the root that the first one names, whatever is
  * written meanwhile. Each shard takes a snapshot when the export begins, and the parts take a page
- * of each in turn, so that none is forgotten while others are read. How it fails: a shard that
- * moves, closes or waits half a minute for the next part has forgotten its snapshot, and the export
- * ends with UNAVAILABLE: it cannot be resumed, only begun anew.
+ * of each. How it fails: a shard that moves or closes forgets its snapshot, and so does one that is
+ * asked for half a minute neither for the next part nor to keep it; then the export ends with
+ * UNAVAILABLE: it cannot be resumed, only begun anew.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { ExportedRecord, ExportPart, ExportPosition } from '../../lib/actions/collections.ts';
@@ -47,6 +47,14 @@ export async function continueExport(caller: Caller, row: CollectionRow, at: Exp
     }),
   );
   return partOf(pages, at);
+}
+
+/** Keeps what follows `at` for another half a minute; of a shard that does not keep it, nothing. */
+export async function keepExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<null> {
+  const keep = ({ index, rest }: ExportPosition['rests'][number]) =>
+    call(caller, 'shards.next', { shard: shardSpec(row, index), rest, pageMaxBytes: 0 });
+  await Promise.allSettled(at.rests.map(keep));
+  return null;
 }
 
 function partOf(

@@ -18,7 +18,7 @@ import { Aliases } from './aliases.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
-import { beginExport, continueExport } from './collection-export.ts';
+import { beginExport, continueExport, keepExport } from './collection-export.ts';
 import { proveRecord } from './collection-proof.ts';
 import { type Queried, queryCollection } from './collection-query.ts';
 import { countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
@@ -45,6 +45,7 @@ const CHECKS = {
   update: { ...NAMED, deletionProtection: 'boolean' },
   import: { ...NAMED, batch: 'object', isLast: 'boolean' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
+  keepExport: { ...NAMED, at: 'object' },
   namespaces: { ...NAMED, ...PAGE },
   whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
   removeAll: ACCOUNT,
@@ -212,6 +213,10 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
         return use(ctx.params, (row) =>
           at === undefined ? beginExport(ctx, row, awayMaxMsOf(ctx)) : continueExport(ctx, row, at),
         );
+      },
+
+      keepExport(ctx: Params<'collections.keepExport'>): Result<'collections.keepExport'> {
+        return use(ctx.params, (row) => keepExport(ctx, row, ctx.params.at));
       },
 
       namespaces(ctx: Params<'collections.namespaces'>): Result<'collections.namespaces'> {

@@ -2,6 +2,7 @@ import type { ServiceSchema } from 'moleculer';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import { SYSTEM_TIMERS, type Timers } from '../../lib/time/timers.ts';
 import type { Readiness } from '../../mixins/health/health-pages.ts';
 import { Metrics } from '../../mixins/metrics.ts';
 import { serviceGauges } from '../../mixins/metrics-gauges.ts';
@@ -38,6 +39,8 @@ export interface GatewayOptions {
   timeouts?: HttpTimeouts;
   /** At which clients must read large answers. */
   minimumPace?: MinimumPace;
+  /** Of what parts of answers are read from; default: the system's. */
+  timers?: Timers;
   /** Of overload; default: `INTERNAL_LIMITS`. */
   bounds?: OverloadBounds;
 }
@@ -45,7 +48,7 @@ export interface GatewayOptions {
 /** HTTP: `HttpServer` -> `Edge` -> the router -> the pipeline -> an action -> `Responder`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
-  const { metrics = new Metrics(), bounds = {} } = options;
+  const { metrics = new Metrics(), bounds = {}, timers = SYSTEM_TIMERS } = options;
   let broker: Caller | null = null;
   const caller: Caller = { call: (...args) => broker!.call(...args) };
   const parsers = bodyWorkers();
@@ -68,7 +71,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     openApi: JSON.stringify(openApiDocument(config)),
   });
   const routes = routesOf(config.adminToken !== null);
-  const edge = new Edge({ config, clock, log, metrics, overload, rateLimit, bodies, responder, pages, routes });
+  const edge = new Edge({ config, clock, timers, log, metrics, overload, rateLimit, bodies, responder, pages, routes });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>
     edge.handle(req, res, awaitsContinue),
   );

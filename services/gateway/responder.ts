@@ -31,10 +31,10 @@ export class Responder {
 
   /**
    * Answers with what a route's action gave, and with the parts that `following` gives until it
-   * gives null. Throws UNAVAILABLE when that takes more memory than there is for answers; a part
-   * that cannot be had cuts the answer off.
+   * gives null. Rejects with UNAVAILABLE when that takes more memory than there is for answers; a
+   * part that cannot be had cuts the answer off.
    */
-  succeed(exchange: Exchange, route: Route, result: unknown, following: () => Promise<unknown>): void {
+  async succeed(exchange: Exchange, route: Route, result: unknown, following: () => Promise<unknown>): Promise<void> {
     const content = (part: unknown): string | Pieces => {
       exchange.answerMemory?.resize(route.heldBytes(part));
       return contentOf(route.answer(part));
@@ -47,7 +47,7 @@ export class Responder {
       const part = await following();
       return part === null ? null : (content(part) as Pieces);
     };
-    this.#reply(exchange, head, content(result), more);
+    await this.#reply(exchange, head, content(result), more);
   }
 
   /** Answers with an error, whatever was thrown, and lets go of what the request holds. */
@@ -64,19 +64,19 @@ export class Responder {
       return;
     }
     const { body, headers, status } = errorResponse(error, exchange.id, this.#config);
-    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
+    void this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
   }
 
   /** Answers an OPTIONS request. */
   allow(exchange: Exchange, methods: readonly string[]): void {
-    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
+    void this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
   }
 
   async page(exchange: Exchange, page: Page): Promise<void> {
     try {
       const { status, text, type, headers } = await page(exchange.req.headers.host ?? '');
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
-      this.#reply(exchange, { status, headers: all }, text);
+      void this.#reply(exchange, { status, headers: all }, text);
     } catch (error) {
       this.fail(exchange, error);
     }
@@ -87,8 +87,8 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: Exchange, head: Head, content: string | Pieces, more?: () => Promise<Pieces | null>): void {
-    this.#sender
+  #reply(exchange: Exchange, head: Head, content: string | Pieces, more?: () => Promise<Pieces | null>): Promise<void> {
+    return this.#sender
       .send(exchange, head, content, more)
       .catch((error: unknown) => this.fail(exchange, error))
       .finally(() => exchange.answerMemory?.release());

@@ -65,6 +65,8 @@ export interface Route {
    * after the last.
    */
   following(result: unknown): object | null;
+  /** Asked, with the same, for the part to be kept while the client takes in those before it. */
+  keep: ActionName | null;
   contentType: 'application/json; charset=utf-8' | 'application/x-ndjson';
   /** Whether its body is newline-delimited JSON that is worked on as it comes. */
   isStreamed: boolean;
@@ -75,7 +77,10 @@ export interface Route {
 /** What of a route is not in its first line; what it leaves out is as `route` has it. */
 interface Definition<N extends ActionName, K extends RequestName | null>
   extends Partial<
-    Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven'>
+    Pick<
+      Route,
+      'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven' | 'keep'
+    >
   > {
   body?: K;
   params(input: InputOf<K>): Actions[N]['params'];
@@ -113,6 +118,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     heldBytes: () => 0,
     location: null,
     following: () => null,
+    keep: null,
     contentType: 'application/json; charset=utf-8',
     isStreamed: false,
     whenGiven: {},
@@ -294,6 +300,7 @@ const COLLECTION_ROUTES = [
     heldBytes: ({ records }) => recordBytes(records),
     following: ({ next }) =>
       next === undefined ? null : { name: next.name, collectionId: next.collectionId, at: next },
+    keep: 'collections.keepExport',
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],

@@ -83,7 +83,10 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
     ],
     read: [{ shard, read, eventual, openMaxMs }, (asked) => node().read(asked.shard, asked.read, asked)],
     fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read) => node().fetch(read.shard, read.ids, read)],
-    next: [{ shard, rest: 'string', pageMaxBytes }, (read) => node().next(read.shard, read.rest, read.pageMaxBytes)],
+    next: [
+      { shard, rest: 'string', pageMaxBytes: { type: 'number', min: 0 } },
+      (read) => node().next(read.shard, read.rest, read.pageMaxBytes),
+    ],
     leave: [{ shard, rest: 'string' }, (read) => node().leave(read.shard, read.rest)],
     ready: [{ shard }, ({ shard }) => node().ready(shard)],
     countNew: [{ shard, ids }, ({ shard, ids }) => node().countNew(shard, ids)],

@@ -1,26 +1,24 @@
 import { call } from '../../../lib/actions/call.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { Exchange } from '../exchange.ts';
-import { attemptCall } from './call-action.ts';
+import { FollowingParts } from './following-parts.ts';
 import type { StepParts } from './step.ts';
 
 /**
  * Answers with what the action gave, and with what it gives when it is called again for the parts
- * that follow. Throws UNAVAILABLE when there is no memory left for it.
+ * that follow; resolves when it is sent, or cut off. Throws UNAVAILABLE when there is no memory
+ * left for it.
  */
-export function answer(exchange: Exchange, parts: StepParts): void {
-  let part = exchange.result;
-  const following = async (): Promise<unknown> => {
-    const more = exchange.method === 'HEAD' ? null : exchange.route.following(part);
-    part = more === null ? null : await attemptCall(exchange, parts, { ...(exchange.params as object), ...more });
-    return part;
-  };
+export async function answer(exchange: Exchange, parts: StepParts): Promise<void> {
+  const following = new FollowingParts(exchange, parts);
   try {
-    parts.responder.succeed(exchange, exchange.route, exchange.result, following);
+    await parts.responder.succeed(exchange, exchange.route, exchange.result, () => following.next());
   } catch (error) {
     const count = queriesOf(exchange);
     if (count > 0) giveBackQueries(exchange, parts, count);
     throw error;
+  } finally {
+    following.end();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../../lib/config.ts';
 import type { Clock } from '../../../lib/time/clock.ts';
+import type { Timers } from '../../../lib/time/timers.ts';
 import type { Metrics } from '../../../mixins/metrics.ts';
 import type { BodyPool } from '../bodies/body-pool.ts';
 import type { Exchange } from '../exchange.ts';
@@ -11,6 +12,7 @@ import type { Responder } from '../responder.ts';
 export interface StepParts {
   config: Config;
   clock: Clock;
+  timers: Timers;
   metrics: Metrics;
   overload: Overload;
   rateLimit: RateLimit;

@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Included, Page, PageItem } from '../../../lib/shard/match.ts';
 import { nextBit } from '../engine/bitmap.ts';
 import type { ShardQuery } from '../engine/query.ts';
@@ -17,8 +18,6 @@ import { runThrough, STEP_NS, StepMeter, type Steps } from '../engine/steps.ts';
  * records keeps every one of them as it was; of the others one request may have a hundred.
  */
 const READINGS_MAX = { all: 64, some: 4_096 };
-/** Nobody comes back for a page after so long. */
-export const READING_IDLE_MAX_MS = 30_000;
 
 /** Estimates of what it takes to put an item together, and a byte of it. */
 const ITEM_NS = 1_000;
@@ -89,7 +88,7 @@ export class Reading {
 
   /**
    * The items that come next: until they are `maxBytes` or a little more, at least one if one is
-   * left.
+   * left; none for 0.
    */
   *page(maxBytes: number): Steps<PageItem[]> {
     const meter = new StepMeter(STEP_NS);
@@ -169,7 +168,7 @@ export class Readings {
   expire(monotonicMs: number): boolean {
     const before = this.#open.size;
     for (const [name, { usedMs }] of this.#open) {
-      if (monotonicMs - usedMs <= READING_IDLE_MAX_MS) break;
+      if (monotonicMs - usedMs <= INTERNAL_LIMITS.unaskedPageMaxMs) break;
       this.end(name);
     }
     return this.#open.size < before;

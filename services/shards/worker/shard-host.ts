@@ -30,7 +30,7 @@ import type {
   WorkerRequest,
 } from './protocol.ts';
 import { ReadRun, type ReadTerms } from './read-run.ts';
-import { READING_IDLE_MAX_MS, Reading } from './reading.ts';
+import { Reading } from './reading.ts';
 import { isLongRead, type LongRead, readWork } from './reads.ts';
 import { recomputeHandlers } from './recompute-handlers.ts';
 import { StepRun } from './step-run.ts';
@@ -317,7 +317,7 @@ export class ShardHost {
   #expireLater(held: HeldShard): void {
     if (this.#expiring.has(held)) return;
     this.#expiring.add(held);
-    this.#timers.after(READING_IDLE_MAX_MS + TIMER_SLACK_MS, () => {
+    this.#timers.after(INTERNAL_LIMITS.unaskedPageMaxMs + TIMER_SLACK_MS, () => {
       this.#expiring.delete(held);
       if (this.#held.get(held.key) !== held) return;
       this.#expire(held);

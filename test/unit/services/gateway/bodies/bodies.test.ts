@@ -233,7 +233,7 @@ describe('large bodies', () => {
     connection.write(`${head}Content-Length: ${body.length}\r\n\r\n`);
     await new Promise<void>((resolve) => connection.socket.write(body, () => resolve()));
     connection.socket.resume();
-    expect(await connection.end()).toMatch(/^HTTP\/1.1 400 [^]*"error":"line 3\.id must be/);
+    expect(await connection.end()).toMatch(/^HTTP\/1.1 400 .*"error":"line 3\.id must be/s);
   });
 
   test('a chunked body is 413 when it passes the limit', async () => {

@@ -170,3 +170,17 @@ test('of too many readings the oldest of the kind ends, and no other', () => {
   for (const name of [...all, ...some, ...more]) readings.end(name);
   expect(readings.size).toBe(0);
 });
+
+test('a page of no bytes keeps a reading, and takes nothing of it', () => {
+  const { ask, pass, query, next } = startHost();
+  const [kept, other] = [query(), query()];
+  const second = kept.items.length;
+  for (let times = 0; times < 10; times++) {
+    pass(20_000);
+    expect(ask('next', { key: 'c.0', rest: kept.rest!, pageMaxBytes: 0 })).toEqual({ items: [], rest: kept.rest });
+  }
+  expect(next(other)).toBeNull();
+  const whole = ask('query', { key: 'c.0', query: ALL, pageMaxBytes: Number.POSITIVE_INFINITY });
+  const { items } = next(kept)!;
+  expect(items).toEqual(whole.items.slice(second, second + items.length));
+});

@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals';
+import { rootOfRecords } from '../../../../client/index.ts';
+import type { Caller } from '../../../../lib/actions/call.ts';
+import type { ExportPart } from '../../../../lib/actions/collections.ts';
+import { shardKey } from '../../../../lib/shard/key.ts';
+import { type ShardSpec, shardSpecs } from '../../../../lib/shard/spec.ts';
+import type { CollectionRow } from '../../../../lib/store/catalog.ts';
+import { beginExport, continueExport, keepExport } from '../../../../services/collections/collection-export.ts';
+import { splitBatch } from '../../../../services/collections/shard-routing.ts';
+import { HostHarness } from '../shards/worker/shard-host-harness.ts';
+
+const RECORDS = 400;
+/** Of three parts and a bit. */
+const TEXT = 'x'.repeat(35_000);
+const ROW: CollectionRow = {
+  id: 'c0000000-0000-4000-8000-000000000001',
+  accountId: 'a0000000-0000-4000-8000-000000000001',
+  name: 'c',
+  dimensions: 2,
+  metric: 'cosine',
+  shards: 4,
+  replicas: 0,
+  quantization: 'bf16',
+  deletionProtection: false,
+  createdAt: new Date(0).toISOString(),
+};
+/** Longer than half of what a shard waits, shorter than all of it. */
+const PAUSE_MS = 20_000;
+
+/** The collection's shards on one host, whose clock the test moves. */
+function startShards() {
+  const host = new HostHarness();
+  const keyOf = ({ collectionId, index }: ShardSpec) => shardKey(collectionId, index);
+  const ids = Array.from({ length: RECORDS }, (_, at) => `r${at}`);
+  const vectors = Float32Array.from({ length: 2 * RECORDS }, (_, at) => 1 + at);
+  const metadata = ids.map((id) => JSON.stringify({ id, text: TEXT }));
+  const parts = splitBatch({ ids, dimensions: 2, vectors, metadata }, ROW.shards);
+  for (const spec of shardSpecs(ROW)) {
+    host.result(host.send('create', { key: keyOf(spec), spec }));
+    host.result(host.write(keyOf(spec), { kind: 'upsert', batch: parts.get(spec.index)! }));
+  }
+  host.settle();
+  const caller: Caller = {
+    async call(action, params) {
+      const { shard, rest, pageMaxBytes } = params as { shard: ShardSpec; rest: string; pageMaxBytes: number };
+      const key = keyOf(shard);
+      if (action === 'shards.next') return host.result(host.send('next', { key, rest, pageMaxBytes }));
+      const read = host.send('export', {
+        key,
+        pageMaxBytes: (params as { read: { pageMaxBytes: number } }).read.pageMaxBytes,
+      });
+      host.turnsUntil(read);
+      return host.result(read);
+    },
+  };
+  return {
+    caller,
+    pass: (ms: number) => {
+      host.nowMs += ms;
+    },
+  };
+}
+
+test('while it is asked to, a shard keeps what is left of an export, however long a part takes', async () => {
+  const { caller, pass } = startShards();
+  let part: ExportPart = await beginExport(caller, ROW);
+  const { merkleRoot } = part.head!;
+  const records = [...part.records];
+  let parts = 1;
+  for (; part.next !== undefined; parts++) {
+    for (let times = 0; times < 5; times++) {
+      pass(PAUSE_MS);
+      await keepExport(caller, ROW, part.next);
+    }
+    pass(PAUSE_MS);
+    part = await continueExport(caller, ROW, part.next);
+    records.push(...part.records);
+  }
+  expect(parts).toBeGreaterThan(2);
+  expect(part.end).toEqual({ count: RECORDS, merkleRoot });
+  const whole = records.map(({ metadata, ...record }) => ({ ...record, metadata: JSON.parse(metadata) as object }));
+  expect(rootOfRecords(whole)).toBe(merkleRoot);
+});
+
+test('what nobody asks for or keeps is forgotten, and to keep it then is no error', async () => {
+  const { caller, pass } = startShards();
+  const { next } = await beginExport(caller, ROW);
+  pass(2 * PAUSE_MS);
+  expect(await keepExport(caller, ROW, next!)).toBeNull();
+  await expect(continueExport(caller, ROW, next!)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});

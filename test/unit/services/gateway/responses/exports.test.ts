@@ -1,0 +1,117 @@
+import { afterEach, expect, test } from '@jest/globals';
+import type { ExportPart } from '../../../../../lib/actions/collections.ts';
+import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
+import { RawConnection } from '../../../../support/raw-connection.ts';
+import { type Edge, type EdgeOptions, KEY, startEdge, until } from '../harness.ts';
+
+const EXPORT = '/api/v1/collections/docs/export';
+const HEAD = {
+  ...{ collectionId: 'c1', name: 'docs', dimensions: 3, metric: 'cosine' as const, version: 1 },
+  ...{ merkleRoot: 'r', vectorCount: 1 },
+};
+/** More than the sockets between take in. */
+const LARGE = Array.from({ length: 400 }, (_, at) => ({
+  id: `r${at}`,
+  namespace: '',
+  values: new Float32Array(3),
+  metadata: JSON.stringify({ text: 'x'.repeat(40_000) }),
+}));
+
+let edge: Edge;
+afterEach(() => edge.stop());
+
+const positionAfter = (part: number) => ({
+  ...{ name: 'docs', collectionId: 'c1', merkleRoot: 'r', count: part },
+  rests: [{ index: 0, rest: `n/${part}` }],
+});
+
+/** A gateway whose export has three parts, and whose timers fire when the test says so. */
+async function startExports(options: EdgeOptions = {}) {
+  const waits: { ms: number; run: () => void }[] = [];
+  const partAt = (at: { count: number } | undefined): ExportPart => {
+    const number = at === undefined ? 1 : at.count + 1;
+    if (number === 3) return { records: [], end: { count: 1, merkleRoot: 'r' } };
+    return { ...(number === 1 && { head: HEAD }), records: LARGE, next: positionAfter(number) };
+  };
+  edge = await startEdge({
+    timers: {
+      after(ms, run) {
+        const wait = { ms, run };
+        waits.push(wait);
+        return () => void (waits.includes(wait) && waits.splice(waits.indexOf(wait), 1));
+      },
+    },
+    ...options,
+    actions: {
+      'collections.export': ({ at }) => partAt(at),
+      'collections.keepExport': () => null,
+      ...options.actions,
+    },
+  });
+  return {
+    waits,
+    /** Lets the one timer fire that there is. */
+    fire() {
+      expect(waits).toHaveLength(1);
+      const [{ ms, run }] = waits.splice(0) as [(typeof waits)[number]];
+      run();
+      return ms;
+    },
+    /** Asks for the export, and reads nothing of it. */
+    ask() {
+      const client = new RawConnection(edge.port);
+      client.socket.pause();
+      client.write(
+        `GET ${EXPORT} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${KEY}\r\nX-Request-Id: asked\r\n\r\n`,
+      );
+      return client;
+    },
+  };
+}
+
+const calls = (action: string) => edge.calls.get(`collections.${action}`) ?? [];
+
+test('while its client takes in a part, an export has the shards keep the next one', async () => {
+  const { ask, fire, waits } = await startExports();
+  const client = ask();
+  await until(() => waits.length === 1);
+  for (let times = 1; times <= 20; times++) {
+    // One of these may be lost.
+    expect(fire()).toBeLessThanOrEqual(INTERNAL_LIMITS.unaskedPageMaxMs / 2);
+    await until(() => calls('keepExport').length === times);
+  }
+  expect(calls('export')).toHaveLength(1);
+  for (const params of calls('keepExport'))
+    expect(params).toEqual({ accountId: 'a1', name: 'docs', collectionId: 'c1', at: positionAfter(1) });
+  client.socket.resume();
+  expect(await client.end()).toContain('{"end":');
+  expect(calls('export').map(({ at }) => at)).toEqual([undefined, positionAfter(1), positionAfter(2)]);
+  expect(calls('keepExport')).toHaveLength(20);
+  expect(waits).toEqual([]);
+});
+
+test('that something cannot be kept does not end an export', async () => {
+  const { ask, fire, waits } = await startExports({ without: ['collections.keepExport'] });
+  const client = ask();
+  await until(() => waits.length === 1);
+  fire();
+  fire();
+  client.socket.resume();
+  expect(await client.end()).toContain('{"end":');
+});
+
+test('for a client that is gone nothing is kept', async () => {
+  const { ask, waits } = await startExports();
+  const client = ask();
+  await until(() => waits.length === 1);
+  client.destroy();
+  await until(() => waits.length === 0);
+  expect(calls('export')).toHaveLength(1);
+});
+
+test('to HEAD there is no second part, and nothing to keep', async () => {
+  const { waits } = await startExports();
+  expect(await edge.request('HEAD', EXPORT)).toMatchObject({ status: 200, text: '' });
+  await until(() => waits.length === 0);
+  expect(calls('export')).toHaveLength(1);
+});
