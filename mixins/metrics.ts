@@ -17,6 +17,12 @@ export class Metrics {
     labelNames: ['route', 'method', 'status'],
     registers: this.#registers,
   });
+  readonly answersCutOff = new Counter({
+    name: 'provec_http_answers_cut_off_total',
+    help: 'Answers that the gateway began and did not send to their end.',
+    labelNames: ['route', 'reason'],
+    registers: this.#registers,
+  });
   readonly requestSeconds = new Histogram({
     name: 'provec_http_request_duration_seconds',
     help: 'Time from the end of the request header to the end of the response.',

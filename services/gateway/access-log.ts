@@ -5,6 +5,8 @@ import type { Exchange } from './exchange.ts';
 
 /** As nginx has it: the client closed the connection before it had the answer. */
 const CLIENT_CLOSED = 499;
+/** In place of the status that such an answer began with. */
+const CUT_OFF = 'cut_off';
 
 /** Asked every few seconds: that a process is not ready yet is an answer, not a fault. */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
@@ -12,19 +14,21 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 /**
  * One line and one observation per finished request: method, route pattern, status, time, request
  * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above at
- * `warn`, of probes those of 500 alone.
+ * `warn`, of probes those of 500 alone, and those that the gateway cut off, with the reason.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();
   exchange.res.once('close', () => {
     const { res, methodLabel: method, pattern: route } = exchange;
-    const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED;
+    const cutOff = res.writableFinished ? null : exchange.cutOff;
+    const status = res.writableFinished || cutOff !== null ? res.statusCode : CLIENT_CLOSED;
     const ms = clock.monotonicMs() - exchange.startedMs;
     metrics.requestsInFlight.dec();
-    metrics.requests.inc({ route, method, status: String(status) });
+    metrics.requests.inc({ route, method, status: cutOff === null ? String(status) : CUT_OFF });
+    if (cutOff !== null) metrics.answersCutOff.inc({ route, reason: cutOff });
     metrics.requestSeconds.observe({ route, method }, ms / 1000);
     const isFailure = PROBES.has(route) ? status === 500 : status >= 500;
-    const level = isFailure ? 'warn' : 'debug';
+    const level = isFailure || cutOff !== null ? 'warn' : 'debug';
     if (!log.isLevelEnabled(level)) return;
     const account = exchange.identity?.accountId;
     log[level](
@@ -32,6 +36,7 @@ export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: 
         method,
         route,
         status,
+        ...(cutOff === null ? {} : { cutOff }),
         ms: Math.round(ms * 100) / 100,
         requestId: exchange.id,
         ...(account === undefined ? {} : { account }),

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../lib/actions/call.ts';
 import type { Identity } from '../../lib/actions/keys.ts';
 import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
+import type { ErrorCode } from '../../lib/errors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Permit } from './overload/fair-queue.ts';
 import type { PathParameters } from './router.ts';
@@ -56,6 +57,11 @@ export class Exchange {
   bodyMemory: MemoryHold | null = null;
   /** Memory that the answer may take, from before it is fetched until it is sent. */
   answerMemory: MemoryHold | null = null;
+  /**
+   * Why the gateway did not send the rest of an answer that it had begun: the client reads too
+   * slowly, or the code of the error that a part failed with. Null: it did not end it.
+   */
+  cutOff: 'slow_client' | ErrorCode | null = null;
   /** How much of it is taken before the answer is there. */
   expectedBytes = 0;
   /** The place among the requests that are under way, until the action has ended. */
@@ -104,6 +110,12 @@ export class Exchange {
     }
     this.res.once('close', leave);
     return () => this.res.off('close', leave);
+  }
+
+  /** Ends an answer that has begun; for a client that is gone there is nothing to end. */
+  cut(reason: 'slow_client' | ErrorCode): void {
+    if (!this.res.destroyed) this.cutOff = reason;
+    this.res.destroy();
   }
 
   /** The action has ended, or will not be called: others may be under way. */

@@ -60,7 +60,7 @@ export class Responder {
     const { error, isFault } = toFailure(thrown);
     if (isFault) this.#logFault(exchange, error, thrown);
     if (exchange.res.headersSent) {
-      exchange.res.destroy();
+      exchange.cut(error.code);
       return;
     }
     const { body, headers, status } = errorResponse(error, exchange.id, this.#config);

@@ -67,19 +67,20 @@ export class Sender {
     await this.#stream(exchange, json, pieces, more);
   }
 
-  async #stream({ res }: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
+  async #stream(exchange: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
+    const { res } = exchange;
     const pace = new ReadingPace(this.#minimumPace);
     for (let left: Iterator<void> | null = pieces; left !== null; ) {
       const piece = json.take();
       res.write(piece);
       if (!(await pace.keeps(res, piece.byteLength))) {
-        res.destroy();
+        exchange.cut('slow_client');
         return;
       }
       left = await this.#fill(json, left, more);
     }
     // What is left is not waited for.
-    res.setTimeout(this.#minimumPace.windowMs);
+    res.setTimeout(this.#minimumPace.windowMs, () => exchange.cut('slow_client'));
     res.end(json.take());
   }
 

@@ -221,7 +221,7 @@ test('a client that reads, but slower than it must, is cut off and holds nothing
     await once(socket, 'close');
     clearInterval(drip);
     expect(received).not.toContain(']}');
-    await until(() => edge.log.some((line) => line.includes('"status":499')));
+    await until(() => edge.log.some((line) => line.includes('"cutOff":"slow_client"')));
     expect(await heldBytes(edge)).toBe(0);
   } finally {
     await edge.stop();

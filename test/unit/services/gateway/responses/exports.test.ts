@@ -1,5 +1,6 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ExportPart } from '../../../../../lib/actions/collections.ts';
+import { unavailable } from '../../../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../../../lib/limits.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
 import { type Edge, type EdgeOptions, KEY, startEdge, until } from '../harness.ts';
@@ -69,6 +70,16 @@ async function startExports(options: EdgeOptions = {}) {
   };
 }
 
+/** What the operator sees of the request, once it is over: its line of the log, and its counts. */
+async function seen() {
+  const isOfIt = (line: string) => line.includes('"asked"') && line.includes('"msg":"request"');
+  await until(() => edge.log.some(isOfIt));
+  const { level, msg, status, cutOff } = JSON.parse(edge.log.find(isOfIt)!) as Record<string, unknown>;
+  const { text } = await edge.request('GET', '/metrics');
+  const counts = text.match(/^provec_http_(requests|answers_cut_off)_total\{.*export.*$/gm) ?? [];
+  return { line: { level, msg, status, cutOff }, counts };
+}
+
 const calls = (action: string) => edge.calls.get(`collections.${action}`) ?? [];
 
 test('while its client takes in a part, an export has the shards keep the next one', async () => {
@@ -114,4 +125,43 @@ test('to HEAD there is no second part, and nothing to keep', async () => {
   expect(await edge.request('HEAD', EXPORT)).toMatchObject({ status: 200, text: '' });
   await until(() => waits.length === 0);
   expect(calls('export')).toHaveLength(1);
+});
+
+describe('in the log and the metrics', () => {
+  const REQUESTS = 'provec_http_requests_total{route="/api/v1/collections/{name}/export",method="GET",status=';
+  const CUT_OFF = 'provec_http_answers_cut_off_total{route="/api/v1/collections/{name}/export",reason=';
+  const cutOff = (reason: string) => ({
+    line: { level: 40, msg: 'request', status: 200, cutOff: reason },
+    counts: [`${REQUESTS}"cut_off"} 1`, `${CUT_OFF}"${reason}"} 1`],
+  });
+
+  test('an export is cut off where its client reads too slowly', async () => {
+    const { ask } = await startExports({ minimumPace: { bytesPerSecond: 1e12, windowMs: 1 } });
+    const client = ask();
+    expect(await seen()).toEqual(cutOff('slow_client'));
+    client.destroy();
+  });
+
+  test('... and where a part of it fails, for whatever reason', async () => {
+    const { ask } = await startExports({
+      actions: {
+        'collections.export': ({ at }) => {
+          if (at !== undefined) throw unavailable('A shard was moved.');
+          return { head: HEAD, records: LARGE, next: positionAfter(1) };
+        },
+      },
+    });
+    const client = ask();
+    client.socket.resume();
+    expect(await client.end()).not.toContain('{"end":');
+    expect(await seen()).toEqual(cutOff('UNAVAILABLE'));
+  });
+
+  test('an export that its client leaves is none of these', async () => {
+    const { ask, waits } = await startExports();
+    const client = ask();
+    await until(() => waits.length === 1);
+    client.destroy();
+    expect(await seen()).toEqual({ line: { level: 20, msg: 'request', status: 499 }, counts: [`${REQUESTS}"499"} 1`] });
+  });
 });
