@@ -282,6 +282,8 @@ export interface CollectionsActions {
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
   /** What follows `at` is kept for another half a minute, where it still is. */
   'collections.keepExport': { params: Named & { at: ExportPosition }; result: null };
+  /** What follows `at` will not be asked for. */
+  'collections.leaveExport': { params: Named & { at: ExportPosition }; result: null };
   'collections.namespaces': {
     params: Named & { prefix?: string; limit?: number; cursor?: string };
     result: NamespacesPage;

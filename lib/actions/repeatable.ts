@@ -32,6 +32,7 @@ const REPEATABLE: readonly ActionName[] = [
   'collections.listRecords',
   'collections.namespaces',
   'collections.keepExport',
+  'collections.leaveExport',
   'collections.whenReady',
   'collections.proof',
   'collections.anchors',

@@ -17,18 +17,32 @@ import type { ShardReads } from '../../lib/shard/read.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 
+/** What is left of a shard's snapshot; null where nothing is. */
+type RestOf = { index: number; rest: string | null };
+
 /** Of all shards' pages in one part. */
 const PART_MAX_BYTES = 4 * 1024 * 1024;
 
-/** The first part. Throws what the shards throw. */
-export async function beginExport(caller: Caller, row: CollectionRow, awayMaxMs?: number): Promise<ExportPart> {
+/**
+ * The first part. Throws what the shards throw; the others' snapshots are let go of then, with
+ * `background`, whose calls may be made when the request is over.
+ */
+export async function beginExport(
+  caller: Caller,
+  background: Caller,
+  row: CollectionRow,
+  awayMaxMs?: number,
+): Promise<ExportPart> {
   const read = { op: 'export', pageMaxBytes: pageMaxBytes(row.shards) } as const;
-  const begun = await Promise.all(
-    shardSpecs(row).map(async (shard) => {
-      const params = { shard, read, openMaxMs: awayMaxMs };
-      return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
-    }),
-  );
+  const beginning = shardSpecs(row).map(async (shard) => {
+    const params = { shard, read, openMaxMs: awayMaxMs };
+    return (await call(caller, 'shards.read', params, { awayMaxMs })) as ShardReads['export']['result'];
+  });
+  const begun = await Promise.all(beginning).catch((error: unknown) => {
+    for (const [index, shard] of beginning.entries())
+      void shard.then(({ page }) => leave(background, row, { index, rest: page.rest })).catch(() => undefined);
+    throw error;
+  });
   const { merkleRoot, version, vectorCount } = collectionRoot(begun.map(({ head }) => head));
   const { id: collectionId, name, dimensions, metric } = row;
   const head = { collectionId, name, dimensions, metric, version, merkleRoot, vectorCount };
@@ -55,6 +69,16 @@ export async function keepExport(caller: Caller, row: CollectionRow, at: ExportP
     call(caller, 'shards.next', { shard: shardSpec(row, index), rest, pageMaxBytes: 0 });
   await Promise.allSettled(at.rests.map(keep));
   return null;
+}
+
+/** Lets go of what follows `at`; best effort, as what is not left is forgotten after a while. */
+export async function leaveExport(caller: Caller, row: CollectionRow, at: ExportPosition): Promise<null> {
+  await Promise.allSettled(at.rests.map((rest) => leave(caller, row, rest)));
+  return null;
+}
+
+async function leave(caller: Caller, row: CollectionRow, { index, rest }: RestOf): Promise<void> {
+  if (rest !== null) await call(caller, 'shards.leave', { shard: shardSpec(row, index), rest });
 }
 
 function partOf(

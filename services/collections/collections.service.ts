@@ -18,7 +18,7 @@ import { Aliases } from './aliases.ts';
 import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
-import { beginExport, continueExport, keepExport } from './collection-export.ts';
+import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
 import { proveRecord } from './collection-proof.ts';
 import { type Queried, queryCollection } from './collection-query.ts';
 import { countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
@@ -46,6 +46,7 @@ const CHECKS = {
   import: { ...NAMED, batch: 'object', isLast: 'boolean' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
   keepExport: { ...NAMED, at: 'object' },
+  leaveExport: { ...NAMED, at: 'object' },
   namespaces: { ...NAMED, ...PAGE },
   whenReady: { ...NAMED, shards: { type: 'array', items: 'number' } },
   removeAll: ACCOUNT,
@@ -211,12 +212,16 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       export(ctx: Params<'collections.export'>): Result<'collections.export'> {
         const { at } = ctx.params;
         return use(ctx.params, (row) =>
-          at === undefined ? beginExport(ctx, row, awayMaxMsOf(ctx)) : continueExport(ctx, row, at),
+          at === undefined ? beginExport(ctx, outliving(ctx), row, awayMaxMsOf(ctx)) : continueExport(ctx, row, at),
         );
       },
 
       keepExport(ctx: Params<'collections.keepExport'>): Result<'collections.keepExport'> {
         return use(ctx.params, (row) => keepExport(ctx, row, ctx.params.at));
+      },
+
+      leaveExport(ctx: Params<'collections.leaveExport'>): Result<'collections.leaveExport'> {
+        return use(ctx.params, (row) => leaveExport(ctx, row, ctx.params.at));
       },
 
       namespaces(ctx: Params<'collections.namespaces'>): Result<'collections.namespaces'> {

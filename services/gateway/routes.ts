@@ -65,8 +65,11 @@ export interface Route {
    * after the last.
    */
   following(result: unknown): object | null;
-  /** Asked, with the same, for the part to be kept while the client takes in those before it. */
-  keep: ActionName | null;
+  /**
+   * Of what the parts are read from: asked, with the same, to keep it while the client takes in a
+   * part, and to let go of it when no part will be asked for any more.
+   */
+  snapshot: { keep: ActionName; leave: ActionName } | null;
   contentType: 'application/json; charset=utf-8' | 'application/x-ndjson';
   /** Whether its body is newline-delimited JSON that is worked on as it comes. */
   isStreamed: boolean;
@@ -79,7 +82,7 @@ interface Definition<N extends ActionName, K extends RequestName | null>
   extends Partial<
     Pick<
       Route,
-      'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven' | 'keep'
+      'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven' | 'snapshot'
     >
   > {
   body?: K;
@@ -118,7 +121,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     heldBytes: () => 0,
     location: null,
     following: () => null,
-    keep: null,
+    snapshot: null,
     contentType: 'application/json; charset=utf-8',
     isStreamed: false,
     whenGiven: {},
@@ -300,7 +303,7 @@ const COLLECTION_ROUTES = [
     heldBytes: ({ records }) => recordBytes(records),
     following: ({ next }) =>
       next === undefined ? null : { name: next.name, collectionId: next.collectionId, at: next },
-    keep: 'collections.keepExport',
+    snapshot: { keep: 'collections.keepExport', leave: 'collections.leaveExport' },
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],

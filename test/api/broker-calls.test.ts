@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { call } from '../../lib/actions/call.ts';
 import { startService, type TestService } from '../support/service.ts';
+import { TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 
 /** What one request asks of the services behind the gateway: each thing once. */
@@ -63,4 +65,39 @@ test('a collection is resolved, a key and its plan are asked about, once a reque
   expect(await callsOf(upsert, 'anchoring.submit')).toEqual(
     [...asked, 'anchoring.submit', 'collections.upsert', 'metering.reserveWrite', 'shards.upsert'].sort(),
   );
+});
+
+test('the shards are asked for an export page by page, and to let go of what is not read', async () => {
+  const SHARDS = 2;
+  await service.api('POST', '/collections', { name: 'large', dimensions: 1, shards: SHARDS });
+  // More than one part of an export.
+  const text = 'x'.repeat(38_000);
+  const records = Array.from({ length: 150 }, (_, at) => ({ id: `r${at}`, values: [1], metadata: { text } }));
+  await service.api('POST', '/collections/large/upsert', { records });
+  const exported = async (method: string): Promise<string> => {
+    const headers = { authorization: `Bearer ${TEST_KEY}` };
+    return (await fetch(`${service.url}/api/v1/collections/large/export`, { method, headers })).text();
+  };
+  const each = (action: string): string[] => Array(SHARDS).fill(action);
+
+  const get = await callsOf(() => exported('GET'), 'shards.next');
+  expect(get.filter((action) => /export|shards/i.test(action))).toEqual(
+    ['collections.export', 'collections.export', ...each('shards.next'), ...each('shards.read')].sort(),
+  );
+  const head = await callsOf(() => exported('HEAD'), 'collections.leaveExport');
+  expect(head.filter((action) => /export|shards/i.test(action))).toEqual(
+    ['collections.export', 'collections.leaveExport', ...each('shards.leave'), ...each('shards.read')].sort(),
+  );
+
+  const { broker, store } = service.provec;
+  const [account] = await store.catalog.listAccounts();
+  const named = { accountId: account!.id, name: 'large' };
+  const { next: at } = await call(broker, 'collections.export', named);
+  expect(await callsOf(() => call(broker, 'collections.keepExport', { ...named, at: at! }), 'shards.next')).toEqual(
+    ['collections.keepExport', ...each('shards.next')].sort(),
+  );
+  await call(broker, 'collections.leaveExport', { ...named, at: at! });
+  await expect(call(broker, 'collections.export', { ...named, at: at! })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+  });
 });

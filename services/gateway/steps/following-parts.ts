@@ -8,7 +8,7 @@ const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
 
 /**
  * The parts of an answer that follow its first one. What they are read from is kept while the
- * client takes in the part before, however long the gateway lets it take.
+ * client takes in the part before, however long the gateway lets it take, and let go of at the end.
  */
 export class FollowingParts {
   readonly #exchange: Exchange;
@@ -25,13 +25,12 @@ export class FollowingParts {
     this.#keep();
   }
 
-  /** Null after the last one. Throws as the action does. */
+  /** Null after the last one, and to HEAD. Throws as the action does. */
   async next(): Promise<unknown> {
-    const { params } = this.#exchange;
     const following = this.#following();
-    if (following === null) return null;
+    if (following === null || this.#exchange.method === 'HEAD') return null;
     this.#stopKeeping();
-    this.#part = await attemptCall(this.#exchange, this.#parts, { ...(params as object), ...following });
+    this.#part = await attemptCall(this.#exchange, this.#parts, following);
     this.#keep();
     return this.#part;
   }
@@ -39,27 +38,32 @@ export class FollowingParts {
   /** No part will be asked for any more. */
   end(): void {
     this.#stopKeeping();
+    this.#tell('leave');
   }
 
-  /** What is asked for the next part, beside what was for the first. */
+  /** What the next part is asked for with; null after the last one. */
   #following(): object | null {
-    const { method, route } = this.#exchange;
-    return method === 'HEAD' ? null : route.following(this.#part);
+    const { params, route } = this.#exchange;
+    const following = route.following(this.#part);
+    return following === null ? null : { ...(params as object), ...following };
   }
 
   #keep(): void {
-    const { caller, params, route } = this.#exchange;
-    const { keep } = route;
+    if (this.#following() === null) return;
+    this.#stopKeeping = this.#parts.timers.after(KEEP_EVERY_MS, () => {
+      this.#tell('keep');
+      this.#keep();
+    });
+  }
+
+  /**
+   * Of its failure nobody has to know: what is not kept is missed when the next part is asked for,
+   * and what is not left ends by itself.
+   */
+  #tell(what: 'keep' | 'leave'): void {
+    const { caller, route } = this.#exchange;
     const following = this.#following();
-    if (keep === null || following === null) return;
-    const again = (): void => {
-      // What cannot be kept is missed when the next part is asked for.
-      caller.call(keep, { ...(params as object), ...following }).catch(() => undefined);
-      wait();
-    };
-    const wait = (): void => {
-      this.#stopKeeping = this.#parts.timers.after(KEEP_EVERY_MS, again);
-    };
-    wait();
+    if (route.snapshot === null || following === null) return;
+    caller.call(route.snapshot[what], following).catch(() => undefined);
   }
 }

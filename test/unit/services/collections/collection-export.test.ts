@@ -2,11 +2,18 @@ import { expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../../../client/index.ts';
 import type { Caller } from '../../../../lib/actions/call.ts';
 import type { ExportPart } from '../../../../lib/actions/collections.ts';
-import { shardKey } from '../../../../lib/shard/key.ts';
+import { unavailable } from '../../../../lib/errors.ts';
+import { type ShardKey, shardKey } from '../../../../lib/shard/key.ts';
 import { type ShardSpec, shardSpecs } from '../../../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
-import { beginExport, continueExport, keepExport } from '../../../../services/collections/collection-export.ts';
+import {
+  beginExport,
+  continueExport,
+  keepExport,
+  leaveExport,
+} from '../../../../services/collections/collection-export.ts';
 import { splitBatch } from '../../../../services/collections/shard-routing.ts';
+import { until } from '../../../support/until.ts';
 import { HostHarness } from '../shards/worker/shard-host-harness.ts';
 
 const RECORDS = 400;
@@ -27,9 +34,13 @@ const ROW: CollectionRow = {
 /** Longer than half of what a shard waits, shorter than all of it. */
 const PAUSE_MS = 20_000;
 
-/** The collection's shards on one host, whose clock the test moves. */
-function startShards() {
+/**
+ * The collection's shards on one host, whose clock the test moves. `before` may fail, or
+ * wait, in place of a shard at the beginning of an export.
+ */
+function startShards(before = async (_index: number): Promise<void> => undefined) {
   const host = new HostHarness();
+  const rests: { key: ShardKey; rest: string }[] = [];
   const keyOf = ({ collectionId, index }: ShardSpec) => shardKey(collectionId, index);
   const ids = Array.from({ length: RECORDS }, (_, at) => `r${at}`);
   const vectors = Float32Array.from({ length: 2 * RECORDS }, (_, at) => 1 + at);
@@ -44,17 +55,27 @@ function startShards() {
     async call(action, params) {
       const { shard, rest, pageMaxBytes } = params as { shard: ShardSpec; rest: string; pageMaxBytes: number };
       const key = keyOf(shard);
+      if (action === 'shards.leave') return host.result(host.send('leave', { key, rest }));
       if (action === 'shards.next') return host.result(host.send('next', { key, rest, pageMaxBytes }));
+      await before(shard.index);
       const read = host.send('export', {
         key,
         pageMaxBytes: (params as { read: { pageMaxBytes: number } }).read.pageMaxBytes,
       });
       host.turnsUntil(read);
-      return host.result(read);
+      const answer = host.result<{ page: { rest: string } }>(read);
+      rests.push({ key, rest: answer.page.rest });
+      return answer;
     },
   };
   return {
     caller,
+    /** Snapshots that shards took, and those of them that they keep. */
+    taken: () => rests.length,
+    kept: () =>
+      rests
+        .map(({ key, rest }) => host.result(host.send('next', { key, rest, pageMaxBytes: 0 })))
+        .filter((page) => page !== null).length,
     pass: (ms: number) => {
       host.nowMs += ms;
     },
@@ -63,7 +84,7 @@ function startShards() {
 
 test('while it is asked to, a shard keeps what is left of an export, however long a part takes', async () => {
   const { caller, pass } = startShards();
-  let part: ExportPart = await beginExport(caller, ROW);
+  let part: ExportPart = await beginExport(caller, caller, ROW);
   const { merkleRoot } = part.head!;
   const records = [...part.records];
   let parts = 1;
@@ -84,8 +105,33 @@ test('while it is asked to, a shard keeps what is left of an export, however lon
 
 test('what nobody asks for or keeps is forgotten, and to keep it then is no error', async () => {
   const { caller, pass } = startShards();
-  const { next } = await beginExport(caller, ROW);
+  const { next } = await beginExport(caller, caller, ROW);
   pass(2 * PAUSE_MS);
   expect(await keepExport(caller, ROW, next!)).toBeNull();
   await expect(continueExport(caller, ROW, next!)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+});
+
+test('what will not be asked for is let go of, also twice', async () => {
+  const { caller, kept } = startShards();
+  const first = await beginExport(caller, caller, ROW);
+  const { next } = await continueExport(caller, ROW, first.next!);
+  expect(kept()).toBe(4);
+  expect(await leaveExport(caller, ROW, next!)).toBeNull();
+  expect(kept()).toBe(0);
+  expect(await leaveExport(caller, ROW, first.next!)).toBeNull();
+});
+
+test('where a shard fails, the snapshots of all others are let go of, however late they come', async () => {
+  let comes = (): void => undefined;
+  const late = new Promise<void>((resolve) => {
+    comes = resolve;
+  });
+  const { caller, kept, taken } = startShards(async (index) => {
+    if (index === 1) throw unavailable('The shard is away.');
+    if (index === 2) await late;
+  });
+  await expect(beginExport(caller, caller, ROW)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  await until('those that have answered are left', () => taken() === 2 && kept() === 0);
+  comes();
+  await until('the late one is left', () => taken() === 3 && kept() === 0);
 });

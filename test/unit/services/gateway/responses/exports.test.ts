@@ -46,6 +46,7 @@ async function startExports(options: EdgeOptions = {}) {
     actions: {
       'collections.export': ({ at }) => partAt(at),
       'collections.keepExport': () => null,
+      'collections.leaveExport': () => null,
       ...options.actions,
     },
   });
@@ -98,6 +99,7 @@ test('while its client takes in a part, an export has the shards keep the next o
   expect(await client.end()).toContain('{"end":');
   expect(calls('export').map(({ at }) => at)).toEqual([undefined, positionAfter(1), positionAfter(2)]);
   expect(calls('keepExport')).toHaveLength(20);
+  expect(calls('leaveExport')).toEqual([]);
   expect(waits).toEqual([]);
 });
 
@@ -111,20 +113,81 @@ test('that something cannot be kept does not end an export', async () => {
   expect(await client.end()).toContain('{"end":');
 });
 
-test('for a client that is gone nothing is kept', async () => {
-  const { ask, waits } = await startExports();
-  const client = ask();
-  await until(() => waits.length === 1);
-  client.destroy();
-  await until(() => waits.length === 0);
-  expect(calls('export')).toHaveLength(1);
-});
+describe('the shards let go of what nobody will read', () => {
+  const isLeft = async (part = 1) => {
+    await until(() => calls('leaveExport').length > 0);
+    expect(calls('leaveExport')).toEqual([{ accountId: 'a1', name: 'docs', at: positionAfter(part) }]);
+  };
 
-test('to HEAD there is no second part, and nothing to keep', async () => {
-  const { waits } = await startExports();
-  expect(await edge.request('HEAD', EXPORT)).toMatchObject({ status: 200, text: '' });
-  await until(() => waits.length === 0);
-  expect(calls('export')).toHaveLength(1);
+  test('when the client is gone', async () => {
+    const { ask, waits } = await startExports();
+    const client = ask();
+    await until(() => waits.length === 1);
+    client.destroy();
+    await isLeft();
+    expect(waits).toEqual([]);
+    expect(calls('export')).toHaveLength(1);
+  });
+
+  test('when it is gone before the first part is there', async () => {
+    let comes: (part: ExportPart) => void = () => undefined;
+    const { ask } = await startExports({
+      actions: {
+        'collections.export': () =>
+          new Promise((resolve) => {
+            comes = resolve;
+          }),
+      },
+    });
+    const client = ask();
+    await until(() => calls('export').length === 1);
+    client.destroy();
+    await until(() => edge.log.some((line) => line.includes('"status":499')));
+    comes({ head: HEAD, records: LARGE, next: positionAfter(1) });
+    await isLeft();
+  });
+
+  test('of HEAD, which has no second part', async () => {
+    const { waits } = await startExports();
+    expect(await edge.request('HEAD', EXPORT)).toMatchObject({ status: 200, text: '' });
+    await isLeft();
+    expect(waits).toEqual([]);
+    expect(calls('export')).toHaveLength(1);
+  });
+
+  test('when the client reads too slowly', async () => {
+    const { ask } = await startExports({ minimumPace: { bytesPerSecond: 1e12, windowMs: 1 } });
+    const client = ask();
+    await isLeft();
+    client.destroy();
+  });
+
+  test('when a part fails', async () => {
+    const { ask } = await startExports({
+      actions: {
+        'collections.export': ({ at }) => {
+          const number = at === undefined ? 1 : (at as { count: number }).count + 1;
+          if (number === 3) throw unavailable('A shard was moved.');
+          return { ...(number === 1 && { head: HEAD }), records: LARGE, next: positionAfter(number) };
+        },
+      },
+    });
+    const client = ask();
+    client.socket.resume();
+    await client.end();
+    await isLeft(2);
+  });
+
+  test('when there is no memory for the first part', async () => {
+    const records = Array(20_000).fill(LARGE[0]);
+    const { ask } = await startExports({
+      actions: { 'collections.export': () => ({ head: HEAD, records, next: positionAfter(1) }) },
+    });
+    const [first, second] = [ask(), ask()];
+    await isLeft();
+    first.destroy();
+    second.destroy();
+  });
 });
 
 describe('in the log and the metrics', () => {
