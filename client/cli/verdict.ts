@@ -86,6 +86,12 @@ async function rootOf(
     'wrong-root',
     `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again, or check this one with --root against the root that the account's transaction of version ${proof.version} wrote.`,
   );
+  // Said here, as there it would read like tampering: a version is a sum over the shards.
+  demand(
+    anchor.merkleRoot === proof.merkleRoot,
+    'wrong-root',
+    `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,
+  );
   return {
     root: anchor.merkleRoot,
     ledger: [

@@ -6,8 +6,9 @@ import { demand } from './verification-error.ts';
 /** What an export says of the collection that it is of, and what its records bear out. */
 export interface VerifiedExport {
   collectionId: string;
+  /** While several shards are written, states with other roots can have the same. */
   version: number;
-  /** 64 lower-case hex digits: hold it against the account's, of the same version. */
+  /** 64 lower-case hex digits: hold it against the roots on the ledger, whatever their versions. */
   merkleRoot: string;
   vectorCount: number;
 }

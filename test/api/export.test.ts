@@ -84,7 +84,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     expect(byKey.get(JSON.stringify(['', 'plain']))).toEqual({ id: 'plain', values });
   });
 
-  test('is of one version, whatever is written while it is sent', async () => {
+  test('is one state, whatever is written while it is sent', async () => {
     // More than one part, and more than the sockets between take in at once.
     const values = Array.from({ length: 64 }, (_, at) => 0.123456789 * (at + 1));
     const record = (at: number, round: number) => ({
@@ -109,7 +109,7 @@ describe.each(isThorough ? [1, 4, 16] : [4])('over %i shards', (shards) => {
     expect(await service.api('GET', `/collections/${name}/verify`)).toMatchObject({ status: 200 });
   });
 
-  test('several at once, each of its own version', async () => {
+  test('several at once, each of its own state', async () => {
     const exports = Array.from({ length: 4 }, async (_, at) => {
       await post('upsert', { records: [{ id: `late ${at}`, values: Array(64).fill(1 + at) }] });
       return exportOf(name);

@@ -149,6 +149,7 @@ test('what does not hold is not proven, in one line that says why', async () => 
   await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
   await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
   await keep('older', { proof: { ...proof, version: proof.version - 1 } });
+  await keep('other-cut', { proof: { ...proof, merkleRoot: 'b'.repeat(64) } });
   await keep('steering', { proof: { ...proof, collectionId: `${collection.id}\nPRESENT` } });
   const cases: [RegExp, string[]][] = [
     [/collectionId is not a lower-case UUID\. \(malformed\)/, ['{steering}', '--root', proof.merkleRoot]],
@@ -160,6 +161,10 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [
       /holds version \d+ and the proof is of version \d+: fetch a proof again, or check this one with --root .* of version \d+ wrote\. \(wrong-root\)/,
       ['{older}', ...ledger],
+    ],
+    [
+      /holds another root of version \d+, as it can while several shards are written: .* \(wrong-root\)/,
+      ['{other-cut}', ...ledger],
     ],
     [/other values\. \(wrong-content\)/, ['{proof}', ...ledger, '--record', '{other-record}']],
     [/another id\. \(wrong-content\)/, ['{proof}', ...ledger, '--id', 'r1']],

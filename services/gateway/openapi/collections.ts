@@ -316,9 +316,9 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.proof': ['proveRecord', 'Proof that a record is, or is not, in the collection', PROOF],
   'collections.export': [
     'exportRecords',
-    'All records, of every namespace, as they are at one version',
+    'All records, of every namespace, in one state of the collection',
     ref('ExportLine'),
-    'Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. An export without its last line was cut off: start it again.',
+    'Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
   ],
   'collections.anchors': [
     'listAnchors',

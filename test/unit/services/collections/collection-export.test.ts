@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../../../client/index.ts';
 import type { Caller } from '../../../../lib/actions/call.ts';
@@ -70,6 +71,17 @@ function startShards(before = async (_index: number): Promise<void> => undefined
   };
   return {
     caller,
+    /** Writes a record of the shard anew. */
+    put: (index: number) => {
+      const key = keyOf(shardSpecs(ROW)[index]!);
+      const batch = {
+        ids: [parts.get(index)!.ids[0]!],
+        dimensions: 2,
+        vectors: Float32Array.of(0, 1),
+        metadata: ['{}'],
+      };
+      host.result(host.write(key, { kind: 'upsert', batch }));
+    },
     /** Snapshots that shards took, and those of them that they keep. */
     taken: () => rests.length,
     kept: () =>
@@ -134,4 +146,32 @@ test('where a shard fails, the snapshots of all others are let go of, however la
   await until('those that have answered are left', () => taken() === 2 && kept() === 0);
   comes();
   await until('the late one is left', () => taken() === 3 && kept() === 0);
+});
+
+/** Takes in an export to its end. */
+async function exported(caller: Caller) {
+  let part: ExportPart = await beginExport(caller, caller, ROW);
+  const { merkleRoot, version } = part.head!;
+  const records = [...part.records];
+  while (part.next !== undefined) {
+    part = await continueExport(caller, ROW, part.next);
+    records.push(...part.records);
+  }
+  const whole = records.map(({ metadata, ...record }) => ({ ...record, metadata: JSON.parse(metadata) as object }));
+  return { version, merkleRoot, rootOfRecords: rootOfRecords(whole) };
+}
+
+test('two exports of one version can have different roots, and each has its own', async () => {
+  const one = startShards();
+  one.put(0);
+  const other = startShards(async (index) => {
+    if (index !== 1) return;
+    await nextTurn();
+    other.put(0);
+    other.put(1);
+  });
+  const [first, second] = [await exported(one.caller), await exported(other.caller)];
+  expect(second.version).toBe(first.version);
+  expect(second.merkleRoot).not.toBe(first.merkleRoot);
+  for (const { merkleRoot, rootOfRecords: root } of [first, second]) expect(root).toBe(merkleRoot);
 });
