@@ -1,9 +1,11 @@
 /**
  * Cuts newline-delimited JSON, as it comes, into entries of lines that are decoded and written
- * together. Holds one entry and one line at most. Blank lines are passed over, and a byte order
- * mark before the first. Throws INVALID_ARGUMENT for a line that is longer than any record.
+ * together. Holds one entry and one line at most, copied out of the chunks they came in: many small
+ * ones cost no more than their bytes. Blank lines are passed over, and a byte order mark before the
+ * first. Throws INVALID_ARGUMENT for a line that is longer than any record.
  */
 import { invalid } from '../../../lib/records/fields.ts';
+import { GrowingBytes } from './growing-bytes.ts';
 
 const LINE_MAX_BYTES = 2 * 1024 * 1024;
 const ENTRY_MAX_BYTES = 4 * 1024 * 1024;
@@ -26,7 +28,7 @@ export async function* importEntries(
   held: (bytes: number) => void,
 ): AsyncIterable<ImportEntry> {
   const cutter = new LineCutter();
-  let entry = new OpenEntry();
+  let entry = new OpenEntry(linesMax);
   const tell = (): void => held(entry.bytes * 2 + cutter.bytes);
   for await (const chunk of chunks) {
     for (const line of cutter.linesOf(chunk)) {
@@ -34,7 +36,7 @@ export async function* importEntries(
       if (entry.size < linesMax && entry.bytes < ENTRY_MAX_BYTES) continue;
       tell();
       yield entry.closed();
-      entry = new OpenEntry();
+      entry = new OpenEntry(linesMax);
     }
     tell();
   }
@@ -44,41 +46,50 @@ export async function* importEntries(
 }
 
 class OpenEntry {
-  readonly #lines: Buffer[] = [];
+  readonly #text: GrowingBytes;
+  /** Of each line, where it begins and ends in the text. */
+  readonly #places: [number, number][] = [];
   readonly #numbers: number[] = [];
   bytes = 0;
 
-  get size(): number {
-    return this.#lines.length;
+  constructor(linesMax: number) {
+    this.#text = new GrowingBytes(ENTRY_MAX_BYTES + LINE_MAX_BYTES + linesMax + OPENING.length + CLOSING.length);
   }
 
-  add(line: Buffer, number: number): void {
-    this.#lines.push(line);
+  get size(): number {
+    return this.#places.length;
+  }
+
+  /** Copies the line. */
+  add(line: Uint8Array, number: number): void {
+    this.#text.add(this.size === 0 ? OPENING : SEPARATOR);
+    const from = this.#text.length;
+    this.#text.add(line);
+    this.#places.push([from, from + line.byteLength]);
     this.#numbers.push(number);
     this.bytes += line.byteLength;
   }
 
   closed(): ImportEntry {
-    const parts = this.#lines.flatMap((line, at) => (at === 0 ? [line] : [SEPARATOR, line]));
-    const whole = [OPENING, ...parts, CLOSING];
-    const bytes = new Uint8Array(whole.reduce((sum, { byteLength }) => sum + byteLength, 0));
-    let at = 0;
-    for (const part of whole) {
-      bytes.set(part, at);
-      at += part.byteLength;
-    }
-    return { bytes, lines: this.#lines, numbers: this.#numbers };
+    this.#text.add(CLOSING);
+    const { bytes } = this.#text;
+    const own = Buffer.from(bytes.buffer);
+    return { bytes: bytes.slice(), lines: this.#places.map((place) => own.subarray(...place)), numbers: this.#numbers };
   }
 }
 
 class LineCutter {
   /** Of the line that was given last. */
   number = 0;
-  #begun: Buffer[] = [];
-  bytes = 0;
+  /** What has come of a line that has no end yet. */
+  readonly #begun = new GrowingBytes(LINE_MAX_BYTES);
 
-  /** The lines that end in the chunk, but blank ones. */
-  *linesOf(chunk: Buffer): Iterable<Buffer> {
+  get bytes(): number {
+    return this.#begun.length;
+  }
+
+  /** The lines that end in the chunk, but blank ones; each stays as it is until the next one. */
+  *linesOf(chunk: Buffer): Iterable<Uint8Array> {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
       this.#keep(chunk.subarray(from, end));
@@ -89,24 +100,21 @@ class LineCutter {
   }
 
   /** What has come of a line that has no end yet, unless it is blank. */
-  *rest(): Iterable<Buffer> {
-    const whole = this.#begun.length === 1 ? this.#begun[0] : Buffer.concat(this.#begun);
-    this.#begun = [];
-    this.bytes = 0;
+  *rest(): Iterable<Uint8Array> {
+    const whole = this.#begun.bytes;
+    this.#begun.clear();
     this.number++;
-    const line = this.number === 1 && whole.subarray(0, BOM.length).equals(BOM) ? whole.subarray(BOM.length) : whole;
+    const line = this.number === 1 && BOM.equals(whole.subarray(0, BOM.length)) ? whole.subarray(BOM.length) : whole;
     if (!isBlank(line)) yield line;
   }
 
   #keep(part: Buffer): void {
-    this.#begun.push(part);
-    this.bytes += part.byteLength;
-    if (this.bytes > LINE_MAX_BYTES)
+    if (!this.#begun.add(part))
       throw invalid(`line ${this.number + 1}`, `at most ${LINE_MAX_BYTES} bytes long`, 'longer');
   }
 }
 
-function isBlank(line: Buffer): boolean {
+function isBlank(line: Uint8Array): boolean {
   for (const byte of line) if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) return false;
   return true;
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { MemoryBudget, MemoryHold } from '../../../lib/admission/memory-budget.ts';
 import { ProvecError } from '../../../lib/errors.ts';
+import { GrowingBytes } from '../bodies/growing-bytes.ts';
 import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
@@ -8,9 +9,6 @@ import type { StepParts } from './step.ts';
 const UTF8_PARAMETER = /^charset\s*=\s*"?utf-?8"?$/;
 /** Means nothing to JSON. */
 const OTHER_PARAMETER = /^(?!charset)[^\s=]+=/;
-/** Not worth growing for. */
-const FIRST_BYTES = 64 * 1024;
-const GROWTH = 8;
 
 /**
  * Split rather than matched as a whole: a pattern with several runs of blanks takes quadratic time
@@ -77,50 +75,12 @@ export async function bodyOf(
     exchange.awaitsContinue = false;
     res.writeContinue();
   }
-  const body = new GrowingBody(declared > 0 ? declared : maxBytes);
+  const body = new GrowingBytes(declared > 0 ? declared : maxBytes);
   exchange.bodyMemory = budget.take(accountId, 0);
   await eachChunk(req, exchange.bodyMemory, (chunk) => {
     if (!body.add(chunk)) throw tooLarge(maxBytes);
   });
   return body.bytes;
-}
-
-/**
- * What has come of a body of at most `mostBytes`. Memory is taken as it comes, so that a header
- * alone costs nothing.
- */
-class GrowingBody {
-  readonly #mostBytes: number;
-  #buffer = new ArrayBuffer(0);
-  #length = 0;
-
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
-  }
-
-  get bytes(): Uint8Array<ArrayBuffer> {
-    return new Uint8Array(this.#buffer, 0, this.#length);
-  }
-
-  /** False when it would be more than the most. */
-  add(chunk: Uint8Array): boolean {
-    const length = this.#length + chunk.byteLength;
-    if (length > this.#mostBytes) return false;
-    if (length > this.#buffer.byteLength) this.#buffer = this.#buffer.transfer(this.#capacityFor(length));
-    new Uint8Array(this.#buffer).set(chunk, this.#length);
-    this.#length = length;
-    return true;
-  }
-
-  /**
-   * The most, or an eighth of it, or an eighth of that: growing never copies more than an eighth,
-   * which bounds how long it holds the event loop.
-   */
-  #capacityFor(length: number): number {
-    let capacity = this.#mostBytes;
-    while (capacity > FIRST_BYTES && capacity / GROWTH >= length) capacity = Math.ceil(capacity / GROWTH);
-    return capacity;
-  }
 }
 
 /**
