@@ -116,7 +116,9 @@ test('that something cannot be kept does not end an export', async () => {
 describe('the shards let go of what nobody will read', () => {
   const isLeft = async (part = 1) => {
     await until(() => calls('leaveExport').length > 0);
-    expect(calls('leaveExport')).toEqual([{ accountId: 'a1', name: 'docs', at: positionAfter(part) }]);
+    expect(calls('leaveExport')).toEqual([
+      { accountId: 'a1', name: 'docs', collectionId: 'c1', at: positionAfter(part) },
+    ]);
   };
 
   test('when the client is gone', async () => {
