@@ -5,7 +5,7 @@
 import { Tinypool } from 'tinypool';
 import { type ErrorCode, type ErrorDetail, ProvecError } from '../../../lib/errors.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
-import { type BodyContext, decodeBody } from './decoders.ts';
+import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
 
 /** Asks for one decoding; `bytes` is transferred. */
 export interface BodyJob {
@@ -24,7 +24,7 @@ export default function decode({ kind, bytes, context }: BodyJob): unknown {
     const body: unknown = decodeBody(kind, bytes, context);
     const outcome: BodyOutcome = { status: 'decoded', body };
     return Tinypool.move({
-      [Tinypool.transferableSymbol]: buffersOf(body),
+      [Tinypool.transferableSymbol]: buffersOf(kind, body),
       [Tinypool.valueSymbol]: outcome,
     } as never);
   } catch (error) {
@@ -38,10 +38,18 @@ export default function decode({ kind, bytes, context }: BodyJob): unknown {
   }
 }
 
-function buffersOf(body: unknown): ArrayBuffer[] {
-  if (typeof body !== 'object' || body === null) return [];
-  const { vector, records } = body as { vector?: unknown; records?: { vectors?: unknown } };
-  return [vector, records?.vectors]
-    .filter((value) => value instanceof Float32Array)
-    .map((vector) => vector.buffer as ArrayBuffer);
+type Vectors = readonly (Float32Array | null | undefined)[];
+
+/** Of each kind of body that has vectors, all of them; each has its memory to itself. */
+const VECTORS: { readonly [N in RequestName]?: (body: Bodies[N]) => Vectors } = {
+  query: ({ vector }) => [vector],
+  queries: ({ queries }) => queries.map(({ vector }) => vector),
+  upsert: ({ records }) => [records.vectors],
+  import: ({ lines }) => [lines.batch.vectors],
+  update: ({ updates = [] }) => updates.map(({ values }) => values),
+};
+
+function buffersOf(kind: RequestName, body: unknown): ArrayBuffer[] {
+  const vectorsOf = VECTORS[kind] as ((body: unknown) => Vectors) | undefined;
+  return (vectorsOf?.(body) ?? []).flatMap((vector) => (vector ? [vector.buffer as ArrayBuffer] : []));
 }
