@@ -147,8 +147,6 @@ export interface NamespacesPage {
 
 /** Where an export goes on: what is left of each shard's snapshot, and what was given. */
 export interface ExportPosition {
-  /** Of the collection, whatever an alias stands for by then. */
-  name: string;
   collectionId: string;
   rests: { index: number; rest: string }[];
   merkleRoot: string;
@@ -229,10 +227,11 @@ export interface AnchorsPage {
 
 export interface Named {
   accountId: string;
+  /** Of the collection or an alias; looked up where neither of the following is given. */
   name: string;
-  /** What the name resolved to a moment ago, where the caller knows; else it is looked up. */
+  /** What the name resolved to less than half a second ago. */
   collection?: CollectionRow;
-  /** Where only this collection will do: another that has the name by now counts as none. */
+  /** What it resolved to before: no other will do, whatever has the name by now. */
   collectionId?: string;
 }
 

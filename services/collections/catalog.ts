@@ -139,16 +139,13 @@ export class CollectionCatalog {
   }
 
   /**
-   * Runs an operation on a collection, whose data stay until it has ended. `collection`: as its
-   * caller resolved it. Throws COLLECTION_NOT_FOUND, also where another than `collectionId` has the
-   * name.
+   * Runs an operation on a collection, whose data stay until it has ended. Throws
+   * COLLECTION_NOT_FOUND.
    */
   async use<T>(named: Named, operation: (row: CollectionRow) => Promise<T>): Promise<T> {
-    const { accountId, name, collection, collectionId } = named;
+    const { collection } = named;
     const isKnown = collection !== undefined && !this.#dropped.has(collection.id);
-    const row = isKnown ? collection : await this.#current(accountId, name);
-    if (collectionId !== undefined && row.id !== collectionId)
-      throw new ProvecError('COLLECTION_NOT_FOUND', `The collection that was named ${name} has been deleted.`);
+    const row = isKnown ? collection : await this.#current(named);
     this.#users.set(row.id, (this.#users.get(row.id) ?? 0) + 1);
     try {
       return await operation(row);
@@ -163,12 +160,22 @@ export class CollectionCatalog {
   }
 
   /** A row that no change has overtaken on the way here. */
-  async #current(accountId: string, name: string): Promise<CollectionRow> {
+  async #current({ accountId, name, collection, collectionId = collection?.id }: Named): Promise<CollectionRow> {
     for (;;) {
       const changes = this.#changes;
-      const row = await this.resolve(accountId, name);
+      const row =
+        collectionId === undefined
+          ? await this.resolve(accountId, name)
+          : await this.#get(collectionId, accountId, name);
       if (changes === this.#changes) return row;
     }
+  }
+
+  /** By its id, whatever has its name by now. */
+  async #get(id: string, accountId: string, name: string): Promise<CollectionRow> {
+    const row = await this.#runtime.store.catalog.getCollection(id);
+    if (row?.accountId === accountId) return row;
+    throw new ProvecError('COLLECTION_NOT_FOUND', `The collection that was named ${name} has been deleted.`);
   }
 
   /**

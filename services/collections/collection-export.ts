@@ -47,7 +47,7 @@ export async function beginExport(
   const { id: collectionId, name, dimensions, metric } = row;
   const head = { collectionId, name, dimensions, metric, version, merkleRoot, vectorCount };
   const pages = begun.map(({ page }, index) => ({ index, ...page }));
-  return { head, ...partOf(pages, { name, collectionId, merkleRoot, count: 0 }) };
+  return { head, ...partOf(pages, { collectionId, merkleRoot, count: 0 }) };
 }
 
 /** The part that follows `at`. Throws UNAVAILABLE where a shard has forgotten its snapshot. */

@@ -301,8 +301,7 @@ const COLLECTION_ROUTES = [
     params: named,
     answer: exportLines,
     heldBytes: ({ records }) => recordBytes(records),
-    following: ({ next }) =>
-      next === undefined ? null : { name: next.name, collectionId: next.collectionId, at: next },
+    following: ({ next }) => (next === undefined ? null : { collectionId: next.collectionId, at: next }),
     snapshot: { keep: 'collections.keepExport', leave: 'collections.leaveExport' },
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {

@@ -42,12 +42,12 @@ interface CallOptions {
 
 /**
  * With the collection, while what was asked of it still holds: then nobody decodes them again.
- * Later with its own name and id: the body was read for this one, whatever bears the name by then.
+ * Later with its id alone: the body was read for this one, whatever bears the name by then.
  */
 function paramsOf({ collection, params, resolvedMs, route }: Exchange, { clock, config }: StepParts): unknown {
   if (collection === null) return params;
   if (clock.monotonicMs() - resolvedMs > INTERNAL_LIMITS.keyCacheMaxAgeMs)
-    return { ...(params as object), name: collection.name, collectionId: collection.id };
+    return { ...(params as object), collectionId: collection.id };
   const resolved = { ...(params as object), collection };
   requestsOf(config.limits)[route.body!].noteDecoded(resolved, collection);
   return resolved;

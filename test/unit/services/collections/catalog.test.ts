@@ -132,12 +132,13 @@ describe('going on with a collection that has been deleted', () => {
     ['nothing', undefined],
     ['a collection', 'collection'],
     ['an alias', 'alias'],
-  ])('%s has its name: neither an import nor an export finds another', async (_, namesake) => {
+  ])('%s has its name: nothing that began on it finds another', async (_, namesake) => {
     const target = { accountId: await harness.account('enterprise'), name: 'switched' };
     const other = { ...target, name: 'other' };
     const { id: collectionId } = await harness.call('collections.create', { ...target, dimensions: 2, shards: 4 });
     const imports = () => harness.call('collections.import', { ...target, collectionId, batch, isLast: true });
     expect(await imports()).toMatchObject({ importedCount: 1 });
+    const collection = await harness.call('collections.resolve', target);
     await harness.call('collections.create', { ...other, dimensions: 2 });
     await harness.call('collections.remove', target);
     if (namesake === 'collection') await harness.call('collections.create', { ...target, dimensions: 2 });
@@ -148,9 +149,12 @@ describe('going on with a collection that has been deleted', () => {
         collection: other.name,
       });
     const rests = [{ index: 3, rest: 'r' }];
-    const at = { name: target.name, collectionId, rests, merkleRoot: '', count: 0 };
+    const at = { collectionId, rests, merkleRoot: '', count: 0 };
     const gone = { code: 'COLLECTION_NOT_FOUND' };
     await expect(imports()).rejects.toMatchObject(gone);
+    // Nor does what looked the name up just before.
+    const late = harness.call('collections.fetch', { ...target, collection, ids: ['x'] });
+    await expect(late).rejects.toMatchObject(gone);
     await expect(harness.call('collections.export', { ...target, collectionId, at })).rejects.toMatchObject(gone);
     const { collections } = await harness.call('collections.list', { accountId: target.accountId });
     for (const { vector_count } of collections) expect(vector_count).toBe(0);

@@ -113,15 +113,15 @@ test('a request that waited goes on with the collection that its body was read f
   const named = edge.calls
     .get('collections.upsert')!
     .map(({ name, collection, collectionId }) => ({ name, collection, collectionId }));
-  // What waited is looked up anew by the action, which refuses another one of that name.
+  // What waited is looked up anew by the action, by its id.
   expect(named).toEqual([
     { name: 'docs', collection: COLLECTION, collectionId: undefined },
-    { name: COLLECTION.name, collection: undefined, collectionId: COLLECTION.id },
+    { name: 'docs', collection: undefined, collectionId: COLLECTION.id },
   ]);
 });
 
 test('the parts of an export are all asked of the collection that it began on', async () => {
-  const next = { name: COLLECTION.name, collectionId: COLLECTION.id, rests: [], merkleRoot: '', count: 0 };
+  const next = { collectionId: COLLECTION.id, rests: [], merkleRoot: '', count: 0 };
   exported = [
     { records: [], next },
     { records: [], end: { count: 0, merkleRoot: '' } },
@@ -129,7 +129,7 @@ test('the parts of an export are all asked of the collection that it began on', 
   expect((await edge.request('GET', '/api/v1/collections/docs/export')).status).toBe(200);
   expect(edge.calls.get('collections.export')).toEqual([
     { accountId: 'a1', name: 'docs' },
-    { accountId: 'a1', name: COLLECTION.name, collectionId: COLLECTION.id, at: next },
+    { accountId: 'a1', name: 'docs', collectionId: COLLECTION.id, at: next },
   ]);
 });
 

@@ -22,7 +22,7 @@ let edge: Edge;
 afterEach(() => edge.stop());
 
 const positionAfter = (part: number) => ({
-  ...{ name: 'docs', collectionId: 'c1', merkleRoot: 'r', count: part },
+  ...{ collectionId: 'c1', merkleRoot: 'r', count: part },
   rests: [{ index: 0, rest: `n/${part}` }],
 });
 
