@@ -6,7 +6,7 @@
  * a part was changed, or nothing of it: sending the request again changes the rest.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import { isProvecError, type ProvecError, unavailable } from '../../lib/errors.ts';
+import { ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { MetadataMerge, ShardChange } from '../../lib/shard/change.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
@@ -17,11 +17,13 @@ import { isRefusal } from './write-quota.ts';
 /** Records of one log entry. */
 const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
 
-const PARTLY = 'The service changed only some of the records; send the request again for the others.';
-
-/** Another request changes the rest, or says what is wrong with it. */
-export const partlyChanged = (cause: unknown): ProvecError => unavailable(PARTLY, cause);
-export const isPartlyChanged = (error: unknown): boolean => isProvecError(error) && error.message === PARTLY;
+/** UNAVAILABLE: another request changes the rest, or says what is wrong with it. */
+export class PartlyChanged extends ProvecError {
+  constructor(cause: unknown) {
+    const message = 'The service changed only some of the records; send the request again for the others.';
+    super('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
+  }
+}
 
 export type MatchingMerge = MetadataMerge & RecordScope & { metadataMaxBytes: number };
 /** What is done to the records that match. */
@@ -54,7 +56,7 @@ export async function changeInRounds(
     if (left <= 0) break;
     const params = { shard, change: round(total.next.throughSeq, left), waitMs: INTERNAL_LIMITS.actionTimeoutMs };
     const ack = await call(caller, 'shards.change', params, { timeout: 0 }).catch((error: unknown) => {
-      throw isRefusal(error) ? partlyChanged(error) : error;
+      throw isRefusal(error) ? new PartlyChanged(error) : error;
     });
     total = together(total, ack);
   }

@@ -6,31 +6,24 @@ import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { QueryOptions } from '../../lib/shard/match.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { scopeOf } from './collection-reader.ts';
-import { PARTIAL_WAIT_MS, type ShardReader } from './shard-reader.ts';
+import { type CollectionRead, scopeOf, termsOf } from './collection-reader.ts';
+import { PARTIAL_WAIT_MS } from './shard-reader.ts';
 import { shardIndexOf } from './shard-routing.ts';
 
 type Query = DecodedRequest<'query'>;
 
-/** Who asks what collection. */
-export interface Queried {
-  caller: Caller;
-  /** Outlives the request. */
-  background: Caller;
-  shards: ShardReader;
-  row: CollectionRow;
-  /** As for ShardReader. */
-  awayMaxMs?: number | undefined;
-}
-
 /**
  * The nearest records of all shards, best first, to each of the queries, which go to each shard in
- * one call. Counts as so many queries of the plan; those of a request that fails are given back.
- * Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
+ * one call. Counts as so many queries of the plan; those of a request that fails are given back,
+ * with `background`, which outlives the request. Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and
+ * what the shards throw.
  */
-export async function queryCollection(from: Queried, queries: readonly Query[]): Promise<QueryResult[]> {
-  const { caller, background, row } = from;
+export async function queryCollection(
+  read: CollectionRead,
+  background: Caller,
+  queries: readonly Query[],
+): Promise<QueryResult[]> {
+  const { caller, row } = read;
   const taken = { accountId: row.accountId, count: queries.length };
   const { month } = await call(caller, 'metering.takeQuery', taken);
   try {
@@ -38,7 +31,7 @@ export async function queryCollection(from: Queried, queries: readonly Query[]):
     const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
     const answer = async (places: number[]): Promise<void> => {
       const found = await answersTo(
-        from,
+        read,
         places.map((at) => queries[at]),
       );
       for (const [i, at] of places.entries()) results[at] = found[i];
@@ -52,26 +45,29 @@ export async function queryCollection(from: Queried, queries: readonly Query[]):
 }
 
 /** `queries` are as strong as the first, and as partial. */
-async function answersTo(from: Queried, queries: readonly Query[]): Promise<QueryResult[]> {
-  const { caller, shards, row, awayMaxMs } = from;
-  const [{ allowPartial: partial, consistency }] = queries;
-  const terms = { eventual: consistency === 'eventual', partial, account: row.accountId, awayMaxMs };
-  const options = await Promise.all(queries.map((query) => optionsOf(from, query)));
-  const results = await shards.query(caller, shardSpecs(row), options, terms);
+async function answersTo(read: CollectionRead, queries: readonly Query[]): Promise<QueryResult[]> {
+  const { caller, shards } = read;
+  const [{ allowPartial, consistency }] = queries;
+  const specs = shardSpecs(read.row);
+  const options = await Promise.all(queries.map((query) => optionsOf(read, query)));
+  const terms = termsOf(read, consistency);
+  const results: QueryResult[] = allowPartial
+    ? await shards.queryReachable(caller, specs, options, terms)
+    : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
     matches: withoutNamespace(queries[at].namespace, result.matches),
   }));
 }
 
-async function optionsOf(from: Queried, query: Query): Promise<QueryOptions> {
+async function optionsOf(read: CollectionRead, query: Query): Promise<QueryOptions> {
   const { topK, includeValues, includeMetadata, scoreThreshold = null, exact } = query;
-  const vector = query.vector ?? (await vectorOf(from, query));
+  const vector = query.vector ?? (await vectorOf(read, query));
   return { ...scopeOf(query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
 }
 
 /** That of the record that a query by id names. */
-async function vectorOf({ caller, row, awayMaxMs }: Queried, query: Query): Promise<Float32Array> {
+async function vectorOf({ caller, row, awayMaxMs }: CollectionRead, query: Query): Promise<Float32Array> {
   const options = query.allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
   const id = storedId(query.namespace, query.id!);
   const shard = shardSpec(row, shardIndexOf(id, row.shards));

@@ -1,5 +1,5 @@
-import type { Caller } from '../../lib/actions/call.ts';
-import type { FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
+import { type Caller, call } from '../../lib/actions/call.ts';
+import type { Consistency, FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
 import { storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
@@ -10,40 +10,58 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
+/** A read of a collection on behalf of `caller`. */
+export interface CollectionRead {
+  caller: Caller;
+  row: CollectionRow;
+  shards: ShardReader;
+  /** How long a shard may be away before the caller is told; default: it is waited for. */
+  awayMaxMs?: number | undefined;
+}
+
+export function termsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consistency): ReadTerms {
+  return { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
+}
+
 /** How many records match. Throws what the shards throw. */
-export async function countRecords(
-  caller: Caller,
-  row: CollectionRow,
-  selected: Selected,
-  awayMaxMs?: number,
-): Promise<number> {
-  const terms = { eventual: selected.consistency === 'eventual', awayMaxMs };
-  const counts = await countByShard(caller, row, scopeOf(selected), terms);
-  return [...counts.values()].reduce((total, count) => total + count, 0);
+export async function countRecords(read: CollectionRead, selected: Selected): Promise<number> {
+  return totalOf(await countByShard(read, scopeOf(selected), termsOf(read, selected.consistency)));
 }
 
 /** How many records of a scope each shard has, by its index. Throws what the shards throw. */
 export async function countByShard(
-  caller: Caller,
-  row: CollectionRow,
+  { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
-  terms: Omit<ReadTerms, 'account'> = {},
+  terms: ReadTerms = {},
 ): Promise<Map<number, number>> {
   const read = { op: 'count', ...scope } as const;
   const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
   return new Map(counts.entries());
 }
 
+/** How many of the stored ids no record has. Throws what the shards throw. */
+export async function countAbsent(
+  { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
+  ids: string[],
+): Promise<number> {
+  const counts = [...splitIds(ids, row.shards)].map(([index, part]) =>
+    call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part }),
+  );
+  return (await Promise.all(counts)).reduce((total, count) => total + count, 0);
+}
+
+/** Of all shards. */
+export function totalOf(counts: ReadonlyMap<number, number>): number {
+  return [...counts.values()].reduce((total, count) => total + count, 0);
+}
+
 /** The values that a field has most, of the records that match. Throws what the shards throw. */
 export function countValues(
-  caller: Caller,
-  shards: ShardReader,
-  row: CollectionRow,
-  { field, limit, ...selected }: Selected & { field: string; limit: number },
-  awayMaxMs?: number,
+  read: CollectionRead,
+  { field, limit, ...selected }: DecodedRequest<'facets'>,
 ): Promise<FacetsResult> {
-  const terms = { eventual: selected.consistency === 'eventual', account: row.accountId, awayMaxMs };
-  return shards.facets(caller, shardSpecs(row), { field, limit, ...scopeOf(selected) }, terms);
+  const asked = { field, limit, ...scopeOf(selected) };
+  return read.shards.facets(read.caller, shardSpecs(read.row), asked, termsOf(read, selected.consistency));
 }
 
 /**
@@ -51,21 +69,14 @@ export function countValues(
  * the cursor names, so a record that stays is on one page, whatever is written between two. Throws
  * what the shards throw.
  */
-export async function listRecords(
-  caller: Caller,
-  shards: ShardReader,
-  row: CollectionRow,
-  request: DecodedRequest<'list'>,
-  awayMaxMs?: number,
-): Promise<RecordsPage> {
+export async function listRecords(read: CollectionRead, request: DecodedRequest<'list'>): Promise<RecordsPage> {
   const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;
   const scope = scopeOf(request);
   const after = cursor === undefined ? null : idOfCursor(cursor);
   // One more than the page takes says whether there is a next one.
   const part = { ...storedRange(scope.namespace, after, prefix), limit: limit + 1 };
-  const terms = { eventual: consistency === 'eventual', account: row.accountId, awayMaxMs };
   const listing = { ...scope, ...part, includeValues, includeMetadata };
-  const found = await shards.list(caller, shardSpecs(row), listing, terms);
+  const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, termsOf(read, consistency));
   const records = withoutNamespace(scope.namespace, found.slice(0, limit));
   if (found.length <= limit) return { records };
   return { records, nextCursor: cursorAfter(records[limit - 1].id) };
@@ -78,15 +89,13 @@ export function scopeOf({ namespace = '', filter }: Selected): Required<RecordSc
 
 /** The records of the namespace that exist, in the order of `ids`. */
 export async function fetchRecords(
-  caller: Caller,
-  shards: ShardReader,
-  row: CollectionRow,
-  { ids, namespace = '' }: { ids: string[]; namespace?: string },
-  terms: Omit<ReadTerms, 'account'> = {},
+  read: CollectionRead,
+  { ids, namespace, consistency }: DecodedRequest<'fetch'>,
 ): Promise<FetchedRecord[]> {
+  const { row } = read;
   const stored = storedIds(namespace, ids);
   const parts = [...splitIds(stored, row.shards)].map(([index, part]) => ({ shard: shardSpec(row, index), ids: part }));
-  const byId = await shards.fetch(caller, parts, { ...terms, account: row.accountId });
+  const byId = await read.shards.fetch(read.caller, parts, termsOf(read, consistency));
   return withoutNamespace(
     namespace,
     stored.flatMap((id) => byId.get(id) ?? []),

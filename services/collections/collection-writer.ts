@@ -38,8 +38,9 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
-import { changeInRounds, isPartlyChanged, type MatchingMerge, partlyChanged } from './change-rounds.ts';
+import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
+import { countAbsent, totalOf } from './collection-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
 import type { WriteTime } from './write-time.ts';
@@ -97,7 +98,7 @@ export class CollectionWriter {
     }
     if (row.metric === 'cosine') requireDirections(batch);
     const parts = splitBatch(batch, row.shards);
-    const countNew = () => this.#countNew(write, batch.ids);
+    const countNew = () => countAbsent(write, batch.ids);
     const metered = { accountId: row.accountId, records: batch.ids.length, countNew };
     // Room is held only until the commit: the wait for the anchor keeps nobody else waiting.
     const committed = await withinQuota(caller, this.#runtime.log, metered, () =>
@@ -158,8 +159,7 @@ export class CollectionWriter {
 
   /** Merges into the records that match: in each shard, by its index, as many as were counted. */
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
-    const counted = sumOf(matching.values(), (count) => count);
-    return this.#updated(write, counted, () =>
+    return this.#updated(write, totalOf(matching), () =>
       this.#commit(
         write,
         matching,
@@ -208,10 +208,10 @@ export class CollectionWriter {
       const wrote = outcomes.some((outcome) =>
         outcome.status === 'fulfilled'
           ? outcome.value.upserted + outcome.value.deleted > 0
-          : isPartlyChanged(outcome.reason),
+          : outcome.reason instanceof PartlyChanged,
       );
       // A 400 says that nothing was written.
-      if (wrote && isProvecError(reason) && reason.status === 400) throw partlyChanged(reason);
+      if (wrote && isProvecError(reason) && reason.status === 400) throw new PartlyChanged(reason);
       // Nobody is to make the whole write again: parts of it may be committed.
       throw parts.size > 1 ? withoutShards(reason) : reason;
     }
@@ -311,15 +311,6 @@ export class CollectionWriter {
         }
       }
     }
-  }
-
-  async #countNew({ caller, row }: Write, ids: string[]): Promise<number> {
-    const counts = await Promise.all(
-      [...splitIds(ids, row.shards)].map(([index, part]) =>
-        call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part }),
-      ),
-    );
-    return sumOf(counts, (count) => count);
   }
 }
 

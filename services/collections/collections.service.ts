@@ -20,8 +20,8 @@ import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
 import { proveRecord } from './collection-proof.ts';
-import { type Queried, queryCollection } from './collection-query.ts';
-import { countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
+import { queryCollection } from './collection-query.ts';
+import { type CollectionRead, countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
@@ -96,10 +96,10 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time })));
   }
 
-  const queried = (ctx: Context<object, object>, background: Caller, row: CollectionRow): Queried => ({
-    ...{ caller: ctx, background, shards: reader, row },
-    awayMaxMs: awayMaxMsOf(ctx),
-  });
+  /** Runs a read of a collection. */
+  function read<T>(ctx: Context<Named, object>, operation: (read: CollectionRead) => Promise<T>): Promise<T> {
+    return use(ctx.params, (row) => operation({ caller: ctx, row, shards: reader, awayMaxMs: awayMaxMsOf(ctx) }));
+  }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
   function use<T>(named: Named, work: (row: CollectionRow) => Promise<T>): Promise<T> {
@@ -225,51 +225,38 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       namespaces(ctx: Params<'collections.namespaces'>): Result<'collections.namespaces'> {
-        return use(ctx.params, (row) => namespacesPage(ctx, reader, row, ctx.params, limits, awayMaxMsOf(ctx)));
+        return read(ctx, (one) => namespacesPage(one, ctx.params, limits));
       },
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
-        return use(ctx.params, async (row) => {
-          const query = requests.query.decode(ctx.params, { shape: row });
-          const [result] = await queryCollection(queried(ctx, broker, row), [query]);
+        return read(ctx, async (one) => {
+          const query = requests.query.decode(ctx.params, { shape: one.row });
+          const [result] = await queryCollection(one, broker, [query]);
           return result;
         });
       },
 
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
-        return use(ctx.params, async (row) => {
-          const { queries } = requests.queries.decode(ctx.params, { shape: row });
-          return { results: await queryCollection(queried(ctx, broker, row), queries) };
+        return read(ctx, async (one) => {
+          const { queries } = requests.queries.decode(ctx.params, { shape: one.row });
+          return { results: await queryCollection(one, broker, queries) };
         });
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
-        return use(ctx.params, async (row) => {
-          const { consistency, ...asked } = requests.fetch.decode(ctx.params);
-          return fetchRecords(ctx, reader, row, asked, {
-            eventual: consistency === 'eventual',
-            awayMaxMs: awayMaxMsOf(ctx),
-          });
-        });
+        return read(ctx, async (one) => fetchRecords(one, requests.fetch.decode(ctx.params)));
       },
 
       count(ctx: Params<'collections.count'>): Result<'collections.count'> {
-        return use(ctx.params, async (row) => {
-          const selected = requests.count.decode(ctx.params);
-          return { count: await countRecords(ctx, row, selected, awayMaxMsOf(ctx)) };
-        });
+        return read(ctx, async (one) => ({ count: await countRecords(one, requests.count.decode(ctx.params)) }));
       },
 
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
-        return use(ctx.params, (row) =>
-          countValues(ctx, reader, row, requests.facets.decode(ctx.params), awayMaxMsOf(ctx)),
-        );
+        return read(ctx, async (one) => countValues(one, requests.facets.decode(ctx.params)));
       },
 
       listRecords(ctx: Params<'collections.listRecords'>): Result<'collections.listRecords'> {
-        return use(ctx.params, async (row) =>
-          listRecords(ctx, reader, row, requests.list.decode(ctx.params), awayMaxMsOf(ctx)),
-        );
+        return read(ctx, async (one) => listRecords(one, requests.list.decode(ctx.params)));
       },
 
       whenReady(ctx: Params<'collections.whenReady'>): Result<'collections.whenReady'> {

@@ -1,23 +1,18 @@
-import type { Caller } from '../../lib/actions/call.ts';
 import type { NamespacesPage } from '../../lib/actions/collections.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { decodeNamespace } from '../../lib/records/ids.ts';
 import { cursorAfter, nameOfCursor } from '../../lib/requests/listing-cursor.ts';
 import { shardSpecs } from '../../lib/shard/spec.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ShardReader } from './shard-reader.ts';
+import { type CollectionRead, termsOf } from './collection-reader.ts';
 
 /**
  * One page of the namespaces that hold a record, by name; each shard counts its own records at a
  * moment of its own. Throws INVALID_ARGUMENT for a bad prefix or cursor.
  */
 export async function namespacesPage(
-  caller: Caller,
-  shards: ShardReader,
-  row: CollectionRow,
+  read: CollectionRead,
   { prefix = '', limit, cursor }: { prefix?: string; limit?: number; cursor?: string },
   limits: Limits,
-  awayMaxMs?: number,
 ): Promise<NamespacesPage> {
   const most = limit ?? limits.namespacesPageDefault;
   const asked = {
@@ -26,8 +21,7 @@ export async function namespacesPage(
     // One more than the page says whether another one follows.
     limit: most + 1,
   };
-  const terms = { account: row.accountId, awayMaxMs };
-  const found = await shards.namespaces(caller, shardSpecs(row), asked, terms);
+  const found = await read.shards.namespaces(read.caller, shardSpecs(read.row), asked, termsOf(read));
   const page = found.slice(0, most).map(([name, vectorCount]) => ({ name, vectorCount }));
   const last = page.at(-1);
   if (last === undefined || found.length <= most) return { namespaces: page };

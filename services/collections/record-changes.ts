@@ -2,7 +2,6 @@
  * Deletes and updates as clients ask for them: by id, by filter, of all records, or as a dry run
  * that only counts.
  */
-import { call } from '../../lib/actions/call.ts';
 import type { DeleteRecords, DeleteResult, UpdateRecords, UpdateResult } from '../../lib/actions/collections.ts';
 import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
@@ -11,11 +10,9 @@ import { storedId, storedIds } from '../../lib/records/namespace.ts';
 import { decodeVector } from '../../lib/records/vector.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
-import { shardSpec } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import { countByShard, scopeOf } from './collection-reader.ts';
+import { countAbsent, countByShard, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
-import { splitIds } from './shard-routing.ts';
 
 /** `request` is decoded. Deletes cost nothing. */
 export async function deleteRecords(
@@ -26,9 +23,7 @@ export async function deleteRecords(
   const scope = scopeOf(selected);
   const ids = given && storedIds(scope.namespace, given);
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
-  const deletedCount = ids
-    ? await countIds(write, ids)
-    : sum((await countByShard(write.caller, write.row, scope)).values());
+  const deletedCount = ids ? ids.length - (await countAbsent(write, ids)) : totalOf(await countByShard(write, scope));
   return { deleted: false, deletedCount, ...(await writer.unchanged(write)) };
 }
 
@@ -39,8 +34,7 @@ export async function deleteNamespace(
   namespace: string,
 ): Promise<DeleteResult> {
   const scope = { namespace, filter: null };
-  const held = sum((await countByShard(write.caller, write.row, scope)).values());
-  if (held === 0) throw notFound('NAMESPACE_NOT_FOUND');
+  if (totalOf(await countByShard(write, scope)) === 0) throw notFound('NAMESPACE_NOT_FOUND');
   return writer.deleteMatching(write, scope);
 }
 
@@ -60,14 +54,12 @@ export async function updateRecords(
   const updates = request.updates?.map((update) => ({ ...update, id: storedId(scope.namespace, update.id) }));
   if (updates) {
     if (!dryRun) return writer.update(write, updates, metadataMaxBytes);
-    const matchedCount = await countIds(
-      write,
-      updates.map(({ id }) => id),
-    );
+    const ids = updates.map(({ id }) => id);
+    const matchedCount = ids.length - (await countAbsent(write, ids));
     return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
   }
-  const matching = await countByShard(write.caller, write.row, scope);
-  const matchedCount = sum(matching.values());
+  const matching = await countByShard(write, scope);
+  const matchedCount = totalOf(matching);
   if (matchedCount > updateMatchesMax) {
     const most = updateMatchesMax.toLocaleString('en');
     throw invalid('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
@@ -99,18 +91,4 @@ function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): M
   }
   if (!updates && !isGiven) throw invalid('setMetadata', 'given, or unsetMetadata, or both', 'missing');
   return { set, unset };
-}
-
-/** How many of them exist. */
-async function countIds({ caller, row }: Write, ids: string[]): Promise<number> {
-  const absent = [...splitIds(ids, row.shards)].map(([index, part]) =>
-    call(caller, 'shards.countNew', { shard: shardSpec(row, index), ids: part }),
-  );
-  return ids.length - sum(await Promise.all(absent));
-}
-
-function sum(numbers: Iterable<number>): number {
-  let total = 0;
-  for (const number of numbers) total += number;
-  return total;
 }

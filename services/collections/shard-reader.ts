@@ -14,12 +14,12 @@ import { isProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
-import type { FetchedRecord, ListedRecord, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
+import type { FetchedRecord, ListedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { Listing, NamespacesAfter, ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { mergeLists, type OrderedList } from './merge-lists.ts';
-import { type Follow, Forgotten, firstPageMaxBytes, Lost, type Reach, ShardPages, type Waits } from './shard-pages.ts';
+import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
 
 /** Values that are compared in one turn of the event loop. */
 const OFFERS_PER_TURN = 10_000;
@@ -67,42 +67,41 @@ export class ShardReader {
     caller: Caller,
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
-    { partial = false, ...terms }: ReadTerms & { partial?: boolean } = {},
+    terms: ReadTerms = {},
   ): Promise<QueryResult[]> {
+    return this.#gather(caller, terms, async (follow) => {
+      const answer = async (shard: ShardSpec): Promise<OrderedList<ShardMatch>[]> => {
+        const pages = await askQueries(caller, shard, shards.length, queries, openingOf(terms), waitsOf(terms));
+        return pages.map((page) => follow(shard, page));
+      };
+      const lists = await bestOf(await Promise.all(shards.map(answer)), queries);
+      return lists.map((matches) => ({ matches }));
+    });
+  }
+
+  /** As `query`, of the shards that can be reached within PARTIAL_WAIT_MS; says how many. */
+  queryReachable(
+    caller: Caller,
+    shards: readonly ShardSpec[],
+    queries: readonly QueryOptions[],
+    { eventual, account = '' }: ReadTerms = {},
+  ): Promise<Required<QueryResult>[]> {
+    const waits = { timeout: PARTIAL_WAIT_MS };
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
-    const pageMaxBytes = firstPageMaxBytes(shards.length * queries.length);
-    const waits = partial ? { timeout: PARTIAL_WAIT_MS } : waitsOf(terms);
-    const opening = partial ? { eventual: terms.eventual } : openingOf(terms);
-    const ask = async (shard: ShardSpec) => {
-      const [query] = queries;
-      const params = { shard, pageMaxBytes, ...opening };
-      if (queries.length > 1) return call(caller, 'shards.queries', { ...params, queries }, waits);
-      return [await call(caller, 'shards.query', { ...params, query }, waits)];
-    };
-    const unlessLost = <T>(answer: Promise<T>) => (partial ? this.#unlessUnreachable(answer) : answer);
-    const orLost =
-      (shard: ShardSpec): Reach =>
-      async (next) => {
-        const page = await unlessLost(next);
-        if (page !== null) return page;
-        lost.add(shard);
-        throw new Lost();
+    const read = async (follow: Follow): Promise<Required<QueryResult>[]> => {
+      const answer = async (shard: ShardSpec): Promise<OrderedList<ShardMatch>[] | null> => {
+        const asked = askQueries(caller, shard, shards.length, queries, { eventual }, waits);
+        const pages = await this.#unlessUnreachable(asked);
+        return pages?.map((page) => follow(shard, page, (next) => this.#orLost(next, shard, lost))) ?? null;
       };
-    const read = async (follow: Follow): Promise<QueryResult[]> => {
-      const listsOf = async (shard: ShardSpec) =>
-        (await unlessLost(ask(shard)))?.map((page) => follow(shard, page, orLost(shard)));
-      const reached = shards.filter((shard) => !lost.has(shard));
-      const answers = (await Promise.all(reached.map(listsOf))).filter((lists) => lists !== undefined);
+      const asked = shards.filter((shard) => !lost.has(shard));
+      const answers = (await Promise.all(asked.map(answer))).filter((lists) => lists !== null);
       const [total, ok] = [shards.length, answers.length];
-      const merged = queries.map(async ({ topK }, at): Promise<QueryResult> => {
-        const lists = answers.map((ofShard) => ofShard[at]);
-        const matches = await mergeLists(lists, topK, ranksBefore);
-        return partial ? { matches, shards: { total, ok, failed: total - ok } } : { matches };
-      });
-      return Promise.all(merged);
+      const lists = await bestOf(answers, queries);
+      return lists.map((matches) => ({ matches, shards: { total, ok, failed: total - ok } }));
     };
-    return this.#pages.gather(caller, terms.account ?? '', waits, read);
+    return this.#pages.gather(caller, account, waits, read);
   }
 
   /** The first records of all shards, in the order of their ids' UTF-8 bytes. */
@@ -170,6 +169,14 @@ export class ShardReader {
     return this.#pages.gather(caller, terms.account ?? '', waitsOf(terms), read);
   }
 
+  /** Throws Lost, of a shard that is `lost` from then on. */
+  async #orLost(next: Promise<Page<PageItem>>, shard: ShardSpec, lost: Set<ShardSpec>): Promise<Page<PageItem>> {
+    const page = await this.#unlessUnreachable(next);
+    if (page !== null) return page;
+    lost.add(shard);
+    throw new Lost();
+  }
+
   /**
    * Null where nobody answered for the shard in time; what the shard itself says is wrong with the
    * request is thrown.
@@ -196,8 +203,42 @@ function waitsOf({ awayMaxMs }: ReadTerms): Waits {
   return { awayMaxMs };
 }
 
-function openingOf({ eventual = false, awayMaxMs }: ReadTerms) {
+interface Opening {
+  eventual?: boolean | undefined;
+  openMaxMs?: number | undefined;
+}
+
+function openingOf({ eventual = false, awayMaxMs }: ReadTerms): Opening {
   return { eventual, openMaxMs: awayMaxMs };
+}
+
+/** The first page of a shard's answer to each of the queries; one alone is asked as such. */
+async function askQueries(
+  caller: Caller,
+  shard: ShardSpec,
+  shards: number,
+  queries: readonly QueryOptions[],
+  opening: Opening,
+  waits: Waits,
+): Promise<Page<ShardMatch>[]> {
+  const params = { shard, pageMaxBytes: firstPageMaxBytes(shards * queries.length), ...opening };
+  if (queries.length > 1) return call(caller, 'shards.queries', { ...params, queries }, waits);
+  return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
+}
+
+/** The best of the shards' lists of matches, which each shard has for each of the queries. */
+function bestOf(
+  answers: readonly OrderedList<ShardMatch>[][],
+  queries: readonly QueryOptions[],
+): Promise<ShardMatch[][]> {
+  const best = queries.map(({ topK }, at) =>
+    mergeLists(
+      answers.map((lists) => lists[at]),
+      topK,
+      ranksBefore,
+    ),
+  );
+  return Promise.all(best);
 }
 
 /** What a shard answers at once: all, or the first page. */

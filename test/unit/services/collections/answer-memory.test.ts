@@ -61,8 +61,8 @@ beforeEach(() => {
 });
 
 const everything = queryWith(Float32Array.of(1), { topK: RECORDS, includeMetadata: true });
-const query = async (account = 'a', partial = false) =>
-  (await reader.query(caller, specs, [everything], { account, partial }))[0]!.matches;
+const query = async (account = 'a') => (await reader.query(caller, specs, [everything], { account }))[0]!.matches;
+const queryReachable = (account: string) => reader.queryReachable(caller, specs, [everything], { account });
 const fetch = (account = 'a') =>
   reader.fetch(
     caller,
@@ -84,7 +84,7 @@ describe('what answers hold of memory while they are gathered', () => {
 
   test.each([
     ['a query', () => query('b')],
-    ['a query that may be partial', () => query('b', true)],
+    ['a query that may be partial', () => queryReachable('b')],
     ['a fetch', () => fetch('b')],
     ['a list', () => list('b')],
   ])(

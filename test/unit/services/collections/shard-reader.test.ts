@@ -220,7 +220,7 @@ test('a shard that is lost between two pages has no part in a partial answer, an
   ).get(2)!;
   const faults: unknown[] = [];
   const reader = new ShardReader((error) => faults.push(error));
-  const [answer] = await reader.query(caller, shards.specs, [query], { partial: true });
+  const [answer] = await reader.queryReachable(caller, shards.specs, [query]);
   const { matches, shards: counts } = answer!;
   expect(faults).toEqual([new Error('The node is gone.')]);
   expect(counts).toEqual({ total: 4, ok: 3, failed: 1 });
