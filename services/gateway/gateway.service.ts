@@ -45,7 +45,7 @@ export interface GatewayOptions {
   bounds?: OverloadBounds;
 }
 
-/** HTTP: `HttpServer` -> `Edge` -> the router -> the pipeline -> an action -> `Responder`. */
+/** HTTP: `HttpServer` -> `Edge` -> the router -> the pipeline -> an action -> `Sender`. */
 export default function gateway(runtime: Runtime, options: GatewayOptions = {}): ServiceSchema {
   const { clock, config, log } = runtime;
   const { metrics = new Metrics(), bounds = {}, timers = SYSTEM_TIMERS } = options;
@@ -71,7 +71,8 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     openApi: JSON.stringify(openApiDocument(config)),
   });
   const routes = routesOf(config.adminToken !== null);
-  const edge = new Edge({ config, clock, timers, log, metrics, overload, rateLimit, bodies, responder, pages, routes });
+  const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
+  const edge = new Edge({ ...parts, pages, routes });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>
     edge.handle(req, res, awaitsContinue),
   );

@@ -5,18 +5,25 @@
  * for nothing, and a request that is refused because there are too many costs no more than to find
  * out whose it is.
  */
+import { call } from '../../lib/actions/call.ts';
+import { notFound } from '../../lib/errors.ts';
+import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import type { Exchange } from './exchange.ts';
 import { parseQueryString } from './query-string.ts';
+import type { Route } from './routes.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScope } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
 import { decodeBody } from './steps/decode-body.ts';
+import { exportRecords } from './steps/export-records.ts';
 import { importRecords } from './steps/import-records.ts';
 import { readBody } from './steps/read-body.ts';
-import { resolveCollection } from './steps/resolve-collection.ts';
 import type { Step, StepParts } from './steps/step.ts';
 import { waitTurn } from './steps/wait-turn.ts';
 
+const ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Of nearly every request. */
 const STEPS: readonly Step[] = [
   authenticate,
   limitRate,
@@ -31,8 +38,8 @@ const STEPS: readonly Step[] = [
   answer,
 ];
 
-/** Those of a request whose body is worked on as it comes. */
-const STREAMED_STEPS: readonly Step[] = [
+/** Of an import, whose body is worked on as it comes. */
+const IMPORT_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
   requireScope,
@@ -42,10 +49,18 @@ const STREAMED_STEPS: readonly Step[] = [
   answer,
 ];
 
+/** Of an export, whose answer is sent part by part. */
+const EXPORT_STEPS: readonly Step[] = [...STEPS.slice(0, -1), exportRecords];
+
+function stepsOf({ streams }: Route): readonly Step[] {
+  if (streams === null) return STEPS;
+  return streams === 'request' ? IMPORT_STEPS : EXPORT_STEPS;
+}
+
 /** Takes a request from its route to its answer; never rejects. */
 export async function runPipeline(exchange: Exchange, parts: StepParts): Promise<void> {
   try {
-    for (const step of exchange.route.isStreamed ? STREAMED_STEPS : STEPS) await step(exchange, parts);
+    for (const step of stepsOf(exchange.route)) await step(exchange, parts);
   } catch (error) {
     parts.responder.fail(exchange, error);
   }
@@ -54,6 +69,22 @@ export async function runPipeline(exchange: Exchange, parts: StepParts): Promise
 /** Counts the request of a key. Throws RATE_LIMITED. */
 async function limitRate({ identity }: Exchange, { rateLimit }: StepParts): Promise<void> {
   if (identity !== null) await rateLimit(identity.keyId);
+}
+
+/**
+ * Looks up the collection that the path names, where its shape decides how the body is read. A name
+ * or id that nothing can have gets the answer of one that nothing has. Throws the 404 of the route.
+ */
+async function resolveCollection(exchange: Exchange, { clock, config }: StepParts): Promise<void> {
+  const { accountId, caller, route, target } = exchange;
+  if (!route.path.includes('{name}')) {
+    if (!route.path.includes('{id}') || ID.test(target)) return;
+    throw notFound(route.access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
+  }
+  if (!isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
+  if (route.body === null) return;
+  exchange.resolvedMs = clock.monotonicMs();
+  exchange.collection = await call(caller, 'collections.resolve', { accountId, name: target });
 }
 
 /**

@@ -7,16 +7,9 @@ import { ClientGoneError } from './client-gone.ts';
 import { errorResponse } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
-import type { Head, Sender } from './responses/sender.ts';
-import type { Pieces } from './responses/splice.ts';
-import type { Answer, Route } from './routes.ts';
+import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
-const JSON_HEADERS = Object.freeze({
-  'Content-Type': 'application/json; charset=utf-8',
-  'Cache-Control': 'no-store',
-});
-
-/** Every answer that the gateway gives, and the log of those that are its own fault. */
+/** Answers that no action gives: errors, pages and OPTIONS; and the log of the gateway's own faults. */
 export class Responder {
   readonly #config: Pick<Config, 'pricingUrl' | 'statusUrl'>;
   readonly #log: Logger;
@@ -27,27 +20,6 @@ export class Responder {
     this.#config = config;
     this.#log = log;
     this.#sender = sender;
-  }
-
-  /**
-   * Answers with what a route's action gave, and with the parts that `following` gives until it
-   * gives null. Rejects with UNAVAILABLE when that takes more memory than there is for answers; a
-   * part that cannot be had cuts the answer off.
-   */
-  async succeed(exchange: Exchange, route: Route, result: unknown, following: () => Promise<unknown>): Promise<void> {
-    const content = (part: unknown): string | Pieces => {
-      exchange.answerMemory?.resize(route.heldBytes(part));
-      return contentOf(route.answer(part));
-    };
-    const headers = { ...JSON_HEADERS, 'Content-Type': route.contentType };
-    const status = route.made?.(result) ? 201 : route.status;
-    const location = status === 200 || route.location === null ? null : route.location(result, exchange.input);
-    const head = { status, headers: location === null ? headers : { ...headers, Location: location } };
-    const more = async (): Promise<Pieces | null> => {
-      const part = await following();
-      return part === null ? null : (content(part) as Pieces);
-    };
-    await this.#reply(exchange, head, content(result), more);
   }
 
   /** Answers with an error, whatever was thrown, and lets go of what the request holds. */
@@ -64,19 +36,19 @@ export class Responder {
       return;
     }
     const { body, headers, status } = errorResponse(error, exchange.id, this.#config);
-    void this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
+    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
   }
 
   /** Answers an OPTIONS request. */
   allow(exchange: Exchange, methods: readonly string[]): void {
-    void this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
+    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
   }
 
   async page(exchange: Exchange, page: Page): Promise<void> {
     try {
       const { status, text, type, headers } = await page(exchange.req.headers.host ?? '');
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
-      void this.#reply(exchange, { status, headers: all }, text);
+      this.#reply(exchange, { status, headers: all }, text);
     } catch (error) {
       this.fail(exchange, error);
     }
@@ -87,11 +59,8 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: Exchange, head: Head, content: string | Pieces, more?: () => Promise<Pieces | null>): Promise<void> {
-    return this.#sender
-      .send(exchange, head, content, more)
-      .catch((error: unknown) => this.fail(exchange, error))
-      .finally(() => exchange.answerMemory?.release());
+  #reply(exchange: Exchange, head: Head, text: string): void {
+    this.#sender.send(exchange, head, text).catch((error: unknown) => this.fail(exchange, error));
   }
 
   /**
@@ -105,8 +74,4 @@ export class Responder {
     if (code === 'UNAVAILABLE' && cause instanceof Error) this.#repeated.write(`${cause.name} ${cause.message}`, write);
     else write({});
   }
-}
-
-function contentOf(answer: Answer): string | Pieces {
-  return typeof answer === 'function' ? (answer as Pieces) : JSON.stringify(answer);
 }

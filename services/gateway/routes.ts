@@ -8,7 +8,7 @@ import type { Scope } from '../../lib/store/keys.ts';
 import type { Bodies } from './bodies/decoders.ts';
 import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { exportLines, matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';
 /** Verify reads everything that is stored. */
@@ -61,30 +61,17 @@ export interface Route {
   /** Path of what a 201 created, or a 202 began; null where those name none. */
   location: ((result: unknown, input: RouteInput | null) => string) | null;
   /**
-   * Of an answer that is sent in parts: what the action is asked for the part after this one; null
-   * after the last.
+   * Which of the two is newline-delimited JSON of any length, and goes through as it comes: the
+   * pipeline has steps of its own for it.
    */
-  following(result: unknown): object | null;
-  /**
-   * Of what the parts are read from: asked, with the same, to keep it while the client takes in a
-   * part, and to let go of it when no part will be asked for any more.
-   */
-  snapshot: { keep: ActionName; leave: ActionName } | null;
-  contentType: 'application/json; charset=utf-8' | 'application/x-ndjson';
-  /** Whether its body is newline-delimited JSON that is worked on as it comes. */
-  isStreamed: boolean;
+  streams: 'request' | 'response' | null;
   /** The route that stands in its place when that query parameter is given. */
   whenGiven: Readonly<Record<string, Route>>;
 }
 
 /** What of a route is not in its first line; what it leaves out is as `route` has it. */
 interface Definition<N extends ActionName, K extends RequestName | null>
-  extends Partial<
-    Pick<
-      Route,
-      'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'contentType' | 'isStreamed' | 'whenGiven' | 'snapshot'
-    >
-  > {
+  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>> {
   body?: K;
   params(input: InputOf<K>): Actions[N]['params'];
   answer?(result: Actions[N]['result']): Answer;
@@ -92,7 +79,6 @@ interface Definition<N extends ActionName, K extends RequestName | null>
   heldBytes?(result: Actions[N]['result']): number;
   made?(result: Actions[N]['result']): boolean;
   location?(result: Actions[N]['result'], input: RouteInput): string;
-  following?(result: Actions[N]['result']): Partial<Actions[N]['params']> | null;
 }
 type InputOf<K> = RouteInput & { body: K extends RequestName ? Bodies[K] : null };
 
@@ -120,10 +106,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     expectedBytes: () => 0,
     heldBytes: () => 0,
     location: null,
-    following: () => null,
-    snapshot: null,
-    contentType: 'application/json; charset=utf-8',
-    isStreamed: false,
+    streams: null,
     whenGiven: {},
     ...definition,
   } as Route;
@@ -186,7 +169,7 @@ const VECTOR_ROUTES = [
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {
     queue: 'write',
     body: 'import',
-    isStreamed: true,
+    streams: 'request',
     params: (input) => ({ ...named(input), batch: input.body.lines.batch, isLast: true }),
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
@@ -297,12 +280,8 @@ const COLLECTION_ROUTES = [
   route('GET', '/collections/{name}/export', 'collections.export', 'read', {
     mayBeAway: true,
     queue: 'query',
-    contentType: 'application/x-ndjson',
+    streams: 'response',
     params: named,
-    answer: exportLines,
-    heldBytes: ({ records }) => recordBytes(records),
-    following: ({ next }) => (next === undefined ? null : { collectionId: next.collectionId, at: next }),
-    snapshot: { keep: 'collections.keepExport', leave: 'collections.leaveExport' },
   }),
   route('GET', '/collections/{name}/anchors', 'collections.anchors', 'read', {
     query: ['limit', 'cursor'],

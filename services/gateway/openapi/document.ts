@@ -80,7 +80,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
   }
-  const whole = routes.filter(({ isStreamed }) => !isStreamed);
+  const whole = routes.filter(({ streams }) => streams !== 'request');
   const bodies = new Set(whole.map(({ body }) => body).filter((body) => body !== null));
   const tags = Object.entries(TAGS).filter(([name]) => name !== 'Operator' || adminToken !== null);
   return {

@@ -188,6 +188,8 @@ function locationOf({ location }: Route, status: number): Schemas {
   return description ? { Location: { description, schema: { type: 'string' } } } : {};
 }
 
+const NDJSON = 'application/x-ndjson';
+
 /** The operation object of a route. Throws for one that nothing describes. */
 export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
   const words = allWords[route.action];
@@ -196,9 +198,10 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
   const isOperators = route.access === 'operator';
   const needs = isOperators ? 'Needs the operator token.' : `Needs the scope \`${route.access}\`.`;
   const parameters = parametersOf(route, limits);
-  const body = route.isStreamed
-    ? { 'application/x-ndjson': { schema: ref('ExportLine') } }
-    : route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
+  const body =
+    route.streams === 'request'
+      ? { [NDJSON]: { schema: ref('ExportLine') } }
+      : route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
   return withExamples({
     operationId,
     tags: [tagOf(route)],
@@ -209,7 +212,12 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
     ...(body && { requestBody: { required: true, content: body } }),
     responses: {
       ...(route.made && { 201: response('Made.', answer, locationOf(route, 201)) }),
-      [route.status]: response('Done.', answer, locationOf(route, route.status), route.contentType.split(';')[0]),
+      [route.status]: response(
+        'Done.',
+        answer,
+        locationOf(route, route.status),
+        route.streams === 'response' ? NDJSON : undefined,
+      ),
       ...errorResponses(errorsOf(route)),
     },
   });

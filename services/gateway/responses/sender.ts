@@ -5,6 +5,11 @@ import { type MinimumPace, ReadingPace } from './reading-pace.ts';
 import type { ResponseTurns } from './response-turns.ts';
 import type { Pieces } from './splice.ts';
 
+export const JSON_HEADERS = Object.freeze({
+  'Content-Type': 'application/json; charset=utf-8',
+  'Cache-Control': 'no-store',
+});
+
 /** How an answer begins. */
 export interface Head {
   status: number;

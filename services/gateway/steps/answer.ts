@@ -1,25 +1,34 @@
 import { call } from '../../../lib/actions/call.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { Exchange } from '../exchange.ts';
-import { FollowingParts } from './following-parts.ts';
+import { type Head, JSON_HEADERS } from '../responses/sender.ts';
+import type { Pieces } from '../responses/splice.ts';
 import type { StepParts } from './step.ts';
 
 /**
- * Answers with what the action gave, and with what it gives when it is called again for the parts
- * that follow; resolves when it is sent, or cut off. Throws UNAVAILABLE when there is no memory
- * left for it.
+ * Answers with what the action gave; resolves when it is sent, or cut off. Throws UNAVAILABLE when
+ * there is no memory left for it.
  */
 export async function answer(exchange: Exchange, parts: StepParts): Promise<void> {
-  const following = new FollowingParts(exchange, parts);
+  const { result, route } = exchange;
   try {
-    await parts.responder.succeed(exchange, exchange.route, exchange.result, () => following.next());
+    exchange.answerMemory?.resize(route.heldBytes(result));
+    const answered = route.answer(result);
+    const content = typeof answered === 'function' ? (answered as Pieces) : JSON.stringify(answered);
+    await parts.sender.send(exchange, headOf(exchange), content);
   } catch (error) {
     const count = queriesOf(exchange);
     if (count > 0) giveBackQueries(exchange, parts, count);
     throw error;
   } finally {
-    following.end();
+    exchange.answerMemory?.release();
   }
+}
+
+function headOf({ input, result, route }: Exchange): Head {
+  const status = route.made?.(result) ? 201 : route.status;
+  if (status === 200 || route.location === null) return { status, headers: JSON_HEADERS };
+  return { status, headers: { ...JSON_HEADERS, Location: route.location(result, input) } };
 }
 
 /** How many the plan was charged for. */

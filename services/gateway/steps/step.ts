@@ -7,6 +7,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Overload } from '../overload/overload.ts';
 import type { RateLimit } from '../rate-limit.ts';
 import type { Responder } from '../responder.ts';
+import type { Sender } from '../responses/sender.ts';
 
 /** What the steps work with. */
 export interface StepParts {
@@ -17,6 +18,7 @@ export interface StepParts {
   overload: Overload;
   rateLimit: RateLimit;
   bodies: BodyPool;
+  sender: Sender;
   responder: Responder;
 }
 

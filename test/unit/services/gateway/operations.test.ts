@@ -209,7 +209,7 @@ describe('OpenAPI', () => {
         expect(operation.requestBody).toBeUndefined();
         continue;
       }
-      if (route.isStreamed) {
+      if (route.streams === 'request') {
         expect(Object.keys(operation.requestBody!.content)).toEqual(['application/x-ndjson']);
         continue;
       }
