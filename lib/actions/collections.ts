@@ -235,6 +235,15 @@ export interface Named {
   collectionId?: string;
 }
 
+/** Of an action that takes a request's body. */
+interface Asked extends Named {
+  /**
+   * The body as the gateway decoded it for the collection that it names; else its fields stand
+   * beside, as a client sends them, and are decoded here.
+   */
+  decoded?: object;
+}
+
 /**
  * Every action that takes a name throws COLLECTION_NOT_FOUND when the account has no such
  * collection.
@@ -249,34 +258,23 @@ export interface CollectionsActions {
    * Throws FORBIDDEN while the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS.
    */
   'collections.remove': { params: Named; result: { deleted: true } };
-  /**
-   * Either `batch` (from the gateway) or `records` (REPL, tests: `[{id, values, metadata?}]`,
-   * validated here).
-   */
-  'collections.upsert': {
-    params: Named & { batch?: RecordBatch; records?: unknown; namespace?: string };
-    result: UpsertResult;
-  };
+  'collections.upsert': { params: Asked & { records?: unknown; namespace?: string }; result: UpsertResult };
   /**
    * One entry of an import, its records under their stored ids; only the last one waits for its
    * anchor. `importedCount` is of this entry.
    */
   'collections.import': { params: Named & { batch: RecordBatch; isLast: boolean }; result: ImportResult };
-  'collections.delete': { params: Named & DeleteRecords; result: DeleteResult };
-  /** Either `decoded` (from the gateway), or the fields as a request has them, decoded here. */
-  'collections.updateRecords': {
-    params: Named & UpdateRecords & { decoded?: UpdateRecords };
-    result: UpdateResult;
-  };
-  'collections.query': { params: Named & CollectionQuery; result: QueryResult };
-  'collections.queries': { params: Named & { queries: CollectionQuery[] }; result: { results: QueryResult[] } };
+  'collections.delete': { params: Asked & DeleteRecords; result: DeleteResult };
+  'collections.updateRecords': { params: Asked & UpdateRecords; result: UpdateResult };
+  'collections.query': { params: Asked & CollectionQuery; result: QueryResult };
+  'collections.queries': { params: Asked & { queries?: CollectionQuery[] }; result: { results: QueryResult[] } };
   'collections.fetch': {
-    params: Named & { ids: string[]; namespace?: string; consistency?: Consistency };
+    params: Asked & { ids?: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];
   };
-  'collections.count': { params: Named & Selected; result: { count: number } };
-  'collections.facets': { params: Named & Selected & { field: string; limit?: number }; result: FacetsResult };
-  'collections.listRecords': { params: Named & ListRecords; result: RecordsPage };
+  'collections.count': { params: Asked & Selected; result: { count: number } };
+  'collections.facets': { params: Asked & Selected & { field?: string; limit?: number }; result: FacetsResult };
+  'collections.listRecords': { params: Asked & ListRecords; result: RecordsPage };
   /** The part that follows `at`; without, the first. */
   'collections.export': { params: Named & { at?: ExportPosition }; result: ExportPart };
   /** What follows `at` is kept for another half a minute, where it still is. */

@@ -1,7 +1,6 @@
 import { types } from 'node:util';
 import { describe, invalidArgument, ProvecError } from '../errors.ts';
 import type { Metric } from '../store/catalog.ts';
-import type { RecordBatch } from './batch.ts';
 import { invalid, isJsonObject } from './fields.ts';
 
 const { fround } = Math;
@@ -69,19 +68,6 @@ function noComponent(value: unknown, path: string): ProvecError {
 
 const withoutDirection = (path: string): ProvecError =>
   invalid(path, 'a vector that is not all zero (the metric is cosine)', 'all zero in float32');
-
-/**
- * Throws INVALID_ARGUMENT for a vector of a batch that is all zero, which `cosine` takes none of:
- * the batch may have been decoded for another collection of the same name, which was deleted since.
- */
-export function requireDirections({ ids, dimensions, vectors }: RecordBatch): void {
-  for (let row = 0; row < ids.length; row++) {
-    const end = (row + 1) * dimensions;
-    let at = row * dimensions;
-    while (at < end && vectors[at] === 0) at++;
-    if (at === end) throw withoutDirection(`records[${row}].values`);
-  }
-}
 
 /** One vector of a query as float32; throws as `writeVector` does. */
 export function decodeVector(value: unknown, path: string, dimensions: number, metric: Metric): Float32Array {

@@ -20,7 +20,6 @@ export class RequestKind<F extends Fields> {
   readonly names: readonly string[];
   readonly #fields: readonly [string, Field<unknown>][];
   readonly #exactlyOne: readonly string[] | null;
-  readonly #decoded = new WeakMap<object, DecodeContext['shape']>();
 
   /** Of the fields `exactlyOne` one is given and no other. */
   constructor(fields: F, exactlyOne: readonly (keyof F & string)[] | null = null) {
@@ -34,12 +33,9 @@ export class RequestKind<F extends Fields> {
     refuseUnknownFields(body, this.names, path);
   }
 
-  /**
-   * Notes that the fields in `params` are what `decode` gave for that shape: within this process
-   * they are not decoded again.
-   */
-  noteDecoded(params: object, shape: DecodeContext['shape']): void {
-    this.#decoded.set(params, shape);
+  /** What the gateway decoded for this collection; else what `decode` makes of the parameters. */
+  of(params: { decoded?: object }, context: DecodeContext = {}): Decoded<F> {
+    return params.decoded === undefined ? this.decode(params, context) : (params.decoded as Decoded<F>);
   }
 
   /**
@@ -47,9 +43,6 @@ export class RequestKind<F extends Fields> {
    * that are wrong, or what a field throws. `path`: where the body stands in a request.
    */
   decode(body: object, context: DecodeContext = {}, path = ''): Decoded<F> {
-    const { shape } = context;
-    if (this.#decoded.has(body) && (shape === undefined || shape === this.#decoded.get(body)))
-      return body as Decoded<F>;
     const given = body as JsonObject;
     const decoded: JsonObject = {};
     const refusals: ProvecError[] = [];

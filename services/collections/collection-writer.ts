@@ -25,7 +25,6 @@ import { anchors } from '../../lib/config.ts';
 import { isProvecError, ProvecError, unavailable } from '../../lib/errors.ts';
 import { LEDGER_PROGRAM } from '../../lib/ledger/program.ts';
 import type { RecordBatch } from '../../lib/records/batch.ts';
-import { requireDirections } from '../../lib/records/vector.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
 import type { RecordUpdate } from '../../lib/shard/change.ts';
@@ -96,7 +95,6 @@ export class CollectionWriter {
         `The vectors have ${batch.dimensions} dimensions, but the collection has ${row.dimensions}.`,
       );
     }
-    if (row.metric === 'cosine') requireDirections(batch);
     const parts = splitBatch(batch, row.shards);
     const countNew = () => countAbsent(write, batch.ids);
     const metered = { accountId: row.accountId, records: batch.ids.length, countNew };

@@ -26,7 +26,7 @@ import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
 import { collectionsPage } from './collections-page.ts';
 import { namespacesPage } from './namespaces-page.ts';
-import { deleteNamespace, deleteRecords, shapedFor, updateRecords } from './record-changes.ts';
+import { deleteNamespace, deleteRecords, updateRecords } from './record-changes.ts';
 import { Removal } from './removal.ts';
 import { ShardReader } from './shard-reader.ts';
 import { WriteTime, writeTimeoutMs } from './write-time.ts';
@@ -170,11 +170,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {
-        const { batch, namespace: given = '' } = ctx.params;
         return write(ctx, async (one) => {
-          const { records, namespace } = batch
-            ? { records: batch, namespace: given }
-            : requests.upsert.decode(ctx.params, { shape: one.row });
+          const { records, namespace } = requests.upsert.of(ctx.params, { shape: one.row });
           return writer.upsert(one, storedBatch(namespace, records));
         });
       }),
@@ -185,19 +182,15 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {
-        return write(ctx, async (one) => deleteRecords(writer, one, requests.delete.decode(ctx.params)));
+        return write(ctx, async (one) => deleteRecords(writer, one, requests.delete.of(ctx.params)));
       }),
 
       updateRecords: timedAction(
         timeoutMs,
         (ctx: Params<'collections.updateRecords'>): Result<'collections.updateRecords'> => {
-          const { decoded } = ctx.params;
-          return write(ctx, async (one) => {
-            const request = decoded
-              ? shapedFor(decoded, one.row)
-              : requests.update.decode(ctx.params, { shape: one.row });
-            return updateRecords(writer, one, request, limits);
-          });
+          return write(ctx, async (one) =>
+            updateRecords(writer, one, requests.update.of(ctx.params, { shape: one.row }), limits),
+          );
         },
       ),
 
@@ -230,7 +223,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       query(ctx: Params<'collections.query'>): Result<'collections.query'> {
         return read(ctx, async (one) => {
-          const query = requests.query.decode(ctx.params, { shape: one.row });
+          const query = requests.query.of(ctx.params, { shape: one.row });
           const [result] = await queryCollection(one, broker, [query]);
           return result;
         });
@@ -238,25 +231,25 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
         return read(ctx, async (one) => {
-          const { queries } = requests.queries.decode(ctx.params, { shape: one.row });
+          const { queries } = requests.queries.of(ctx.params, { shape: one.row });
           return { results: await queryCollection(one, broker, queries) };
         });
       },
 
       fetch(ctx: Params<'collections.fetch'>): Result<'collections.fetch'> {
-        return read(ctx, async (one) => fetchRecords(one, requests.fetch.decode(ctx.params)));
+        return read(ctx, async (one) => fetchRecords(one, requests.fetch.of(ctx.params)));
       },
 
       count(ctx: Params<'collections.count'>): Result<'collections.count'> {
-        return read(ctx, async (one) => ({ count: await countRecords(one, requests.count.decode(ctx.params)) }));
+        return read(ctx, async (one) => ({ count: await countRecords(one, requests.count.of(ctx.params)) }));
       },
 
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
-        return read(ctx, async (one) => countValues(one, requests.facets.decode(ctx.params)));
+        return read(ctx, async (one) => countValues(one, requests.facets.of(ctx.params)));
       },
 
       listRecords(ctx: Params<'collections.listRecords'>): Result<'collections.listRecords'> {
-        return read(ctx, async (one) => listRecords(one, requests.list.decode(ctx.params)));
+        return read(ctx, async (one) => listRecords(one, requests.list.of(ctx.params)));
       },
 
       whenReady(ctx: Params<'collections.whenReady'>): Result<'collections.whenReady'> {

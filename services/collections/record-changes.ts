@@ -7,10 +7,8 @@ import { notFound } from '../../lib/errors.ts';
 import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { storedId, storedIds } from '../../lib/records/namespace.ts';
-import { decodeVector } from '../../lib/records/vector.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
-import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { countAbsent, countByShard, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 
@@ -67,18 +65,6 @@ export async function updateRecords(
   if (dryRun || matchedCount === 0) return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
   const some = new Map([...matching].filter(([, count]) => count > 0));
   return writer.updateMatching(write, some, { ...scope, ...merge, metadataMaxBytes });
-}
-
-/**
- * What the gateway decoded, for the collection as it is now. Throws DIMENSION_MISMATCH and
- * INVALID_ARGUMENT for vectors that it does not take.
- */
-export function shapedFor(request: UpdateRecords, { dimensions, metric }: CollectionRow): UpdateRecords {
-  const updates = request.updates?.map((update) => {
-    const { values, path } = update;
-    return values === null ? update : { ...update, values: decodeVector(values, `${path}.values`, dimensions, metric) };
-  });
-  return updates === undefined ? request : { ...request, updates };
 }
 
 /** What is merged stands in each of `updates`, or beside `filter`. */

@@ -73,7 +73,8 @@ export interface Route {
 interface Definition<N extends ActionName, K extends RequestName | null>
   extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>> {
   body?: K;
-  params(input: InputOf<K>): Actions[N]['params'];
+  /** Absent where the route's steps make them. */
+  params?(input: InputOf<K>): Actions[N]['params'];
   answer?(result: Actions[N]['result']): Answer;
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: Actions[N]['result']): number;
@@ -102,6 +103,7 @@ function route<N extends ActionName, K extends RequestName | null = null>(
     status: 200,
     made: null,
     timeoutMs: null,
+    params: () => ({}),
     answer: (result: Answer) => result,
     expectedBytes: () => 0,
     heldBytes: () => 0,
@@ -116,6 +118,8 @@ function route<N extends ActionName, K extends RequestName | null = null>(
 export const patternOf = (route: Pick<Route, 'path'>): string => BASE_PATH + route.path;
 
 const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
+
+const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
 
 /**
  * Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses.
@@ -142,7 +146,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'query',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
     answer: matchesJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
@@ -151,7 +155,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'queries',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
     answer: resultsJson,
     expectedBytes: ({ body }, dimensions) =>
       body.queries.reduce(
@@ -164,18 +168,17 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'upsert',
-    params: (input) => ({ ...named(input), batch: input.body.records, namespace: input.body.namespace }),
+    params: asked,
   }),
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {
     queue: 'write',
     body: 'import',
     streams: 'request',
-    params: (input) => ({ ...named(input), batch: input.body.lines.batch, isLast: true }),
   }),
   route('POST', '/collections/{name}/fetch', 'collections.fetch', 'read', {
     mayBeAway: true,
     body: 'fetch',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
     answer: vectorsJson,
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
@@ -184,19 +187,19 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'query',
     body: 'count',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
   }),
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'facets',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
   }),
   route('POST', '/collections/{name}/list', 'collections.listRecords', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'list',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
     answer: recordsJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
     heldBytes: ({ records }) => recordBytes(records),
@@ -205,13 +208,13 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     queue: 'write',
     body: 'update',
-    params: (input) => ({ ...named(input), decoded: input.body }),
+    params: asked,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
-    params: (input) => ({ ...named(input), ...input.body }),
+    params: asked,
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {
     mayBeAway: true,

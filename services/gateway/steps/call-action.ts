@@ -1,7 +1,6 @@
 import type { Consistency } from '../../../lib/actions/collections.ts';
 import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
-import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
 import { identify, requireScope } from './authenticate.ts';
@@ -41,16 +40,13 @@ interface CallOptions {
 }
 
 /**
- * With the collection, while what was asked of it still holds: then nobody decodes them again.
- * Later with its id alone: the body was read for this one, whatever bears the name by then.
+ * With the collection that its body was read for, while what was asked of it still holds; later
+ * with its id alone, whatever has the name by then.
  */
-function paramsOf({ collection, params, resolvedMs, route }: Exchange, { clock, config }: StepParts): unknown {
+function paramsOf({ collection, params, resolvedMs }: Exchange, { clock }: StepParts): unknown {
   if (collection === null) return params;
-  if (clock.monotonicMs() - resolvedMs > INTERNAL_LIMITS.keyCacheMaxAgeMs)
-    return { ...(params as object), collectionId: collection.id };
-  const resolved = { ...(params as object), collection };
-  requestsOf(config.limits)[route.body!].noteDecoded(resolved, collection);
-  return resolved;
+  const isKnown = clock.monotonicMs() - resolvedMs <= INTERNAL_LIMITS.keyCacheMaxAgeMs;
+  return { ...(params as object), ...(isKnown ? { collection } : { collectionId: collection.id }) };
 }
 
 /** Whose request it is, for whatever the action calls in its turn. */
@@ -78,7 +74,7 @@ function whenBack(
   { overload }: StepParts,
   attempt: (options: CallOptions) => Promise<unknown>,
 ): Promise<unknown> {
-  const terms = exchange.params as ReadTerms & { queries?: ReadTerms[] };
+  const terms = (exchange.input?.body ?? {}) as ReadTerms & { queries?: ReadTerms[] };
   // Others find out for themselves: copies may answer, or the rest is enough.
   const isStrong = (terms.queries ?? [terms]).some(isStrongRead);
   const needsAll = exchange.route.queue === 'query' && isStrong;

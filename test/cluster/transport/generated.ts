@@ -122,7 +122,7 @@ export const SHAPES = {
     searchSeconds: fc.double({ min: 0, noNaN: true }),
   }),
   'collections.upsert params': fc.record(
-    { ...named, batch: optional(batch), records: anyJson },
+    { ...named, decoded: optional(fc.record({ records: batch, namespace: id })), records: anyJson },
     { requiredKeys: ['accountId', 'name'] },
   ),
   'collections.query params': fc.record(

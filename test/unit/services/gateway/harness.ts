@@ -3,6 +3,7 @@ import { type Context, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
 import { readConfig } from '../../../../lib/config.ts';
 import { ProvecError } from '../../../../lib/errors.ts';
+import type { DecodedRequest } from '../../../../lib/requests/requests.ts';
 import type { Runtime } from '../../../../lib/runtime.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
@@ -32,8 +33,13 @@ function defaults(): FakeActions {
     },
     'collections.query': () => ({ matches: [] }),
     'collections.fetch': () => [],
-    'collections.upsert': ({ batch }) => ({ upsertedCount: (batch as { ids: string[] }).ids.length }),
-    'collections.delete': ({ ids }) => ({ deleted: true, deletedCount: (ids as string[]).length }),
+    'collections.upsert': ({ decoded }) => ({
+      upsertedCount: (decoded as DecodedRequest<'upsert'>).records.ids.length,
+    }),
+    'collections.delete': ({ decoded }) => ({
+      deleted: true,
+      deletedCount: (decoded as DecodedRequest<'delete'>).ids!.length,
+    }),
     'collections.create': (params) => ({ id: 'c2', ...params }),
     'collections.list': () => ({ collections: [] }),
     'collections.get': ({ name }) => ({ name }),
