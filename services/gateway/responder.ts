@@ -9,7 +9,7 @@ import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
 
-/** Answers that no action gives (errors, pages, OPTIONS), and the log of the gateway's own faults. */
+/** Answers that no action gives (errors, pages, OPTIONS), and the log of the gateway's faults. */
 export class Responder {
   readonly #config: Pick<Config, 'pricingUrl' | 'statusUrl'>;
   readonly #log: Logger;
