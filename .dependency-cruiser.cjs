@@ -54,10 +54,17 @@ module.exports = {
     {
       name: 'server-hashes-itself',
       comment:
-        'Server and client share how an account is read, and nothing else: tests hold their hashes against each other.',
+        'Server and client share how an account and JSON are read, and nothing else: tests hold their hashes against each other.',
       severity: 'error',
       from: { pathNot: '^(client|test)/' },
-      to: { path: '^client/', pathNot: '^client/verify/(token-metadata|verification-error)\\.ts$' },
+      to: { path: '^client/', pathNot: '^client/verify/(json-text|token-metadata|verification-error)\\.ts$' },
+    },
+    {
+      name: 'server-bounds-json',
+      comment: 'The parser itself takes any number of escaped keys; what the server parses has a bound.',
+      severity: 'error',
+      from: { pathNot: '^(client|test)/|^lib/json/text\\.ts$' },
+      to: { path: '^client/verify/json-text\\.ts$' },
     },
     {
       name: 'verifier-stands-alone',

@@ -4,11 +4,19 @@
  * github.com/nodejs/node/issues/63785): records would not have the hashes that they have. So no
  * escaped key ever reaches it: such a key goes in as the text it stands for, or under a name of its
  * own where JSON knows no other way to write it.
+ *
+ * Values with escapes are not affected, and text without escaped keys is parsed once, as it is.
  */
 import { bytesToHex, randomBytes } from '@noble/hashes/utils.js';
 
+/** A parser of JSON text that throws where the text is not JSON. */
+export type JsonParser = (text: string) => unknown;
+
 const KEY_END = /\s*:/y;
 const PREFIX_BYTES = 16;
+const drawnPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
+/** Tried first: to draw one takes as long as to read a small record. */
+const PREFIX = drawnPrefix();
 
 interface Key {
   name: string;
@@ -17,10 +25,17 @@ interface Key {
   end: number;
 }
 
-/** As `JSON.parse`, with every key as it was written. Throws SyntaxError on what is no JSON. */
-export function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  const keys = escapedKeys(text);
+/**
+ * As `JSON.parse`, with every key as it was written; `parse` is called with the text and must throw
+ * on what is no JSON. `admit` is told of each escaped key how many came before, and may throw.
+ */
+export function parseJson(
+  text: string,
+  parse: JsonParser = JSON.parse,
+  admit: (before: number) => void = () => undefined,
+): unknown {
+  const value = parse(text);
+  const keys = escapedKeys(text, admit);
   if (keys.length === 0) return value;
   const prefix = unusedPrefix([text, ...keys.map(({ name }) => name)]);
   const hidden = new Map<string, string>();
@@ -32,13 +47,13 @@ export function parseJson(text: string): unknown {
     rewritten += `${text.slice(at, start)}"${hidden.get(name) ?? name}"`;
     at = end;
   }
-  const result: unknown = JSON.parse(rewritten + text.slice(at));
+  const result = parse(rewritten + text.slice(at));
   if (hidden.size > 0) restore(result, prefix, [...hidden.keys()]);
   return result;
 }
 
 /** The text is JSON, so a backslash is always within a string. */
-function escapedKeys(text: string): Key[] {
+function escapedKeys(text: string, admit: (before: number) => void): Key[] {
   const keys: Key[] = [];
   for (let at = text.indexOf('\\'); at >= 0; ) {
     let end = at;
@@ -46,6 +61,7 @@ function escapedKeys(text: string): Key[] {
     end++;
     KEY_END.lastIndex = end;
     if (KEY_END.test(text)) {
+      admit(keys.length);
       const start = text.lastIndexOf('"', at - 1);
       keys.push({ name: JSON.parse(text.slice(start, end)) as string, start, end });
     }
@@ -54,12 +70,11 @@ function escapedKeys(text: string): Key[] {
   return keys;
 }
 
-/** Nobody can know beforehand which it will be, so it is short however the text was made. */
+/** Nobody can know which it is, so this is short however the text was made. */
 function unusedPrefix(texts: readonly string[]): string {
-  for (;;) {
-    const prefix = bytesToHex(randomBytes(PREFIX_BYTES));
-    if (!texts.some((text) => text.includes(prefix))) return prefix;
-  }
+  let prefix = PREFIX;
+  while (texts.some((text) => text.includes(prefix))) prefix = drawnPrefix();
+  return prefix;
 }
 
 /** Gives keys their names back, in place: none can be `__proto__`, which needs no escape. */
