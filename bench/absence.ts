@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { post, type Target } from './load.ts';
+import { post, type Target } from './http-request.ts';
 
 const PAUSE_MS = 20;
 

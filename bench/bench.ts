@@ -14,9 +14,11 @@ import { matches as matchesFilter } from '../lib/filter/evaluate.ts';
 import { parseFilter } from '../lib/filter/parse.ts';
 import { LIMITS } from '../lib/limits.ts';
 import { type CalmFigures, calmest, untilAtRest } from './calm.ts';
-import { cosine, type Dataset, datasetFolder, exactTop, readDataset, recordsOf } from './dataset.ts';
-import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
+import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
+import { post, type Target } from './http-request.ts';
+import { closedLoop, type LoadFigures } from './load.ts';
 import { anonymousMiB, cpuSeconds, residentMiB, stolenShare } from './process-figures.ts';
+import { recallOf } from './recall.ts';
 import { readStages, stageShares } from './stages.ts';
 import { untilIndexed } from './until-indexed.ts';
 
@@ -34,7 +36,6 @@ const SECONDS = Number(options.seconds ?? 5);
 const BATCH = 1_000;
 const TOP_K = 10;
 const COLLECTION = 'bench';
-const TIE = 1e-5;
 
 const say = (name: string, value: string) => console.log(`${name.padEnd(34)} ${value}`);
 /** A machine of which the host takes a part is as much slower. */
@@ -75,28 +76,18 @@ async function recall(
   queries: number,
 ): Promise<number> {
   const agent = new Agent({ keepAlive: true });
-  const bodies = queryBodies(data, filter).slice(0, queries);
-  const rows = new Map(data.ids.map((id, row) => [id, row]));
-  const allowed = new Set<number>();
-  if (filter) {
-    const node = parseFilter(filter, LIMITS);
-    data.metadata.forEach((metadata, row) => {
-      if (node === null || matchesFilter(node, metadata)) allowed.add(row);
-    });
-  }
-  let found = 0;
-  let wanted = 0;
-  for (const [at, body] of bodies.entries()) {
+  const answers: string[][] = [];
+  for (const body of queryBodies(data, filter).slice(0, queries)) {
     const { text } = await post(target, agent, `/collections/${COLLECTION}/query`, body);
-    const { matches } = JSON.parse(text) as { matches: { id: string }[] };
-    const exact = exactTop(data, data.queries[at]!, TOP_K, (row) => !filter || allowed.has(row));
-    const bar = (exact.at(-1)?.score ?? 0) - TIE;
-    wanted += exact.length;
-    found += matches.filter(({ id }) => cosine(data, data.queries[at]!, rows.get(id)!) >= bar).length;
-    if (matches.length < exact.length) say('  short answer', `query ${at}: ${matches.length} of ${exact.length}`);
+    answers.push((JSON.parse(text) as { matches: { id: string }[] }).matches.map(({ id }) => id));
   }
   agent.destroy();
-  return wanted === 0 ? 1 : found / wanted;
+  const node = filter ? parseFilter(filter, LIMITS) : null;
+  const matching = data.metadata.map((metadata) => node === null || matchesFilter(node, metadata));
+  const most = Math.min(TOP_K, matching.filter(Boolean).length);
+  for (const [at, { length }] of answers.entries())
+    if (length < most) say('  short answer', `query ${at}: ${length} of ${most}`);
+  return recallOf(data, answers, TOP_K, (row) => matching[row]!);
 }
 
 async function main(): Promise<void> {

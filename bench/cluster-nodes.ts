@@ -17,7 +17,7 @@ import { brokerOptions } from '../moleculer.config.ts';
 import type { BackingServices } from '../test/support/backing-services.ts';
 import { ClusterNode } from '../test/support/cluster-node.ts';
 import { until } from '../test/support/until.ts';
-import type { Target } from './load.ts';
+import type { Target } from './http-request.ts';
 
 export const MEMORY_LIMIT_MIB = 1024;
 const KEY = 'pv_live_bench-of-the-cluster-bench-of-the-cluster';

@@ -16,8 +16,9 @@ import type { Absence } from './absence.ts';
 import { BenchCluster, MEMORY_LIMIT_MIB, startAlone, targetOf } from './cluster-nodes.ts';
 import { type Dataset, datasetFolder, readDataset } from './dataset.ts';
 import { FailOvers, type Watched } from './fail-over.ts';
+import type { Target } from './http-request.ts';
 import { createCollection, upsertAll } from './ingest.ts';
-import { closedLoop, type LoadFigures, type Target } from './load.ts';
+import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
 import { cpuSeconds } from './process-figures.ts';
 

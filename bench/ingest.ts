@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Dataset, recordsOf } from './dataset.ts';
-import { post, type Target } from './load.ts';
+import { post, type Target } from './http-request.ts';
 
 const BATCH = 500;
 const LANES = 2;

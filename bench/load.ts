@@ -1,4 +1,5 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
+import { post, type Target } from './http-request.ts';
 import { stolenShare } from './process-figures.ts';
 
 /**
@@ -12,39 +13,6 @@ export interface LoadFigures {
   requests: number;
   /** Share of the machine's CPU time that its host gave to others meanwhile. */
   stolen: number;
-}
-
-export interface Target {
-  url: string;
-  key: string;
-}
-
-/** Sends one JSON body and returns status and text. */
-export function post(
-  target: Target,
-  agent: Agent,
-  path: string,
-  body: string | Buffer,
-): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const call = request(`${target.url}/api/v1${path}`, {
-      agent,
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${target.key}`,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(body),
-      },
-    });
-    call.on('error', reject);
-    call.on('response', (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }));
-      response.on('error', reject);
-    });
-    call.end(body);
-  });
 }
 
 /**

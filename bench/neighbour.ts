@@ -13,8 +13,9 @@ import { join } from 'node:path';
 import { ApiClient } from '../examples/api-client.ts';
 import { startServiceProcess } from '../examples/service-process.ts';
 import { type Dataset, datasetFolder, readDataset, recordsOf } from './dataset.ts';
+import { post, type Target } from './http-request.ts';
 import { createCollection, upsertAll } from './ingest.ts';
-import { closedLoop, type LoadFigures, post, type Target } from './load.ts';
+import { closedLoop, type LoadFigures } from './load.ts';
 import { median } from './median.ts';
 
 const ADMIN_TOKEN = 'admin-token-of-the-bench-0123456789';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Target } from './load.ts';
+import type { Target } from './http-request.ts';
 
 /** Waits until the service has every record in an index; the seconds that took. */
 export async function untilIndexed(target: Target): Promise<number> {

@@ -7,8 +7,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startServiceProcess } from '../../examples/service-process.ts';
-import { cosine, type Dataset, datasetFolder, exactTop, readDataset } from '../dataset.ts';
+import { type Dataset, datasetFolder, readDataset } from '../dataset.ts';
 import { median } from '../median.ts';
+import { recallOf } from '../recall.ts';
 import { Chroma } from './chroma.ts';
 import type { Condition, Peer } from './peer.ts';
 import { Pgvector } from './pgvector.ts';
@@ -19,8 +20,6 @@ const PAGE = 1_000;
 const IDS = 100;
 const QUERIES = 100;
 const TOP_K = 10;
-/** Near-duplicates differ by less. */
-const TIE = 1e-5;
 /** 30,166, 7,342 and 34 of the 61,666 records match. */
 const HALF: Condition[] = [{ field: 'arch', equals: 'all' }];
 const TENTH: Condition[] = [{ field: 'installedKiB', within: [100, 180] }];
@@ -125,18 +124,6 @@ async function measure(peers: Peer[], data: Dataset): Promise<void> {
   }
 }
 
-/** Share of answers as good as the exact ones, by their exact score. */
-async function recallOf(peer: Peer, data: Dataset): Promise<number> {
-  const rows = new Map(data.ids.map((id, at) => [id, at]));
-  const asked = data.queries.slice(0, QUERIES);
-  const answers = await peer.queries(asked, TOP_K);
-  const found = asked.map((query, at) => {
-    const worst = exactTop(data, query, TOP_K, () => true).at(-1)!.score - TIE;
-    return answers[at]!.filter((id) => cosine(data, query, rows.get(id)!) >= worst).length;
-  });
-  return found.reduce((sum, each) => sum + each, 0) / (QUERIES * TOP_K);
-}
-
 /** Loads one after the other, and then asks all of them. */
 export async function benchRecords(records: number, chroma: string | undefined, pg: string | undefined): Promise<void> {
   const folder = datasetFolder();
@@ -165,10 +152,10 @@ export async function benchRecords(records: number, chroma: string | undefined, 
     row('import, until stored', stored.map(shown));
     row('import, until indexed', indexed.map(shown));
     await measure(peers, data);
-    const recalls = await Promise.all(peers.map((peer) => recallOf(peer, data)));
+    const answers = await Promise.all(peers.map((peer) => peer.queries(data.queries.slice(0, QUERIES), TOP_K)));
     row(
       `recall@${TOP_K} of the ${QUERIES} queries`,
-      recalls.map((recall) => recall.toFixed(3)),
+      answers.map((ids) => recallOf(data, ids, TOP_K).toFixed(3)),
     );
   } finally {
     await Promise.all(peers.map((peer) => peer.close()));

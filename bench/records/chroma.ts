@@ -1,5 +1,6 @@
-import { Agent, request } from 'node:http';
+import { Agent } from 'node:http';
 import { type Dataset, recordsOf } from '../dataset.ts';
+import { sendRequest } from '../http-request.ts';
 import type { Condition, Peer, Place } from './peer.ts';
 
 const DATABASE = '/api/v2/tenants/default_tenant/databases/default_database';
@@ -100,22 +101,10 @@ export class Chroma implements Peer {
     await this.#ask('POST', `${this.#collection}/upsert`, body);
   }
 
-  #ask(method: string, path: string, body?: object): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      const headers = { 'content-type': 'application/json' };
-      const call = request(`${this.#url}${path}`, { agent: this.#agent, method, headers });
-      call.on('error', reject);
-      call.on('response', (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString();
-          if (response.statusCode! < 300) resolve(text === '' ? null : JSON.parse(text));
-          else reject(new Error(`${path}: ${response.statusCode} ${text.slice(0, 300)}`));
-        });
-      });
-      call.end(body && JSON.stringify(body));
-    });
+  async #ask(method: string, path: string, body?: object): Promise<unknown> {
+    const sent = body && JSON.stringify(body);
+    const { status, text } = await sendRequest(method, `${this.#url}${path}`, this.#agent, sent);
+    if (status >= 300) throw new Error(`${path}: ${status} ${text.slice(0, 300)}`);
+    return text === '' ? null : JSON.parse(text);
   }
 }

@@ -1,7 +1,7 @@
 import { Agent } from 'node:http';
 import type { Readable } from 'node:stream';
 import { type Dataset, recordsOf } from '../dataset.ts';
-import { post, type Target } from '../load.ts';
+import { post, type Target } from '../http-request.ts';
 import { untilIndexed } from '../until-indexed.ts';
 import type { Condition, Peer, Place } from './peer.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { post } from '../../../bench/load.ts';
+import { post } from '../../../bench/http-request.ts';
 import { median } from '../../../bench/median.ts';
 import { cpuSeconds } from '../../../bench/process-figures.ts';
 import { randomFrom } from '../../support/random.ts';

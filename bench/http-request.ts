@@ -1,0 +1,38 @@
+import { type Agent, request } from 'node:http';
+
+/** A service, and a key of it. */
+export interface Target {
+  url: string;
+  key: string;
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+/** Sends one JSON body, or none, and returns status and text. */
+export function sendRequest(
+  method: string,
+  url: string,
+  agent: Agent,
+  body?: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { agent, method, headers: { 'content-type': 'application/json', ...headers } });
+    call.on('error', reject);
+    call.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }));
+      response.on('error', reject);
+    });
+    call.end(body);
+  });
+}
+
+/** Sends one JSON body to the API and returns status and text. */
+export function post({ url, key }: Target, agent: Agent, path: string, body: string | Buffer): Promise<Answer> {
+  return sendRequest('POST', `${url}/api/v1${path}`, agent, body, { authorization: `Bearer ${key}` });
+}
