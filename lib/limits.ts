@@ -76,6 +76,7 @@ export const INTERNAL_LIMITS = Object.freeze({
    * MiB) beside others.
    */
   answersMaxBytes: 512 * 1024 * 1024,
+  answerMaxBytes: 320 * 1024 * 1024,
   answersSmallReserveBytes: 128 * 1024 * 1024,
   answerSmallMaxBytes: 1024 * 1024,
   answersTurnMs: 10,

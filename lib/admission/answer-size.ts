@@ -11,15 +11,20 @@ const RECORD_OVERHEAD_BYTES = 128;
 const HEAP_SHARE = 1 / 8;
 const REFUSAL = 'The service is sending too many large answers; send the request again, or ask for less.';
 
+const tooLarge = (maxBytes: number): string =>
+  `The answer would take more than ${Math.floor(maxBytes / 2 ** 20)} MiB; ask for fewer records or send fewer queries at a time, or leave out values or metadata.`;
+
 /**
  * Of the answers that one service of this process holds at a time: a part of the heap, and not more
  * than the limit.
  */
 export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): MemoryBounds {
-  const { answersMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
+  const { answersMaxBytes, answerMaxBytes, answersSmallReserveBytes, answerSmallMaxBytes } = INTERNAL_LIMITS;
   const maxBytes = Math.min(answersMaxBytes, Math.floor(heapBytes * HEAP_SHARE));
-  const smallReserveBytes = Math.floor((maxBytes * answersSmallReserveBytes) / answersMaxBytes);
-  return { maxBytes, smallReserveBytes, smallMaxBytes: Math.min(answerSmallMaxBytes, smallReserveBytes) };
+  const partOf = (bytes: number): number => Math.floor((maxBytes * bytes) / answersMaxBytes);
+  const smallReserveBytes = partOf(answersSmallReserveBytes);
+  const one = { maxBytes: partOf(answerMaxBytes), message: tooLarge(partOf(answerMaxBytes)) };
+  return { maxBytes, smallReserveBytes, smallMaxBytes: Math.min(answerSmallMaxBytes, smallReserveBytes), one };
 }
 
 export const answerBudget = (observer?: MemoryObserver, bounds = answerBounds()): MemoryBudget =>

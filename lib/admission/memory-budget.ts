@@ -2,9 +2,9 @@
  * Bounds the memory of all request bodies, or of all answers, that are held at one time.
  *
  * Promises: what is held stays within `maxBytes`, except that something is always let in when
- * nothing else is held; what is large leaves `smallReserveBytes` to what is small; and an account
- * that holds something leaves part of the rest to others (`Shares`). So nobody's large requests
- * shut out everybody's small ones, nor another's large ones.
+ * nothing else is held, unless `one` bounds it; what is large leaves `smallReserveBytes` to what is
+ * small; and an account that holds something leaves part of the rest to others (`Shares`). So
+ * nobody's large requests shut out everybody's small ones, nor another's large ones.
  */
 import { ProvecError } from '../errors.ts';
 import { Shares } from './fair-share.ts';
@@ -17,13 +17,15 @@ export interface MemoryBounds {
   smallReserveBytes: number;
   /** More than this is large. */
   smallMaxBytes: number;
+  /** What one may hold at most, and what it is told that wants more; default: alone it may. */
+  one?: { maxBytes: number; message: string };
 }
 
 /** What one request holds. */
 export interface MemoryHold {
   /**
    * Holds what it turned out to take instead. Throws UNAVAILABLE, holding nothing any more, when
-   * that is more and does not fit.
+   * that is more and does not fit; INVALID_ARGUMENT when it never will.
    */
   resize(bytes: number): void;
   /** Idempotent. */
@@ -56,7 +58,7 @@ export class MemoryBudget {
     if (!this.#fits(account, bytes)) throw this.#refusal();
   }
 
-  /** Holds `bytes` until they are released; throws UNAVAILABLE when they do not fit. */
+  /** Holds `bytes` until they are released; throws as `MemoryHold.resize` does. */
   take(account: string, bytes: number): MemoryHold {
     let ownBytes = 0;
     const hold = (heldBytes: number) => {
@@ -67,6 +69,7 @@ export class MemoryBudget {
     const resize = (wantedBytes: number) => {
       if (wantedBytes > ownBytes) {
         hold(0);
+        this.#refuseTooLarge(wantedBytes);
         if (!this.#fits(account, wantedBytes)) throw this.#refusal();
       }
       hold(wantedBytes);
@@ -79,6 +82,11 @@ export class MemoryBudget {
     const { maxBytes, smallMaxBytes, smallReserveBytes } = this.#bounds;
     const most = bytes > smallMaxBytes ? maxBytes - smallReserveBytes : maxBytes;
     return bytes === 0 || this.#shares.fits(account, bytes, most);
+  }
+
+  #refuseTooLarge(bytes: number): void {
+    const { one } = this.#bounds;
+    if (one !== undefined && bytes > one.maxBytes) throw new ProvecError('INVALID_ARGUMENT', one.message);
   }
 
   #refusal(): ProvecError {

@@ -112,8 +112,17 @@ describe('what answers hold of memory while they are gathered', () => {
   );
 });
 
+test('an answer that takes more than one may is refused, and left by its shards', async () => {
+  const one = { maxBytes: MIB, message: 'Ask for less.' };
+  const bounds = { maxBytes: 10 * MIB, smallReserveBytes: 0, smallMaxBytes: 0, one };
+  reader = new ShardReader(undefined, answerBudget(undefined, bounds));
+  await expect(query()).rejects.toMatchObject({ code: 'INVALID_ARGUMENT', message: 'Ask for less.' });
+  expect(asked).toContain('shards.leave');
+});
+
 test('the bound is a part of the heap, and never more than the limit', () => {
   const small = answerBounds(400 * MIB);
-  expect(small).toEqual({ maxBytes: 50 * MIB, smallReserveBytes: 12.5 * MIB, smallMaxBytes: MIB });
+  const one = { maxBytes: 31.25 * MIB, message: expect.stringContaining('more than 31 MiB') };
+  expect(small).toEqual({ maxBytes: 50 * MIB, smallReserveBytes: 12.5 * MIB, smallMaxBytes: MIB, one });
   expect(answerBounds(64 * 1024 * MIB).maxBytes).toBe(512 * MIB);
 });

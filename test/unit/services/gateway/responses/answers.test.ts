@@ -127,7 +127,7 @@ function smallBudget() {
   return { budget, seen };
 }
 
-test('one answer is always let in; small ones have room that large ones leave', () => {
+test('where nothing bounds one, it is let in alone; small ones have room that large ones leave', () => {
   const { budget, seen } = smallBudget();
   const accounts = ['b', 'c', 'd', 'e', 'f'];
   const huge = budget.take('a', 1_000);
@@ -141,6 +141,32 @@ test('one answer is always let in; small ones have room that large ones leave', 
   for (const hold of [...small, huge, large, huge]) hold.release();
   expect(seen).toEqual({ held: 0, refused: 4 });
   expect(() => budget.take('a', 2_000).release()).not.toThrow();
+});
+
+test('an answer that no other has room beside is refused for good, and holds nothing', () => {
+  const one = { maxBytes: 60, message: 'Ask for less.' };
+  const budget = new MemoryBudget({ maxBytes: 100, smallReserveBytes: 20, smallMaxBytes: 5, one }, 'Too much.');
+  expect(() => budget.take('a', 61)).toThrow('Ask for less.');
+  const largest = budget.take('a', 60);
+  for (const account of ['b', 'c']) budget.take(account, 10);
+  expect(() => largest.resize(61)).toThrow('Ask for less.');
+  expect(() => budget.take('d', 60)).not.toThrow();
+});
+
+test('many queries whose answers take too much together are refused before they are asked', async () => {
+  const edge = await startEdge({ actions: { 'collections.queries': () => ({ results: [] }) } });
+  try {
+    const queries = Array.from({ length: 2 }, () => ({ id: 'a', topK: 10_000, includeValues: true }));
+    const one = await edge.request('POST', `${V1}/collections/wide/queries`, { queries: queries.slice(1) });
+    expect(one.status).toBe(200);
+    const two = await edge.request('POST', `${V1}/collections/wide/queries`, { queries });
+    expect([two.status, two.text]).toEqual([400, expect.stringContaining('INVALID_ARGUMENT')]);
+    expect(two.text).toContain('The answer would take more than');
+    expect(edge.calls.get('collections.queries')).toHaveLength(1);
+    expect(await heldBytes(edge)).toBe(0);
+  } finally {
+    await edge.stop();
+  }
 });
 
 test('an account that holds much leaves room for one that holds nothing', () => {
