@@ -37,6 +37,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   InvalidUnicode: 'four hexadecimal digits',
 };
 
+const SPACE = 0x20;
+const BLANKS_MAX = 100_000;
+
 /** Ends a visit at its first error: what follows may nest to any depth. */
 class Stop extends Error {
   override name = 'Stop';
@@ -50,8 +53,12 @@ class Stop extends Error {
   }
 }
 
-/** The first place where `text` is not JSON; null where it is. A second for 40 MB. */
+/**
+ * The first place where `text` is not JSON; null where it is, or where blanks take the scanner too
+ * long. A second for 40 MB.
+ */
 export function jsonFault(text: string): JsonFault | null {
+  if (hasManyBlanks(text)) return null;
   const steps: (string | number)[] = [];
   const begin = (step: string | number) => () => void steps.push(step);
   const end = () => void steps.pop();
@@ -80,6 +87,13 @@ export function jsonFault(text: string): JsonFault | null {
     return { path: pathOf(steps), ...saidOf(text, offset, printParseErrorCode(code)), where: whereOf(text, offset) };
   }
   return null;
+}
+
+/** The scanner gathers blanks one by one: 60 MB of them took it half a minute. */
+function hasManyBlanks(text: string): boolean {
+  let run = 0;
+  for (let at = 0; at < text.length && run <= BLANKS_MAX; at++) run = text.charCodeAt(at) <= SPACE ? run + 1 : 0;
+  return run > BLANKS_MAX;
 }
 
 const pathOf = (steps: readonly (string | number)[]): string =>

@@ -40,3 +40,8 @@ test('JSON has no fault, and what comes behind the first is not looked at', () =
 test('a key as it stands in a path is short and printable', () => {
   expect(jsonFault(`{"${'k'.repeat(100)}\\u0007":x}`)!.path).toBe(`${'k'.repeat(64)}...`);
 });
+
+test('text with more blanks in a row than the scanner takes in at once is not looked through', () => {
+  expect(jsonFault(`${' '.repeat(100_000)}x`)).toMatchObject({ where: 'column 100001' });
+  expect(jsonFault(`{${'\n'.repeat(100_001)}x`)).toBeNull();
+});
