@@ -81,7 +81,8 @@ export class Edge {
     const { req, res } = exchange;
     const { responder } = this.#parts;
     if (req.method === 'HEAD') req.method = 'GET';
-    if (page === null) {
+    if (isCutShort(exchange)) responder.fail(exchange, CUT_SHORT);
+    else if (page === null) {
       // What the router sees has no query string (it is parsed later, strictly) and can be decoded.
       req.url = decodablePath(exchange.path);
       this.router.handle(req, res);
@@ -100,6 +101,16 @@ export class Edge {
     return this.#exchanges.get(req)!;
   }
 }
+
+/**
+ * A client that resolves dots makes `/collections/c/` of `/collections/c/namespaces/..`: it must
+ * not delete the collection.
+ */
+const isCutShort = ({ method, path }: Exchange): boolean => method === 'DELETE' && path.endsWith('/');
+const CUT_SHORT = new ProvecError(
+  'ROUTE_NOT_FOUND',
+  'No path to DELETE ends in a slash. Clients cut a path short that names "." or "..": delete the records of such a namespace by POST /delete with {"all": true}.',
+);
 
 const methodNotAllowed = (method: string, allow: string[]) =>
   new ProvecError('METHOD_NOT_ALLOWED', `This path does not support ${method}; it supports ${allow.join(', ')}.`, {

@@ -246,3 +246,20 @@ test('an id or a namespace may be 512 bytes long, and an id may not begin with U
   expect(await service.api('GET', '/collections/longest/namespaces?cursor=x')).toMatchObject({ status: 400 });
   expect(await service.api('GET', '/collections/longest/namespaces?prefix=%00')).toMatchObject({ status: 400 });
 });
+
+test.each(['.', '..'])(
+  'a client that cuts the path of the namespace %s short does not delete the collection',
+  async (namespace) => {
+    const path = '/collections/dotted';
+    await service.api('POST', '/collections', { name: 'dotted', dimensions: 1 });
+    const records = [{ id: 'a', values: [1] }];
+    await service.api('POST', `${path}/upsert`, { namespace, records });
+    // fetch resolves the dots.
+    const { status } = await service.api('DELETE', `${path}/namespaces/${encodeURIComponent(namespace)}`);
+    expect(status).toBe(404);
+    const named = { namespaces: [{ name: namespace, vectorCount: 1 }] };
+    expect((await service.api('GET', `${path}/namespaces`)).body).toEqual(named);
+    const deleted = await service.api('POST', `${path}/delete`, { namespace, all: true });
+    expect(deleted).toMatchObject({ status: 200, body: { deletedCount: 1 } });
+  },
+);
