@@ -49,6 +49,13 @@ export function parsedFilter(filter: object, limits: FilterLimits): FilterNode |
   return known === undefined ? parseFilter(filter, limits) : known;
 }
 
+/** Whether `{}`, which every record matches, stands for a filter or a part of it. */
+export function hasEmptyPart(node: FilterNode | null): boolean {
+  if (node === null) return true;
+  if (node.op === 'not') return hasEmptyPart(node.node);
+  return (node.op === 'and' || node.op === 'or') && (node.nodes.length === 0 || node.nodes.some(hasEmptyPart));
+}
+
 class FilterParser {
   readonly #limits: FilterLimits;
   #conditions = 0;

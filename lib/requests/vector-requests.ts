@@ -1,6 +1,6 @@
 import { CONSISTENCIES } from '../actions/collections.ts';
 import { invalidArgument } from '../errors.ts';
-import { parseFilter } from '../filter/parse.ts';
+import { hasEmptyPart, parsedFilter, parseFilter } from '../filter/parse.ts';
 import { type JsonSchema, ref } from '../json/schema.ts';
 import type { Limits } from '../limits.ts';
 import type { RecordBatch } from '../records/batch.ts';
@@ -88,12 +88,17 @@ const filter = (limits: Limits): Field<JsonObject> => ({
   },
 });
 
-/** As `filter`, of a write: `{}` is refused, because it might have been meant to say something. */
+/**
+ * As `filter`, of a write: `{}` is refused, also as a part, because it might have been meant to say
+ * something.
+ */
 const selecting = (limits: Limits): Field<JsonObject> => ({
   schema: { type: 'object', allOf: [ref('Filter')], minProperties: 1 },
   decode(value, path, context) {
     const decoded = filter(limits).decode(value, path, context);
     if (Object.keys(decoded).length === 0) throw invalid(path, 'a filter with a condition', 'an empty object');
+    if (hasEmptyPart(parsedFilter(decoded, limits)))
+      throw invalid(path, 'a filter with a condition in each of its parts', 'one with an empty object');
     return decoded;
   },
 });

@@ -95,6 +95,9 @@ describe('is refused', () => {
 
   test.each<[string, Json, string, string]>([
     ['a filter without a condition', { filter: {} }, 'INVALID_ARGUMENT', 'filter'],
+    ['an empty part of a filter', { filter: { $and: [{}] } }, 'INVALID_ARGUMENT', 'filter'],
+    ['one beside others', { filter: { $or: [{ a: 1 }, {}] } }, 'INVALID_ARGUMENT', 'filter'],
+    ['one that is negated', { filter: { $not: { $not: {} } } }, 'INVALID_ARGUMENT', 'filter'],
     ['ids and a filter', { ids: ['a'], filter: { a: 1 } }, 'INVALID_ARGUMENT', 'ids'],
     ['all and a filter', { all: true, filter: { a: 1 } }, 'INVALID_ARGUMENT', 'filter'],
     ['nothing', {}, 'INVALID_ARGUMENT', 'ids'],

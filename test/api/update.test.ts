@@ -178,6 +178,7 @@ describe('is refused', () => {
     ['a vector of zeros', { updates: [{ id: 'r1', values: [0, 0] }] }, 'updates[0].values'],
     ['nothing to merge', { filter: { n: 1 } }, 'setMetadata'],
     ['a filter without a condition', { filter: {}, setMetadata: { a: 1 } }, 'filter'],
+    ['a filter with an empty part', { filter: { $and: [{}] }, setMetadata: { a: 1 } }, 'filter'],
     ['a merge beside updates', { updates: [{ id: 'r1', values: [1, 1] }], setMetadata: { a: 1 } }, 'setMetadata'],
     ['a key that is no text', { filter: { n: 1 }, unsetMetadata: [1] }, 'unsetMetadata[0]'],
   ])('%s', async (_, body, path) => {
