@@ -41,7 +41,10 @@ const expiry: Field<string | null> = {
 };
 
 export const plan = oneOf('Its limits.', PLAN_NAMES);
-export const scopes = someOf('What the key may do; they do not imply each other.', SCOPES);
+export const scopes = someOf(
+  'What the key may do; they do not imply each other. The answer to a change by filter tells how many records match, also where the key may not read them.',
+  SCOPES,
+);
 
 export const accountRequests = ({ accountNameMaxChars, keyNameMaxChars }: Limits) => ({
   createKey: new RequestKind({

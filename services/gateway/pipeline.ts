@@ -12,7 +12,7 @@ import type { Exchange } from './exchange.ts';
 import { parseQueryString } from './query-string.ts';
 import type { Route } from './routes.ts';
 import { answer } from './steps/answer.ts';
-import { authenticate, requireScope } from './steps/authenticate.ts';
+import { authenticate, requireReadForDryRun, requireScope } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
 import { decodeBody } from './steps/decode-body.ts';
 import { exportRecords } from './steps/export-records.ts';
@@ -33,6 +33,7 @@ const STEPS: readonly Step[] = [
   readBody,
   waitTurn,
   decodeBody,
+  requireReadForDryRun,
   reserveAnswer,
   callAction,
   answer,

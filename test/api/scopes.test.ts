@@ -77,6 +77,21 @@ test('who may not is told so whether or not the collection exists', async () => 
   expect(answer).toEqual(refusal(403, 'FORBIDDEN'));
 });
 
+test.each([
+  ['update', { filter: { ssn: { $gte: '7' } }, setMetadata: { a: 1 } }],
+  ['delete', { filter: { ssn: { $gte: '7' } } }],
+  ['delete', { ids: ['a'] }],
+])('a dry run of %s tells what only a reader may know: %o', async (operation, body) => {
+  const path = `/collections/scoped/${operation}`;
+  const dryRun = { ...body, dryRun: true };
+  const refused = await apis.get('write')!('POST', path, dryRun);
+  expect(refused).toEqual(refusal(403, 'FORBIDDEN'));
+  expect(refused.body.error).toContain('"read"');
+  expect(await apis.get('read')!('POST', path, dryRun)).toEqual(refusal(403, 'FORBIDDEN'));
+  expect((await service.api('POST', path, dryRun)).status).toBe(200);
+  expect((await apis.get('write')!('POST', path, { ...body, dryRun: false })).status).toBe(200);
+});
+
 test('a key without manage opens nothing that makes it more: it cannot create keys', async () => {
   for (const scope of ['read', 'write']) {
     expect(await apis.get(scope)!('POST', '/keys', { name: 'more' })).toEqual(refusal(403, 'FORBIDDEN'));

@@ -281,7 +281,7 @@ export const COLLECTION_WORDS: AllWords = {
     'deleteNamespace',
     'Delete all records of a namespace',
     ref('DeleteResult'),
-    'As a delete with `all`. A namespace exists as long as it holds a record.',
+    'As a delete with `all`, which also deletes the default namespace and those named `.` and `..`: clients cut such a path short, and Provec answers 404 to a DELETE of a path that ends in a slash. A namespace exists as long as it holds a record.',
   ],
   'collections.delete': [
     'deleteVectors',
@@ -293,7 +293,7 @@ export const COLLECTION_WORDS: AllWords = {
     'updateRecords',
     'Change vectors, and merge into metadata',
     ref('UpdateResult'),
-    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes.',
+    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes. A dry run also needs the scope `read`.',
   ],
   'verification.verify': [
     'verifyCollection',

@@ -39,6 +39,13 @@ export function requireScope({ identity, route }: Exchange): void {
   throw new ProvecError('FORBIDDEN', `This API key lacks the scope "${access}"; use a key that has it.`);
 }
 
+/** A dry run writes nothing, and tells what a read tells. Throws FORBIDDEN as that does. */
+export function requireReadForDryRun({ identity, input }: Exchange): void {
+  const isDryRun = (input?.body as { dryRun?: boolean } | null)?.dryRun === true;
+  if (!isDryRun || identity!.scopes.includes('read')) return;
+  throw new ProvecError('FORBIDDEN', 'A dry run also needs the scope "read", which this API key lacks.');
+}
+
 /** Lets only the operator's token pass. */
 function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
