@@ -3,6 +3,10 @@ import { parseJson } from './json-text.ts';
 import { hashFromHex, isCollectionId } from './record-proof.ts';
 import { demand } from './verification-error.ts';
 
+const HEAD_FIELDS = ['collectionId', 'name', 'dimensions', 'metric', 'version', 'merkleRoot', 'vectorCount'];
+const END_FIELDS = ['count', 'merkleRoot'];
+const RECORD_FIELDS = ['id', 'values', 'metadata', 'namespace'];
+
 /** What an export says of the collection that it is of, and what its records bear out. */
 export interface VerifiedExport {
   collectionId: string;
@@ -16,19 +20,26 @@ export interface VerifiedExport {
 /**
  * Reads the lines of an export (of `GET /collections/{name}/export`, without their ends) and
  * computes the root from the records alone. Rejects with a VerificationError where that is not the
- * root that the export names, where it was cut off, or where a line is none of an export.
+ * root that the export names, where it was cut off, or where a line is none of an export: a field
+ * that the root does not cover can only be one of the first line's.
+ *
+ * Of those, `collectionId`, `name`, `dimensions`, `metric` and `version` are not shown to be true:
+ * compare the id with the one whose account has the root, and the others with what you know.
  */
 export async function verifyExport(lines: Iterable<string> | AsyncIterable<string>): Promise<VerifiedExport> {
   const records = new RecordSet();
   let head: VerifiedExport | null = null;
   let end: unknown = null;
+  let number = 0;
   for await (const line of lines) {
+    number++;
     if (line === '') continue;
     demand(end === null, 'malformed', 'Something follows the end of the export.');
     const said = parsed(line);
-    if (head === null) head = headOf(said);
-    else if ('end' in said) end = said.end;
-    else addTo(records, said);
+    const place = `Line ${number}`;
+    if (head === null) head = headOf(said, place);
+    else if ('end' in said) end = endOf(said, place);
+    else addTo(records, said, place);
   }
   demand(head !== null && end !== null, 'malformed', 'The export was cut off: it has no end.');
   const root = records.root();
@@ -51,8 +62,11 @@ function parsed(line: string): Record<string, unknown> {
   return value as Record<string, unknown>;
 }
 
-function headOf({ export: head }: Record<string, unknown>): VerifiedExport {
+function headOf(line: Record<string, unknown>, place: string): VerifiedExport {
+  const { export: head } = line;
   demand(typeof head === 'object' && head !== null, 'malformed', 'The first line is not the head of an export.');
+  refuseOthers(line, ['export'], place);
+  refuseOthers(head, HEAD_FIELDS, place);
   const { collectionId, version, merkleRoot, vectorCount } = head as Record<string, unknown>;
   demand(isCollectionId(collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
   demand(Number.isSafeInteger(version), 'malformed', 'version is not a whole number.');
@@ -61,10 +75,25 @@ function headOf({ export: head }: Record<string, unknown>): VerifiedExport {
   return { collectionId, version, merkleRoot, vectorCount } as VerifiedExport;
 }
 
-function addTo(records: RecordSet, record: Record<string, unknown>): void {
+function endOf(line: Record<string, unknown>, place: string): object {
+  const { end } = line;
+  demand(typeof end === 'object' && end !== null, 'malformed', `${place} is not the end of an export.`);
+  refuseOthers(line, ['end'], place);
+  refuseOthers(end, END_FIELDS, place);
+  return end;
+}
+
+/** What no root covers may pass for a record with whoever reads the lines next. */
+function refuseOthers(object: object, known: readonly string[], place: string): void {
+  const other = Object.keys(object).find((name) => !known.includes(name));
+  demand(other === undefined, 'malformed', `${place} has a field of no export: ${JSON.stringify(other)}.`);
+}
+
+function addTo(records: RecordSet, record: Record<string, unknown>, place: string): void {
+  refuseOthers(record, RECORD_FIELDS, place);
   try {
     records.add(record as unknown as WholeRecord);
   } catch (error) {
-    demand(false, 'malformed', `A line is no record: ${(error as Error).message}`);
+    demand(false, 'malformed', `${place} is no record: ${(error as Error).message}`);
   }
 }

@@ -69,3 +69,17 @@ test.each<[string, string, string[]]>([
   expect(error).toBeInstanceOf(VerificationError);
   expect(error).toMatchObject({ reason });
 });
+
+const EVIL = { id: 'evil', values: [9, 9] };
+const whole = (lines: readonly object[]) => lines.map((line) => JSON.stringify(line));
+test.each<[string, number, object[]]>([
+  ['beside the end', 5, [{ export: HEAD }, ...RECORDS, { ...EVIL, end: END }]],
+  ['beside the head', 1, [{ ...EVIL, export: HEAD }, ...RECORDS, { end: END }]],
+  ['in the end', 5, [{ export: HEAD }, ...RECORDS, { end: { ...END, ...EVIL } }]],
+  ['in the head', 1, [{ export: { ...HEAD, ...EVIL } }, ...RECORDS, { end: END }]],
+  ['beside a record', 3, [{ export: HEAD }, first, { ...second, record: EVIL }, third, { end: END }]],
+  ['as a second head', 3, [{ export: HEAD }, first, { ...second, export: HEAD }, third, { end: END }]],
+])('what the root does not cover is refused %s, and the line is named', async (_, line, lines) => {
+  const error = await verifyExport(whole(lines)).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ reason: 'malformed', message: expect.stringMatching(`^Line ${line} has a field`) });
+});
