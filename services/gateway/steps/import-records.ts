@@ -109,7 +109,13 @@ class ImportRun {
   #told(error: unknown): unknown {
     if (!isProvecError(error) || this.#stored === 0) return error;
     const { code, message, details, retryAfterSeconds, cause } = error;
-    const told = `${message} ${this.#stored.toLocaleString('en')} records were stored before.`;
+    const records = this.#stored === 1 ? '1 record' : `${this.#stored.toLocaleString('en')} records`;
+    const were = this.#stored === 1 ? 'was' : 'were';
+    if (code === 'COLLECTION_NOT_FOUND')
+      return new ProvecError(code, `The collection was deleted during the import, with ${records} of it.`);
+    const before = `${records} ${were} stored before.`;
+    // Some end in a URL.
+    const told = message.endsWith('.') ? `${message} ${before}` : `${before} ${message}`;
     return new ProvecError(code, told, { details, retryAfterSeconds, cause });
   }
 
