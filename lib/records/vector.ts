@@ -25,7 +25,7 @@ export function writeVector(
   const isArray = Array.isArray(value) || types.isFloat32Array(value);
   if (!isArray) throw noVector(value, path, dimensions);
   const values = value as ArrayLike<unknown>;
-  if (values.length !== dimensions) throw dimensionMismatch(path, dimensions, values.length);
+  if (values.length !== dimensions) throw wrongLength(values, path, dimensions);
   let nonZero = false;
   for (let i = 0; i < dimensions; i++) {
     const number = values[i];
@@ -39,6 +39,11 @@ export function writeVector(
     target[offset + i] = single;
   }
   if (!nonZero && metric === 'cosine') throw withoutDirection(path);
+}
+
+function wrongLength(values: ArrayLike<unknown>, path: string, dimensions: number): ProvecError {
+  if (values.length !== 1 || !Array.isArray(values[0])) return dimensionMismatch(path, dimensions, values.length);
+  return invalid(path, `an array of ${dimensions} numbers`, 'a list in a list', '; send the inner one');
 }
 
 /** What JavaScript and Python send for a vector when nobody encoded it as a list. */

@@ -14,6 +14,12 @@ const METRIC_ALIASES: Readonly<Record<string, Metric>> = {
   dotproduct: 'dot',
 };
 const QUANTIZATIONS: readonly Quantization[] = ['bf16', 'f32', 'f16', 'i8'];
+const QUANTIZATION_ALIASES: Readonly<Record<string, Quantization>> = {
+  int8: 'i8',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  float32: 'f32',
+};
 
 export function collectionName(limits: Limits): Field<string> {
   const { nameMaxChars } = limits;
@@ -43,6 +49,7 @@ export const collectionFields = (limits: Limits) => ({
   quantization: oneOf(
     'Precision of the search index. Scores are always computed from the exact float32 vectors.',
     QUANTIZATIONS,
+    QUANTIZATION_ALIASES,
   ),
   deletionProtection: flag('The collection cannot be deleted.'),
 });

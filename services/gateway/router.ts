@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
-import { BASE_PATH, type Route } from './routes.ts';
+import { BASE_PATH, type Route, UNDECODABLE } from './routes.ts';
 
 /** Decoded; empty where the path has none. */
 export interface PathParameters {
@@ -119,9 +119,6 @@ function aliasOf({ method, path }: Route): string {
   return `${method} ${path.slice(1).replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** U+0000, percent-encoded: a segment that cannot be decoded is the name of nothing. */
-const UNDECODABLE = '%00';
-
 /** A request path in which every segment can be percent-decoded. */
 export function decodablePath(path: string): string {
   if (!path.includes('%')) return path;
@@ -132,7 +129,7 @@ export function decodablePath(path: string): string {
         decodeURIComponent(segment);
         return segment;
       } catch {
-        return UNDECODABLE;
+        return encodeURIComponent(UNDECODABLE);
       }
     })
     .join('/');

@@ -11,6 +11,8 @@ import { describeParameter } from './query-string.ts';
 import { matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
 
 export const BASE_PATH = '/api/v1';
+/** Stands for a segment of a path that cannot be decoded: the name of nothing. */
+export const UNDECODABLE = '\0';
 /** Verify reads everything that is stored. */
 const VERIFY_TIMEOUT_MS = 600_000;
 
@@ -121,6 +123,11 @@ const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) 
 
 const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
 
+function namespaceOf({ item, limits }: RouteInput): string {
+  if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
+  return decodeNamespace(item, 'namespace', limits);
+}
+
 /**
  * Which page is asked for, of at most `maxItems`; what is none of its cursors the action refuses.
  */
@@ -229,10 +236,7 @@ const VECTOR_ROUTES = [
   route('DELETE', '/collections/{name}/namespaces/{namespace}', 'collections.deleteNamespace', 'write', {
     mayBeAway: true,
     queue: 'unshared',
-    params: (input) => ({
-      ...named(input),
-      namespace: decodeNamespace(input.item, 'namespace', input.limits),
-    }),
+    params: (input) => ({ ...named(input), namespace: namespaceOf(input) }),
   }),
 ];
 

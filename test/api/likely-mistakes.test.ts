@@ -29,6 +29,7 @@ describe('a refusal names the value, its place, and what was probably meant', ()
     ["Pinecone's metric", { metric: 'dotproduct' }, '"dotproduct"; did you mean dot?'],
     ['a metric of another case', { metric: 'Cosine' }, '"Cosine"; did you mean cosine?'],
     ['a metric that is like none', { metric: 'jaccard' }, 'euclidean, dot, but is "jaccard".'],
+    ["numpy's name of a precision", { quantization: 'int8' }, '"int8"; did you mean i8?'],
     ['a number in quotes', { dimensions: '384' }, 'but is the string "384"; send it without quotes.'],
     ['an unknown field', { dimension: 2 }, 'did you mean dimensions?'],
   ])('%s', async (_, fields, said) => {
@@ -56,6 +57,7 @@ describe('a refusal names the value, its place, and what was probably meant', ()
       '[1.0 2.0]',
       'values must be an array of 2 numbers, but is a printed list; send the list itself',
     ],
+    ['a list in a list', [[1, 2]], 'values must be an array of 2 numbers, but is a list in a list; send the inner one'],
     ['a printed list that was cut short', '[1.0, ..., 2.0]', 'but is a printed list that was cut short ("...");'],
   ])('%s', async (_, values, said) => {
     expect(await upserting(values)).toContain(said);

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { verifyProof } from '../../client/index.ts';
 import type { RecordProof } from '../../lib/actions/collections.ts';
+import { rawRequest } from '../support/raw-request.ts';
 import { referenceLeaf, referenceRoot } from '../support/reference-root.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
@@ -245,6 +246,16 @@ test('an id or a namespace may be 512 bytes long, and an id may not begin with U
   });
   expect(await service.api('GET', '/collections/longest/namespaces?cursor=x')).toMatchObject({ status: 400 });
   expect(await service.api('GET', '/collections/longest/namespaces?prefix=%00')).toMatchObject({ status: 400 });
+});
+
+test('a namespace in a path is percent-encoded UTF-8', async () => {
+  await service.api('POST', '/collections', { name: 'coded', dimensions: 1 });
+  for (const bytes of ['%FF', '%C3%28', '%ED%A0%80', '%00']) {
+    const { status, text } = await rawRequest(service.url, 'DELETE', `/api/v1/collections/coded/namespaces/${bytes}`, {
+      authorization: `Bearer ${service.key}`,
+    });
+    expect([status, text]).toEqual([400, expect.stringContaining('namespace must be percent-encoded UTF-8')]);
+  }
 });
 
 test.each(['.', '..'])(
