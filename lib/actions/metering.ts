@@ -27,15 +27,23 @@ export interface UsageReport {
 export interface ChargedActions {
   'metering.usage': { params: { accountId: string }; result: UsageReport };
   /**
-   * Holds room for a write until `metering.settle`. `vectors` is an upper bound (records in the
-   * request) unless there is a `ticket`. Answers 'count' when only the upper bound does not fit:
-   * the caller then counts the ids that are new and asks again with that number and the `ticket` it
+   * Holds room for a write until `metering.settle`. Unless there is a `ticket`, `vectors` is an
+   * upper bound (records in the request), and so is `writes` where `writesMin` (default: `writes`)
+   * is less. Answers 'count' when only the upper bounds do not fit: the caller then counts the ids
+   * that are new and the records that change, and asks again with these numbers and the `ticket` it
    * was given, under which it is alone with the account. Throws PLAN_LIMIT_REACHED. `id` null: the
-   * plan has no limit and there is nothing to settle. An `id` for the
-   * room comes with what is forwarded.
+   * plan has no limit and there is nothing to settle. An `id` for the room comes with what is
+   * forwarded.
    */
   'metering.reserveWrite': {
-    params: { accountId: string; writes: number; vectors: number; ticket?: string; id?: string };
+    params: {
+      accountId: string;
+      writes: number;
+      writesMin?: number;
+      vectors: number;
+      ticket?: string;
+      id?: string;
+    };
     result: { outcome: 'reserved'; id: string | null } | { outcome: 'count'; ticket: string };
   };
   /**

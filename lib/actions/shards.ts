@@ -1,5 +1,5 @@
 import type { RecordBatch } from '../records/batch.ts';
-import type { ShardChange } from '../shard/change.ts';
+import type { ChangePreview, PreviewTerms, RecordUpdate, ShardChange } from '../shard/change.ts';
 import type { ShardHead } from '../shard/head.ts';
 import type { ShardKey } from '../shard/key.ts';
 import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../shard/match.ts';
@@ -123,6 +123,11 @@ export interface ShardsActions {
   'shards.leave': { params: { shard: ShardSpec; rest: string }; result: null };
   /** Never opens the shard: the head in memory or, when closed, in the store. */
   'shards.head': { params: { shard: ShardSpec }; result: ShardHead };
+  /** What updates by id would do. */
+  'shards.previewUpdates': {
+    params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewTerms };
+    result: ChangePreview;
+  };
   'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
   /**

@@ -6,6 +6,7 @@
  * records at a time; `WriteAck.next` says how to go on with the others. Rounds end, because a
  * record that was written after the first has begun is left as it is.
  */
+import type { ErrorDetail } from '../errors.ts';
 import type { RecordScope } from './scope.ts';
 
 /** Which records are changed. */
@@ -35,3 +36,19 @@ export type ShardChange =
   | ({ kind: 'delete matching' } & Matching)
   | ({ kind: 'merge matching'; metadataMaxBytes: number } & Matching & MetadataMerge)
   | { kind: 'update'; updates: RecordUpdate[]; metadataMaxBytes: number };
+
+export interface PreviewTerms {
+  metadataMaxBytes: number;
+  /** Whether it is worked out which records would change, which takes as long as the merge. */
+  countsChanges: boolean;
+}
+
+/** What a merge would do to a shard as it is. */
+export interface ChangePreview {
+  /** Records that it finds. */
+  matched: number;
+  /** Records that it changes, or more where that is not worked out. */
+  changed: number;
+  /** A record whose metadata would become too long; null when there is none. */
+  refused: ErrorDetail | null;
+}

@@ -1,4 +1,5 @@
 import type { ValueCount } from '../filter/value-counts.ts';
+import type { ChangePreview, MetadataMerge, PreviewTerms } from './change.ts';
 import type { ShardHead } from './head.ts';
 import type { FetchedRecord, Included, ListedRecord, Page } from './match.ts';
 import type { RecordScope } from './scope.ts';
@@ -11,6 +12,8 @@ import type { RecordScope } from './scope.ts';
 export interface ShardReads {
   /** How many records match. */
   count: { params: RecordScope; result: number };
+  /** What a merge into the records that match would do. */
+  preview: { params: RecordScope & MetadataMerge & PreviewTerms; result: ChangePreview };
   /**
    * How often each value of a field occurs in the records that match. With `limit` only the values
    * that occur most, most first; without, all of them, in pages and in no order.

@@ -37,6 +37,7 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 import { countAbsent, totalOf } from './collection-reader.ts';
@@ -96,8 +97,9 @@ export class CollectionWriter {
       );
     }
     const parts = splitBatch(batch, row.shards);
-    const countNew = () => countAbsent(write, batch.ids);
-    const metered = { accountId: row.accountId, records: batch.ids.length, countNew };
+    const writes = batch.ids.length;
+    const count = async () => ({ writes, vectors: await countAbsent(write, batch.ids) });
+    const metered = { accountId: row.accountId, most: { writes, vectors: writes }, writesMin: writes, count };
     // Room is held only until the commit: the wait for the anchor keeps nobody else waiting.
     const committed = await withinQuota(caller, this.#runtime.log, metered, () =>
       this.#commit(write, parts, ({ shard, ...times }, part, options) =>
@@ -147,7 +149,11 @@ export class CollectionWriter {
   async update(write: Write, updates: RecordUpdate[], metadataMaxBytes: number): Promise<UpdateResult> {
     const { caller, row } = write;
     const parts = Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards));
-    return this.#updated(write, updates.length, () =>
+    const countChanged = async (): Promise<number> => {
+      const previews = await previewUpdates(write, updates, { metadataMaxBytes, countsChanges: true });
+      return sumOf(previews.values(), ({ changed }) => changed);
+    };
+    return this.#updated(write, updates.length, countChanged, () =>
       this.#commit(write, parts, ({ shard, ...times }, part, options) => {
         const change = { kind: 'update', updates: part, metadataMaxBytes } as const;
         return call(caller, 'shards.change', { shard, change, ...times }, options);
@@ -157,7 +163,11 @@ export class CollectionWriter {
 
   /** Merges into the records that match: in each shard, by its index, as many as were counted. */
   async updateMatching(write: Write, matching: Map<number, number>, merge: MatchingMerge): Promise<UpdateResult> {
-    return this.#updated(write, totalOf(matching), () =>
+    const countChanged = async (): Promise<number> => {
+      const previews = await previewMatching(write, merge, true);
+      return sumOf(matching, ([index, count]) => Math.min(count, previews.get(index)!.changed));
+    };
+    return this.#updated(write, totalOf(matching), countChanged, () =>
       this.#commit(
         write,
         matching,
@@ -168,9 +178,16 @@ export class CollectionWriter {
     );
   }
 
-  async #updated(write: Write, records: number, commit: () => Promise<Committed>): Promise<UpdateResult> {
+  /** Of the records that it is about at most, those that stay as they are cost nothing. */
+  async #updated(
+    write: Write,
+    recordsMax: number,
+    countChanged: () => Promise<number>,
+    commit: () => Promise<Committed>,
+  ): Promise<UpdateResult> {
     const { accountId } = write.row;
-    const metered = { accountId, records, vectors: 0, countNew: async () => 0 };
+    const count = async () => ({ writes: await countChanged(), vectors: 0 });
+    const metered = { accountId, most: { writes: recordsMax, vectors: 0 }, writesMin: 0, count };
     const committed = await withinQuota(write.caller, this.#runtime.log, metered, commit);
     const acks = [...committed.acks.values()];
     const matchedCount = sumOf(acks, ({ matched = 0 }) => matched);

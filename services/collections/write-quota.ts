@@ -12,16 +12,23 @@ import { isProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { StoreError } from '../../lib/store/port.ts';
 
-/**
- * A write as the plan's limits see it; `countNew` counts the ids that no record has yet, and is
- * asked only near a limit.
- */
+/** What a write takes of the plan's limits. */
+interface Room {
+  /** Records that are written. */
+  writes: number;
+  /** Those of them that are new. */
+  vectors: number;
+}
+
+/** A write as the plan's limits see it. */
 interface MeteredWrite {
   accountId: string;
-  records: number;
-  /** New ones at most; default: all. */
-  vectors?: number;
-  countNew(): Promise<number>;
+  /** What it takes at most. */
+  most: Room;
+  /** Records that it writes at least. */
+  writesMin: number;
+  /** Works out what it takes. Asked only near a limit; nobody else writes to the account then. */
+  count(): Promise<Room>;
 }
 
 /**
@@ -31,7 +38,7 @@ interface MeteredWrite {
 export async function withinQuota<T>(
   caller: Caller,
   log: Logger,
-  { accountId, records, vectors: newMax = records, countNew }: MeteredWrite,
+  { accountId, most, writesMin, count }: MeteredWrite,
   write: () => Promise<T>,
 ): Promise<T> {
   /** Of room, or a ticket for it. */
@@ -44,14 +51,12 @@ export async function withinQuota<T>(
   }, INTERNAL_LIMITS.writeHolderRenewMs).unref();
   let isOpen = false;
   try {
-    const need = { accountId, writes: records };
-    let reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors: newMax });
+    let reserved = await call(caller, 'metering.reserveWrite', { accountId, writesMin, ...most });
     // Asked again where deletes made the count uncertain; metering bounds how long that goes on.
     while (reserved.outcome === 'count') {
       const { ticket } = reserved;
       held.add(ticket);
-      const vectors = await countNew();
-      reserved = await call(caller, 'metering.reserveWrite', { ...need, vectors, ticket });
+      reserved = await call(caller, 'metering.reserveWrite', { accountId, ...(await count()), ticket });
     }
     if (reserved.id !== null) held.add(reserved.id);
     isOpen = true;

@@ -61,10 +61,10 @@ export default function meteringService({ config, store, clock, log }: Runtime):
     return { plan, limits: config.plans[plan] };
   };
   const reserve = (params: ChargedActions['metering.reserveWrite']['params'], allowance: Allowance) => {
-    const { accountId, id, writes: records, vectors, ticket } = params;
+    const { accountId, id, writes: records, writesMin = records, vectors, ticket } = params;
     const need = { writes: records, vectors };
     assert(id !== undefined, 'Whoever took the request in gave it an id.');
-    return writes.reserve(accountId, { id, need, allowance, isCounted: ticket !== undefined });
+    return writes.reserve(accountId, { id, need, writesMin, allowance, isCounted: ticket !== undefined });
   };
   const work: ChargedWork = {
     async 'metering.usage'(caller, { accountId }) {
@@ -109,7 +109,13 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         handler: charged('metering.usage'),
       },
       reserveWrite: {
-        params: { accountId: 'string', writes: count, vectors: count, ticket: { type: 'string', optional: true } },
+        params: {
+          accountId: 'string',
+          writes: count,
+          writesMin: { ...count, optional: true },
+          vectors: count,
+          ticket: { type: 'string', optional: true },
+        },
         async handler(ctx: Call<'metering.reserveWrite'>) {
           const { accountId, ticket } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);

@@ -11,6 +11,8 @@ export interface WriteRequest {
   /** UUID that its hold gets; of one that has counted the ticket, which is that of its hold. */
   id: string;
   need: WriteNeed;
+  /** How many of its records are written for certain: without a ticket `need` is an upper bound. */
+  writesMin: number;
   allowance: Allowance;
   /** It has a ticket, and has counted exactly. */
   isCounted: boolean;
@@ -47,10 +49,10 @@ export function decideWrites(held: Held, stored: UsageRow, requests: WriteReques
   for (const hold of held.holds) add(upper, hold);
   const decisions: Decision[] = [];
   const orphans = orphansOf(held);
-  for (const { id, need, allowance } of requests) {
+  for (const { id, need, writesMin, allowance } of requests) {
     const forMs = uncertainForMs(held, orphans, stored, { need, allowance }, holdsMax);
     if (held.alone !== null && forMs === null) break;
-    if (passes(allowance.limits.writes, stored.writes, need.writes)) {
+    if (passes(allowance.limits.writes, stored.writes, writesMin)) {
       // What is committed stays, so there is nothing to wait for.
       decisions.push({ outcome: 'refused', limit: 'writes', used: stored.writes });
     } else if (forMs !== null) {

@@ -9,7 +9,7 @@ import type { Limits } from '../../lib/limits.ts';
 import { keyHashOf } from '../../lib/merkle/leaf.ts';
 import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
-import type { ShardChange } from '../../lib/shard/change.ts';
+import type { ChangePreview, PreviewTerms, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
 import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
 import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
@@ -46,7 +46,7 @@ const ADOPT_ATTEMPTS_MAX = 4;
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 
-type ReadOp = 'query' | ShardReadOp | 'fetch' | 'next' | 'leave' | 'countNew' | 'prove';
+type ReadOp = 'query' | ShardReadOp | 'fetch' | 'next' | 'leave' | 'previewUpdates' | 'countNew' | 'prove';
 
 /** How a shard is read. */
 interface Reading {
@@ -266,6 +266,10 @@ export class ShardNode {
   /** What is left of an answer will not be asked for. */
   async leave(shard: ShardSpec, rest: string): Promise<void> {
     if (this.shardCache.peek(shard) || this.#cluster) await this.#read(shard, 'leave', { rest }, COPY_WILL_DO);
+  }
+
+  previewUpdates(shard: ShardSpec, updates: RecordUpdate[], terms: PreviewTerms): Promise<ChangePreview> {
+    return this.#read(shard, 'previewUpdates', { updates, terms });
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {

@@ -89,6 +89,10 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
     ],
     leave: [{ shard, rest: 'string' }, (read) => node().leave(read.shard, read.rest)],
     ready: [{ shard }, ({ shard }) => node().ready(shard)],
+    previewUpdates: [
+      { shard, updates: 'array', terms: 'object' },
+      ({ shard, updates, terms }) => node().previewUpdates(shard, updates, terms),
+    ],
     countNew: [{ shard, ids }, ({ shard, ids }) => node().countNew(shard, ids)],
     prove: [{ shard, id: 'string' }, ({ shard, id }) => node().prove(shard, id)],
     head: [{ shard }, ({ shard }) => node().head(shard)],

@@ -50,7 +50,7 @@ export class MeteredAccount {
 
 /** What asks for room, under a `ticket` or for the first time. */
 export function asking(need: WriteNeed, allowance: Allowance, ticket?: string): WriteRequest {
-  return { id: ticket ?? randomUUID(), need, allowance, isCounted: ticket !== undefined };
+  return { id: ticket ?? randomUUID(), need, writesMin: need.writes, allowance, isCounted: ticket !== undefined };
 }
 
 /** The id of what was reserved; throws what was answered where that is anything else. */

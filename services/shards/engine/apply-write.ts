@@ -2,10 +2,9 @@
  * What one write of a group changes, one record a step. A write is applied as a whole or, where its
  * outcome says `refused`, not at all.
  */
-import canonicalize from 'canonicalize';
 import { idIn } from '../../../lib/records/namespace.ts';
-import type { MetadataMerge, RecordUpdate } from '../../../lib/shard/change.ts';
-import { metadataObject } from './filter/metadata-object.ts';
+import type { RecordUpdate } from '../../../lib/shard/change.ts';
+import { mergeRecord } from './record-merge.ts';
 import type { Staging } from './staging.ts';
 import type { Steps } from './steps.ts';
 import type { ShardWrite, WriteOutcome } from './write.ts';
@@ -91,21 +90,16 @@ function* update(
 ): Steps<WriteOutcome> {
   const changes: Changed[] = [];
   let [matched, same] = [0, 0];
-  for (const { id, values, path, ...merge } of updates) {
+  for (const { id, path, ...merge } of updates) {
     yield 'staging';
     const current = staging.current(id);
     if (current === null) continue;
     matched++;
-    const metadata = merged(current.metadata, merge);
-    if (metadata.length > maxBytes && metadata.length > current.metadata.length) {
-      const expected = `metadata of at most ${maxBytes} bytes as compact JSON once merged`;
-      const refused = { path, expected, got: `${metadata.length} bytes` };
-      return { upserted: 0, deleted: 0, created: 0, matched, refused };
-    }
-    const isSame = metadata.equals(current.metadata) && (values === null || isEqual(values, current.vector));
+    const { metadata, isSame, refused } = mergeRecord(current, merge, maxBytes);
+    if (refused) return { upserted: 0, deleted: 0, created: 0, matched, refused: { path, ...refused } };
     if (isSame) same++;
     // A copy: what is staged may move what it views.
-    if (!isSame || !isKept) changes.push({ id, vector: values ?? current.vector.slice(), metadata });
+    if (!isSame || !isKept) changes.push({ id, vector: merge.values ?? current.vector.slice(), metadata });
   }
   for (const { id, vector, metadata } of changes) {
     staging.upsert(id, vector, metadata);
@@ -113,14 +107,3 @@ function* update(
   }
   return { upserted: matched - same, deleted: 0, created: 0, matched };
 }
-
-/** Canonical JSON of what is there with what is set, and without what is not. */
-function merged(metadata: Buffer, { set, unset }: MetadataMerge): Buffer {
-  const members = new Map(Object.entries(metadataObject(metadata)));
-  for (const key of unset) members.delete(key);
-  if (set !== null) for (const [key, value] of Object.entries(JSON.parse(set))) members.set(key, value);
-  // Not assigned one by one: a key may be `__proto__`.
-  return Buffer.from(canonicalize(Object.fromEntries(members))!);
-}
-
-const isEqual = (a: Float32Array, b: Float32Array): boolean => a.every((value, at) => Object.is(value, b[at]));

@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import type { ValueCount } from '../../../lib/filter/value-counts.ts';
 import { keyHashOf, metaHashOf, vecHashOf } from '../../../lib/merkle/leaf.ts';
 import { MerkleMap } from '../../../lib/merkle/map.ts';
+import type { ChangePreview, MetadataMerge, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
 import { EMPTY_HEAD, isSameState, type ShardHead } from '../../../lib/shard/head.ts';
 import type { FetchedRecord, Included, ListedRecord, ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardProof } from '../../../lib/shard/proof.ts';
@@ -26,6 +27,7 @@ import { decodeEntry, encodeEntry } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
 import type { Graph } from './graph.ts';
 import { IdOrder, type IdRange } from './id-order.ts';
+import { previewMatching, previewUpdates } from './preview.ts';
 import { withPrivateCopy } from './private-copy.ts';
 import type { ParsedScope, ShardQuery } from './query.ts';
 import { type Ranking, Search, type SearchOptions } from './search.ts';
@@ -197,6 +199,22 @@ export class Shard {
   /** How many records a scope has. */
   countSteps(scope: ParsedScope): Steps<number> {
     return this.#search.selector.count(scope, this.#meter());
+  }
+
+  /** What a merge into the records of a scope would do. */
+  *previewSteps(change: ParsedScope & MetadataMerge & PreviewTerms): Steps<ChangePreview> {
+    const meter = this.#meter();
+    const { namespace, filter } = change;
+    const selection = yield* this.#search.selector.select({ namespace, filter }, meter);
+    return yield* previewMatching(this.#slots, selection, change, meter);
+  }
+
+  /** What updates by id (none twice) would do to the records that there are now. */
+  previewUpdatesSteps(updates: RecordUpdate[], terms: PreviewTerms): Steps<ChangePreview> {
+    this.#assertNothingStaged();
+    const updated = updates.map((update) => ({ update, slot: this.#map.find(keyHashOf(update.id)) }));
+    const present = updated.filter(({ slot }) => slot >= 0);
+    return previewUpdates(this.#slots, present, terms, this.#meter());
   }
 
   /** How often each value of a field occurs in the records of a scope. */

@@ -7,6 +7,7 @@
  */
 
 import type { ProvecError } from '../../../lib/errors.ts';
+import type { ChangePreview, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
 import type { FetchedRecord, Page, PageItem, ShardMatch } from '../../../lib/shard/match.ts';
@@ -75,6 +76,7 @@ export interface WorkerOps extends ReadOps {
   /** The next page of what was queried or fetched; null when it is not kept any more. */
   next: OfShard<{ rest: string; pageMaxBytes: number }, Page<PageItem> | null>;
   leave: OfShard<{ rest: string }>;
+  previewUpdates: OfShard<{ updates: RecordUpdate[]; terms: PreviewTerms }, ChangePreview>;
   countNew: OfShard<{ ids: string[] }, number>;
   prove: OfShard<{ id: string }, ShardProof>;
   size: OfShard<unknown, ShardSize>;

@@ -49,6 +49,9 @@ const READS: Reads = {
   *count({ shard }, scope) {
     return yield* shard.countSteps(scope);
   },
+  *preview({ shard }, change) {
+    return yield* shard.previewSteps(change);
+  },
   *export({ shard, readings }, { pageMaxBytes }, monotonicMs) {
     // Both of one state: what follows yields only where the shard may change.
     const { head } = shard;
@@ -72,11 +75,12 @@ export function readWork<O extends LongRead>(
 ): ReadWork {
   return {
     steps: () => READS[op](from, params, monotonicMs),
-    tooMuch: hasFilter('query' in params ? params.query : params)
-      ? 'the filter'
-      : op === 'list'
-        ? 'the listing'
-        : 'the search',
+    tooMuch:
+      op === 'preview' || hasFilter('query' in params ? params.query : params)
+        ? 'the filter'
+        : op === 'list'
+          ? 'the listing'
+          : 'the search',
   };
 }
 

@@ -173,6 +173,8 @@ export class ShardHost {
       this.#held.get(key)?.readings.end(rest);
       this.#wake(key);
     },
+    previewUpdates: ({ key, updates, terms }) =>
+      this.#thenWake(key, this.#holder(key).shard.previewUpdatesSteps(updates, terms)),
     countNew: ({ key, ids }) => this.#holder(key).shard.countNew(ids),
     prove: ({ key, id }) => this.#holder(key).shard.prove(id),
     size: ({ key }) => this.#holder(key).size,
@@ -328,6 +330,15 @@ export class ShardHost {
   #wake(key: ShardKey): void {
     const held = this.#held.get(key);
     if (held) this.#turns.give('maintain', held);
+  }
+
+  /** What steps have pinned held up compaction. */
+  *#thenWake<T>(key: ShardKey, steps: Steps<T>): Steps<T> {
+    try {
+      return yield* steps;
+    } finally {
+      this.#wake(key);
+    }
   }
 
   #goOn(held: HeldShard): void {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { parseFilter } from '../../../../../lib/filter/parse.ts';
 import { LIMITS } from '../../../../../lib/limits.ts';
 import { Shard } from '../../../../../services/shards/engine/shard.ts';
+import { runThrough } from '../../../../../services/shards/engine/steps.ts';
 import type { ShardWrite } from '../../../../../services/shards/engine/write.ts';
 import { cases } from '../../../../support/effort.ts';
 import { naiveMatches } from '../../../../support/naive-filter.ts';
@@ -121,12 +122,26 @@ function writesOf(asked: Request): ShardWrite {
   }
 }
 
+/** What is said of a merge before it is made: with its changes counted, and without. */
+function previewsOf(shard: Shard, write: ShardWrite) {
+  const terms = [true, false].map((countsChanges) => ({ metadataMaxBytes: METADATA_MAX_BYTES, countsChanges }));
+  if (write.kind === 'update') return terms.map((each) => runThrough(shard.previewUpdatesSteps(write.updates, each)));
+  if (write.kind !== 'merge matching') return null;
+  return terms.map((each) => runThrough(shard.previewSteps({ ...write, ...each })));
+}
+
 test('changes do what they say, in rounds, and their log entries replayed give the same shard', () => {
   fc.assert(
     fc.property(fc.array(request, { maxLength: 12 }), (requests) => {
       const [shard, replica, model] = [new Shard(SPEC), new Shard(SPEC), new Model(SPEC)];
       for (const asked of requests) {
+        const previews = previewsOf(shard, writesOf(asked));
         const wanted = expected(model.records, asked);
+        if (previews) {
+          const [counted, looked] = previews;
+          expect([counted.refused !== null, looked.refused !== null]).toEqual([wanted === null, wanted === null]);
+          if (wanted !== null) expect([counted.changed, looked.changed]).toEqual([wanted, looked.matched]);
+        }
         let [changed, rounds] = [0, 0];
         let next: { throughSeq: number } | undefined;
         do {

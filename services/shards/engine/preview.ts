@@ -1,0 +1,85 @@
+/**
+ * What a merge would do to records as they are committed. Only where its changes are counted, and
+ * where a record could become too long, is it worked out; of other records a length is looked at.
+ */
+import { idIn } from '../../../lib/records/namespace.ts';
+import type { ChangePreview, MetadataMerge, PreviewTerms, RecordUpdate } from '../../../lib/shard/change.ts';
+import { nextBit } from './bitmap.ts';
+import { readingNs } from './filter/metadata-object.ts';
+import type { Selection } from './filter/selection.ts';
+import { growthMaxBytes, mergeRecord } from './record-merge.ts';
+import type { Slots } from './slots.ts';
+import type { StepMeter, Steps } from './steps.ts';
+
+/** Estimates, of a look at a record's length and of a merge beside the reading of what is there. */
+const LOOK_NS = 100;
+const MERGE_NS = 2_000;
+
+/** A record that an update is about. */
+export interface UpdatedSlot {
+  slot: number;
+  update: RecordUpdate;
+}
+
+/** Of all records of a selection of `namespace`; between its steps the shard must not change. */
+export function* previewMatching(
+  slots: Slots,
+  { words, count }: Selection,
+  { namespace = '', set, unset, ...terms }: MetadataMerge & PreviewTerms & { namespace?: string | undefined },
+  meter: StepMeter,
+): Steps<ChangePreview> {
+  const growth = growthMaxBytes({ set, unset });
+  if (growth === 0 && !terms.countsChanges) return { matched: count, changed: count, refused: null };
+  let changed = 0;
+  for (let slot = -1, left = count; left > 0; left--) {
+    slot = nextBit(words, slot + 1);
+    const looked = look(slots, slot, { values: null, set, unset }, growth, terms, meter);
+    if (looked.refused) {
+      const path = `the record ${JSON.stringify(idIn(namespace, slots.id(slot)))}`;
+      return { matched: count, changed, refused: { path, ...looked.refused } };
+    }
+    if (looked.changes) changed++;
+    if (meter.due()) yield 'reading';
+  }
+  return { matched: count, changed, refused: null };
+}
+
+/** Of records by id, all as they are at its first step, whatever is committed before its last. */
+export function* previewUpdates(
+  slots: Slots,
+  updated: UpdatedSlot[],
+  terms: PreviewTerms,
+  meter: StepMeter,
+): Steps<ChangePreview> {
+  const pinned = Uint32Array.from(updated, ({ slot }) => slot);
+  slots.pin(pinned);
+  try {
+    let changed = 0;
+    for (const { slot, update } of updated) {
+      const looked = look(slots, slot, update, growthMaxBytes(update), terms, meter);
+      if (looked.refused)
+        return { matched: updated.length, changed, refused: { path: update.path, ...looked.refused } };
+      if (looked.changes) changed++;
+      if (meter.due()) yield 'sending';
+    }
+    return { matched: updated.length, changed, refused: null };
+  } finally {
+    slots.unpin(pinned);
+  }
+}
+
+function look(
+  slots: Slots,
+  slot: number,
+  update: Pick<RecordUpdate, 'values' | 'set' | 'unset'>,
+  growth: number,
+  { metadataMaxBytes, countsChanges }: PreviewTerms,
+  meter: StepMeter,
+): { changes: boolean; refused: ReturnType<typeof mergeRecord>['refused'] } {
+  meter.spentNs += LOOK_NS;
+  const metadata = slots.metadata(slot);
+  if (!countsChanges && metadata.length + growth <= metadataMaxBytes) return { changes: true, refused: null };
+  meter.spentNs += MERGE_NS + 2 * readingNs(metadata);
+  const { isSame, refused } = mergeRecord({ vector: slots.vector(slot), metadata }, update, metadataMaxBytes);
+  return { changes: !isSame, refused };
+}
