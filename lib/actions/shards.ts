@@ -128,6 +128,8 @@ export interface ShardsActions {
     params: { shard: ShardSpec; updates: RecordUpdate[]; terms: PreviewTerms };
     result: ChangePreview;
   };
+  /** How many bytes the metadata of each record has; 0 where there is no such record. */
+  'shards.metadataBytes': { params: { shard: ShardSpec; ids: string[] }; result: number[] };
   'shards.countNew': { params: { shard: ShardSpec; ids: string[] }; result: number };
   'shards.prove': { params: { shard: ShardSpec; id: string }; result: ShardProof };
   /**

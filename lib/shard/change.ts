@@ -19,7 +19,7 @@ export interface Matching extends RecordScope {
 
 /** What is merged into metadata, key by key; a key is in one of them at most. */
 export interface MetadataMerge {
-  /** JSON of an object; null: nothing. */
+  /** Canonical JSON of an object; null: nothing. */
   set: string | null;
   unset: readonly string[];
 }

@@ -29,7 +29,7 @@ const WRITES = new Set(['shards.upsert', 'shards.delete', 'shards.change', 'shar
 /** Calls that are made again when it is unknown what became of them. */
 const REPEATED = new Set([
   ...['shards.query', 'shards.queries', 'shards.fetch', 'shards.next', 'shards.leave', 'shards.read'],
-  ...['shards.previewUpdates', 'shards.countNew', 'shards.prove'],
+  ...['shards.previewUpdates', 'shards.metadataBytes', 'shards.countNew', 'shards.prove'],
   ...['shards.head', 'shards.headAt', 'shards.recompute', 'shards.extend', 'shards.keep', 'shards.release'],
   'shards.stats',
 ]);

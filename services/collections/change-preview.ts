@@ -14,7 +14,7 @@ interface Previewed {
 }
 
 /** By the shard's index. */
-type Previews = Map<number, ChangePreview>;
+export type Previews = Map<number, ChangePreview>;
 
 /** Of every shard. Throws INVALID_ARGUMENT for a record that is refused, and what shards throw. */
 export async function previewMatching(
@@ -40,6 +40,34 @@ export async function previewUpdates(
   });
   return permitted(new Map(await Promise.all(asked)));
 }
+
+/**
+ * Throws INVALID_ARGUMENT for updates of several shards of which one would be refused: some shards
+ * may have committed their part by then. Lengths are asked for first: mostly that is enough.
+ */
+export async function refuseTooLong(
+  previewed: Previewed,
+  updates: RecordUpdate[],
+  metadataMaxBytes: number,
+): Promise<void> {
+  const { caller, row } = previewed;
+  const parts = [...Map.groupBy(updates, ({ id }) => shardIndexOf(id, row.shards))];
+  if (parts.length === 1) return;
+  const asked = parts.map(async ([index, part]) => {
+    const growing = part.filter(({ set }) => set !== null);
+    if (growing.length === 0) return [];
+    const params = { shard: shardSpec(row, index), ids: growing.map(({ id }) => id) };
+    const bytes = await call(caller, 'shards.metadataBytes', params);
+    return growing.filter(({ set }, at) => bytes[at] + Buffer.byteLength(set!) > metadataMaxBytes);
+  });
+  const doubtful = (await Promise.all(asked)).flat();
+  if (doubtful.length === 0) return;
+  await previewUpdates(previewed, withoutValues(doubtful), { metadataMaxBytes, countsChanges: false });
+}
+
+/** Vectors do not matter to whether metadata becomes too long. */
+export const withoutValues = (updates: RecordUpdate[]): RecordUpdate[] =>
+  updates.map((update) => ({ ...update, values: null }));
 
 function permitted(previews: Previews): Previews {
   for (const { refused } of previews.values()) {

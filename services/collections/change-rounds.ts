@@ -6,7 +6,7 @@
  * a part was changed, or nothing of it: sending the request again changes the rest.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import { ProvecError } from '../../lib/errors.ts';
+import { isProvecError, ProvecError } from '../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import type { MetadataMerge, ShardChange } from '../../lib/shard/change.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
@@ -17,11 +17,18 @@ import { isRefusal } from './write-quota.ts';
 /** Records of one log entry. */
 const ROUND_MAX = { 'delete matching': 10_000, 'merge matching': 1_000 };
 
-/** UNAVAILABLE: another request changes the rest, or says what is wrong with it. */
+/**
+ * UNAVAILABLE: another request changes the rest, or says what is wrong with it, as where a record
+ * grew after all were looked at.
+ */
 export class PartlyChanged extends ProvecError {
   constructor(cause: unknown) {
-    const message = 'The service changed only some of the records; send the request again for the others.';
-    super('UNAVAILABLE', message, { retryAfterSeconds: 1, cause });
+    const isFinal = isProvecError(cause) && cause.status === 400;
+    const rest = isFinal
+      ? ': one was written meanwhile whose metadata would now become too long. Send the request again; ' +
+        'if that is still so, a 400 names the record.'
+      : '; send the request again for the others.';
+    super('UNAVAILABLE', `The service changed only some of the records${rest}`, { retryAfterSeconds: 1, cause });
   }
 }
 

@@ -9,6 +9,7 @@ import { invalid } from '../../lib/records/fields.ts';
 import { storedId, storedIds } from '../../lib/records/namespace.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
+import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutValues } from './change-preview.ts';
 import { countAbsent, countByShard, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 
@@ -51,12 +52,17 @@ export async function updateRecords(
   const scope = scopeOf(request);
   const updates = request.updates?.map((update) => ({ ...update, id: storedId(scope.namespace, update.id) }));
   if (updates) {
-    if (!dryRun) return writer.update(write, updates, metadataMaxBytes);
-    const ids = updates.map(({ id }) => id);
-    const matchedCount = ids.length - (await countAbsent(write, ids));
+    const terms = { metadataMaxBytes, countsChanges: false };
+    if (!dryRun) {
+      await refuseTooLong(write, updates, metadataMaxBytes);
+      return writer.update(write, updates, metadataMaxBytes);
+    }
+    const previews = await previewUpdates(write, withoutValues(updates), terms);
+    const matchedCount = totalOf(matchedBy(previews));
     return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
   }
-  const matching = await countByShard(write, scope);
+  const previews = await previewMatching(write, { ...scope, ...merge, metadataMaxBytes }, false);
+  const matching = matchedBy(previews);
   const matchedCount = totalOf(matching);
   if (matchedCount > updateMatchesMax) {
     const most = updateMatchesMax.toLocaleString('en');
@@ -66,6 +72,9 @@ export async function updateRecords(
   const some = new Map([...matching].filter(([, count]) => count > 0));
   return writer.updateMatching(write, some, { ...scope, ...merge, metadataMaxBytes });
 }
+
+const matchedBy = (previews: Previews): Map<number, number> =>
+  new Map([...previews].map(([index, { matched }]) => [index, matched]));
 
 /** What is merged stands in each of `updates`, or beside `filter`. */
 function checkedMerge({ updates, setMetadata, unsetMetadata }: UpdateRecords): MetadataMerge {

@@ -46,7 +46,16 @@ const ADOPT_ATTEMPTS_MAX = 4;
 const STOP_MS = 25_000;
 const MIB = 2 ** 20;
 
-type ReadOp = 'query' | ShardReadOp | 'fetch' | 'next' | 'leave' | 'previewUpdates' | 'countNew' | 'prove';
+type ReadOp =
+  | 'query'
+  | ShardReadOp
+  | 'fetch'
+  | 'next'
+  | 'leave'
+  | 'previewUpdates'
+  | 'metadataBytes'
+  | 'countNew'
+  | 'prove';
 
 /** How a shard is read. */
 interface Reading {
@@ -270,6 +279,10 @@ export class ShardNode {
 
   previewUpdates(shard: ShardSpec, updates: RecordUpdate[], terms: PreviewTerms): Promise<ChangePreview> {
     return this.#read(shard, 'previewUpdates', { updates, terms });
+  }
+
+  metadataBytes(shard: ShardSpec, ids: string[]): Promise<number[]> {
+    return this.#read(shard, 'metadataBytes', { ids });
   }
 
   countNew(shard: ShardSpec, ids: string[]): Promise<number> {

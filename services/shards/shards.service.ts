@@ -93,6 +93,7 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
       { shard, updates: 'array', terms: 'object' },
       ({ shard, updates, terms }) => node().previewUpdates(shard, updates, terms),
     ],
+    metadataBytes: [{ shard, ids }, ({ shard, ids }) => node().metadataBytes(shard, ids)],
     countNew: [{ shard, ids }, ({ shard, ids }) => node().countNew(shard, ids)],
     prove: [{ shard, id: 'string' }, ({ shard, id }) => node().prove(shard, id)],
     head: [{ shard }, ({ shard }) => node().head(shard)],

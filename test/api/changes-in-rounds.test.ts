@@ -2,6 +2,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
 import { shardIndexOf } from '../../services/collections/shard-routing.ts';
+import { refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 
 const BATCH = 1_000;
@@ -52,21 +53,19 @@ describe.each([1, 4])('over %i shards', (shards) => {
     expect(await count({ old: true })).toBe(0);
   });
 
-  test('what is refused in a later round leaves the earlier ones, and says so', async () => {
+  test('a record that would become too long in a later round is a 400, and nothing is changed', async () => {
     const records = 3_500 * shards;
     await fill(records, shards);
     await post('upsert', { records: [full(records - 1)] });
     const update = { filter: { old: true }, setMetadata: { new: 1 } };
-    const { status, body } = await post('update', update);
-    expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
-    expect(body.error).toContain('changed only some of the records');
-    const changed = await count({ new: 1 });
-    expect(changed).toBeGreaterThan(0);
-    expect(changed).toBeLessThan(records);
+    for (const dryRun of [true, false]) {
+      expect(await post('update', { ...update, dryRun })).toEqual(refusalOf(`the record "${idOf(records - 1)}"`));
+    }
+    expect(await count({ new: 1 })).toBe(0);
   });
 });
 
-test('a shard that refuses all of it is no 400 beside one that changed some', async () => {
+test('the 400 is the same where several shards refuse, one of them in a later round', async () => {
   const all = Array.from({ length: 6_000 }, (_, at) => at);
   const [first, second] = [0, 1].map((shard) => all.filter((at) => shardIndexOf(idOf(at), 2) === shard));
   await fill(0, 2);
@@ -74,9 +73,34 @@ test('a shard that refuses all of it is no 400 beside one that changed some', as
   await write([full(first![0]!)]);
   await write(second!.map((at) => recordOf(at)));
   await write([full(second!.at(-1)!)]);
-  const { status, body } = await post('update', { filter: { old: true }, setMetadata: { new: 1 } });
-  expect([status, body.code]).toEqual([503, 'UNAVAILABLE']);
-  expect(await count({ new: 1 })).toBeGreaterThan(0);
+  const update = { filter: { old: true }, setMetadata: { new: 1 } };
+  expect(await post('update', update)).toEqual(refusalOf(`the record "${idOf(first![0]!)}"`));
+  expect(await count({ new: 1 })).toBe(0);
+  // What does not grow may stay too long, and what is not set cannot grow.
+  expect((await post('update', { filter: { old: true }, unsetMetadata: ['none'] })).status).toBe(200);
+});
+
+test.each([1, 4])('updates by id of which one would become too long change nothing (%i shards)', async (shards) => {
+  await fill(8, shards);
+  await write([recordOf(3, { text: 'x'.repeat(40_000) })]);
+  const updates = Array.from({ length: 8 }, (_, at) => ({
+    id: idOf(at),
+    setMetadata: { new: 1, b: 'y'.repeat(2_000) },
+  }));
+  for (const dryRun of [true, false])
+    expect(await post('update', { updates, dryRun })).toEqual(refusalOf('updates[3]'));
+  expect(await count({ new: 1 })).toBe(0);
+  // Numbers and escapes are stored in another length than they are sent in.
+  const full = LIMITS.metadataMaxBytes - Buffer.byteLength('{"n":100000000000000000000,"old":true,"text":""}');
+  for (const [over, status] of [
+    [0, 200],
+    [1, 400],
+  ] as const) {
+    await write([recordOf(3, { text: 'x'.repeat(full + over) })]);
+    const grown = updates.map(({ id }) => ({ id, setMetadata: { n: 1e20 } }));
+    expect((await post('update', { updates: grown })).status).toBe(status);
+    expect((await post('update', { filter: { old: true }, setMetadata: { n: 1e20 } })).status).toBe(status);
+  }
 });
 
 test('a delete by filter deletes every record that matches', async () => {

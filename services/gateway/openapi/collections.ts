@@ -293,7 +293,7 @@ export const COLLECTION_WORDS: AllWords = {
     'updateRecords',
     'Change vectors, and merge into metadata',
     ref('UpdateResult'),
-    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes. Near the limit Provec first counts the records that would change, and refuses the update only if they are too many. A dry run also needs the scope `read`.',
+    'Exactly one of `updates` and `filter`, which takes `setMetadata`, `unsetMetadata` or both beside it. The merge is shallow: each key is set or removed as a whole, and concurrent updates of different keys both stand. One write of the plan for each record that changes. Near the limit Provec first counts the records that would change, and refuses the update only if they are too many. Metadata that would become too long is a 400 that names the record, in a dry run too, and then no record changes. If a record outgrows the limit after Provec has looked at it, other shards may have changed theirs by then, and the answer is 503. A dry run also needs the scope `read`.',
   ],
   'verification.verify': [
     'verifyCollection',

@@ -35,8 +35,7 @@ export function mergeRecord(
 
 /** By how many bytes a merge can lengthen metadata at most. */
 export function growthMaxBytes({ set }: MetadataMerge): number {
-  // As it is stored: numbers, for one, can be longer than they were written.
-  return set === null ? 0 : Buffer.byteLength(canonicalize(JSON.parse(set))!);
+  return set === null ? 0 : Buffer.byteLength(set);
 }
 
 /** Canonical JSON of what is there with what is set, and without what is not. */

@@ -284,6 +284,13 @@ export class Shard {
     return record;
   }
 
+  /** How many bytes the metadata of each record has; 0 where there is no such record. */
+  metadataBytes(ids: string[]): number[] {
+    this.#assertNothingStaged();
+    const slots = ids.map((id) => this.#map.find(keyHashOf(id)));
+    return slots.map((slot) => (slot < 0 ? 0 : this.#slots.metadata(slot).length));
+  }
+
   /** How many of `ids` (none twice) do not exist. */
   countNew(ids: string[]): number {
     this.#assertNothingStaged();

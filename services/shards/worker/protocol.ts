@@ -77,6 +77,7 @@ export interface WorkerOps extends ReadOps {
   next: OfShard<{ rest: string; pageMaxBytes: number }, Page<PageItem> | null>;
   leave: OfShard<{ rest: string }>;
   previewUpdates: OfShard<{ updates: RecordUpdate[]; terms: PreviewTerms }, ChangePreview>;
+  metadataBytes: OfShard<{ ids: string[] }, number[]>;
   countNew: OfShard<{ ids: string[] }, number>;
   prove: OfShard<{ id: string }, ShardProof>;
   size: OfShard<unknown, ShardSize>;

@@ -175,6 +175,7 @@ export class ShardHost {
     },
     previewUpdates: ({ key, updates, terms }) =>
       this.#thenWake(key, this.#holder(key).shard.previewUpdatesSteps(updates, terms)),
+    metadataBytes: ({ key, ids }) => this.#holder(key).shard.metadataBytes(ids),
     countNew: ({ key, ids }) => this.#holder(key).shard.countNew(ids),
     prove: ({ key, id }) => this.#holder(key).shard.prove(id),
     size: ({ key }) => this.#holder(key).size,
