@@ -10,9 +10,14 @@ async function inGroup(group: number, ...options: string[]): Promise<{ stat: str
   });
 }
 
-/** Commands of the processes of a group that still run; a zombie does not. */
+/**
+ * Commands of the processes of a group that still run. A zombie does not; nor does one that has
+ * exited and whose memory the kernel is taking apart: it has no command line any more, and `ps`
+ * shows its name in brackets.
+ */
 export async function runningIn(group: number): Promise<string[]> {
-  return (await inGroup(group)).flatMap(({ stat, command }) => (stat.startsWith('Z') ? [] : [command]));
+  const commands = (await inGroup(group)).flatMap(({ stat, command }) => (stat.startsWith('Z') ? [] : [command]));
+  return commands.filter((command) => !/^\[.*\]$/.test(command));
 }
 
 /**
