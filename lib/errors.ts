@@ -147,6 +147,12 @@ const NOT_FOUND = {
   ROUTE_NOT_FOUND: 'No route has this path; /openapi.json lists the routes.',
 } as const satisfies Partial<Record<ErrorCode, string>>;
 
+/** A 404 for the id that a query names at `path`; null: the request is that query. */
+export function noRecordFor(path: string | null): ProvecError {
+  if (path === null) return notFound('RECORD_NOT_FOUND');
+  return new ProvecError('RECORD_NOT_FOUND', `There is no record with the id that ${path} names.`);
+}
+
 /** A 404; worded the same wherever it is found out, so that nobody learns how. */
 export function notFound(code: keyof typeof NOT_FOUND): ProvecError {
   return new ProvecError(code, NOT_FOUND[code]);

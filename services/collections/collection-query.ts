@@ -1,6 +1,6 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
-import { notFound } from '../../lib/errors.ts';
+import { noRecordFor } from '../../lib/errors.ts';
 import { storedId, withoutNamespace } from '../../lib/records/namespace.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import { withoutShards } from '../../lib/shard/away.ts';
@@ -11,6 +11,12 @@ import { PARTIAL_WAIT_MS } from './shard-reader.ts';
 import { shardIndexOf } from './shard-routing.ts';
 
 type Query = DecodedRequest<'query'>;
+
+interface PlacedQuery {
+  query: Query;
+  /** Where its id stands among several; null: it is alone. */
+  idPath: string | null;
+}
 
 /**
  * The nearest records of all shards, best first, to each of the queries, which go to each shard in
@@ -30,9 +36,10 @@ export async function queryCollection(
     const results: QueryResult[] = [];
     const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
     const answer = async (places: number[]): Promise<void> => {
+      const idPathOf = (at: number) => (queries.length === 1 ? null : `queries[${at}].id`);
       const found = await answersTo(
         read,
-        places.map((at) => queries[at]),
+        places.map((at) => ({ query: queries[at], idPath: idPathOf(at) })),
       );
       for (const [i, at] of places.entries()) results[at] = found[i];
     };
@@ -44,30 +51,34 @@ export async function queryCollection(
   }
 }
 
-/** `queries` are as strong as the first, and as partial. */
-async function answersTo(read: CollectionRead, queries: readonly Query[]): Promise<QueryResult[]> {
+/** All are as strong as the first, and as partial. */
+async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): Promise<QueryResult[]> {
   const { caller, shards } = read;
-  const [{ allowPartial, consistency }] = queries;
+  const { allowPartial, consistency } = placed[0].query;
   const specs = shardSpecs(read.row);
-  const options = await Promise.all(queries.map((query) => optionsOf(read, query)));
+  const options = await Promise.all(placed.map((each) => optionsOf(read, each)));
   const terms = termsOf(read, consistency);
   const results: QueryResult[] = allowPartial
     ? await shards.queryReachable(caller, specs, options, terms)
     : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
-    matches: withoutNamespace(queries[at].namespace, result.matches),
+    matches: withoutNamespace(placed[at].query.namespace, result.matches),
   }));
 }
 
-async function optionsOf(read: CollectionRead, query: Query): Promise<QueryOptions> {
+async function optionsOf(read: CollectionRead, placed: PlacedQuery): Promise<QueryOptions> {
+  const { query } = placed;
   const { topK, includeValues, includeMetadata, scoreThreshold = null, exact } = query;
-  const vector = query.vector ?? (await vectorOf(read, query));
+  const vector = query.vector ?? (await vectorOf(read, placed));
   return { ...scopeOf(query), vector, topK, includeValues, includeMetadata, scoreThreshold, exact };
 }
 
 /** That of the record that a query by id names. */
-async function vectorOf({ caller, row, awayMaxMs }: CollectionRead, query: Query): Promise<Float32Array> {
+async function vectorOf(
+  { caller, row, awayMaxMs }: CollectionRead,
+  { query, idPath }: PlacedQuery,
+): Promise<Float32Array> {
   const options = query.allowPartial ? { timeout: PARTIAL_WAIT_MS } : { awayMaxMs };
   const id = storedId(query.namespace, query.id!);
   const shard = shardSpec(row, shardIndexOf(id, row.shards));
@@ -75,6 +86,6 @@ async function vectorOf({ caller, row, awayMaxMs }: CollectionRead, query: Query
   const params = { shard, ids: [id], pageMaxBytes: 1, eventual, openMaxMs: options.awayMaxMs };
   const { items } = await call(caller, 'shards.fetch', params, options);
   const [record] = items;
-  if (!record) throw notFound('RECORD_NOT_FOUND');
+  if (!record) throw noRecordFor(idPath);
   return record.values;
 }

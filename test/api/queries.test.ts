@@ -114,7 +114,8 @@ test('they count as that many queries of the plan, and where one fails or too fe
     api('POST', '/collections/c/queries', { queries: [...Array(count - 1).fill({ vector: [1] }), last] });
   expect((await queries(30)).status).toBe(200);
   expect(await used()).toBe(30);
-  expect((await queries(7, { id: 'absent' })).status).toBe(404);
+  const absent = await queries(7, { id: 'absent' });
+  expect([absent.status, absent.body.error]).toEqual([404, 'There is no record with the id that queries[6].id names.']);
   expect(await used()).toBe(30);
   expect(await queries(71)).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
   expect((await queries(METERED_LIMIT.queries - 30)).status).toBe(200);
