@@ -1,6 +1,7 @@
-import { chmod, mkdir, realpath, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { chmod, realpath } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import { type HeldLock, takeLock } from './data-dir-lock.ts';
+import { makeFolder, nearestExisting } from './make-folder.ts';
 
 /** The message is one sentence for the operator. */
 export class DataDirError extends Error {
@@ -24,7 +25,7 @@ const SHARED_MEMORY = '/dev/shm';
 export async function lockDataDir(folder: string): Promise<HeldLock> {
   let taken: Awaited<ReturnType<typeof takeLock>>;
   try {
-    await makeFolder(folder);
+    await makeDataDir(folder);
     taken = await takeLock(folder);
   } catch (error) {
     if (error instanceof DataDirError) throw error;
@@ -52,11 +53,7 @@ export function sayingWhatIsInTheWay(error: unknown): unknown {
   return error;
 }
 
-/**
- * Folder by folder: Node's own way to make several at once tries for ever where the system says
- * that a parent is missing which is there.
- */
-async function makeFolder(folder: string): Promise<void> {
+async function makeDataDir(folder: string): Promise<void> {
   const existing = await nearestExisting(resolve(folder));
   if (!existing.isFolder) {
     const what = existing.path === resolve(folder) ? 'is' : `cannot be made: ${existing.path} is`;
@@ -73,28 +70,9 @@ async function makeFolder(folder: string): Promise<void> {
     );
   }
   if (missing === '') return;
-  let made = existing.path;
-  for (const name of missing.split(sep)) {
-    made = join(made, name);
-    // What is made here gets its mode; a folder that was there keeps its own, as the operator may
-    // share it on purpose.
-    await mkdir(made, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-      // Another process that starts at the same time; the lock decides between them.
-      if (error.code !== 'EEXIST') throw error;
-    });
-  }
-  await chmod(made, 0o700);
-}
-
-async function nearestExisting(path: string): Promise<{ path: string; isFolder: boolean }> {
-  for (let at = path; ; at = dirname(at)) {
-    const found = await stat(at).catch((error: NodeJS.ErrnoException) => {
-      // Either says that it is not there: the second that what should hold it is a file.
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
-      throw error;
-    });
-    if (found !== null) return { path: at, isFolder: found.isDirectory() };
-  }
+  await makeFolder(folder);
+  // A folder that was there keeps its mode, as the operator may share it on purpose.
+  await chmod(folder, 0o700);
 }
 
 function isWithin(path: string, root: string): boolean {

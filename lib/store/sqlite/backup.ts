@@ -1,6 +1,7 @@
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { makeFolder } from '../../process/make-folder.ts';
 
 export interface BackupOrder {
   folder: string;
@@ -22,13 +23,13 @@ export interface BackupDone {
  */
 export async function copyStore(order: BackupOrder): Promise<BackupDone> {
   const { target } = order;
-  const made = await mkdir(target, { recursive: true, mode: 0o700 });
+  const made = await makeFolder(target);
   if ((await readdir(target)).length > 0) throw new Error(`${target} is not empty`);
   try {
     return await inThread(order);
   } catch (error) {
     for (const name of await readdir(target)) await rm(join(target, name), { recursive: true });
-    if (made !== undefined) await rm(made, { recursive: true });
+    if (made !== null) await rm(made, { recursive: true });
     throw error;
   }
 }
