@@ -85,7 +85,8 @@ export default function clusterService({ config, store, clock }: Runtime): Servi
       ),
       shards: checkedAction<'cluster.shards'>({ collection: OPTIONAL_REFERENCE, ...SLICE }, async (params) => {
         const collection = params.collection === undefined ? null : await references.collection(params.collection);
-        return shardTable(broker, store, collection, params);
+        const onlyNode = isShared(config) ? null : broker.nodeID;
+        return shardTable(broker, store, { collection, onlyNode }, params);
       }),
       collections: checkedAction<'cluster.collections'>(SLICE, (params) =>
         collectionTable(broker, store, shardNodes(), params),

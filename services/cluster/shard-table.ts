@@ -16,11 +16,14 @@ interface Stored {
   records: number;
 }
 
-/** Shards of one collection, or of all, with what their holders say of them. */
+/**
+ * Shards of one collection, or of all, with what their holders say of them. `onlyNode`: the one
+ * node that there is, which holds all without claiming them; null: nodes claim them.
+ */
 export async function shardTable(
   caller: Caller,
   store: Pick<Store, 'catalog' | 'owners' | 'log'>,
-  collection: CollectionRow | null,
+  { collection, onlyNode }: { collection: CollectionRow | null; onlyNode: string | null },
   slice: Slice,
 ): Promise<Part<ShardRow> & { unreachable: Unreachable[] }> {
   const window = new Window(slice);
@@ -29,7 +32,10 @@ export async function shardTable(
   walk: for await (const page of pages) {
     for (const row of page) {
       const { from, to } = window.next(row.shards);
-      if (from < to) stored.push(...(await storedShards(store, row, from, to)));
+      if (from < to)
+        stored.push(
+          ...(await storedShards(store, row, from, to)).map((one) => ({ ...one, node: onlyNode ?? one.node })),
+        );
       if (window.isOver) break walk;
     }
   }

@@ -117,11 +117,13 @@ test('what is no place for a backup is refused, and nothing is left there', asyn
   await mkdir(join(folder, 'closed'));
   const inFile = join(folder, 'mine', 'copy');
   expect((await provec('backup', inFile)).stderr).toMatch(/^The backup failed: .*ENOTDIR/);
+  expect((await provec('backup', '/proc/provec/backup')).stderr).toMatch(/^The backup failed: .*ENOENT/);
   expect(await readdir(folder)).toEqual(['closed', 'mine']);
 });
 
 test('the console of a service of one process', async () => {
   expect((await provec('nodes')).stdout).toMatch(/^\S+ +serving +\d/m);
+  expect((await provec('shards')).stdout).toMatch(/^\S+\.0 +one +\S+ +open /m);
   const { stdout } = await provec('ledger', 'default/one');
   expect(stdout).toMatch(/^Ledger +Solana, embedded$/m);
   expect(stdout).toMatch(/^Authority +[1-9A-HJ-NP-Za-km-z]{32,44}$/m);
