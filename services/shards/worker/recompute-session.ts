@@ -199,8 +199,9 @@ function finiteVecHashOf(vector: Float32Array): Buffer | null {
   }
 }
 
+/** A record that a shard did not take when it opened was written, and is damaged since. */
 function whatDiffers(held: Parts | null, stored: Parts): string {
-  if (!held) return WHAT.unexpected;
+  if (!held) return WHAT.unreadable;
   const values = !held.vecHash.equals(stored.vecHash);
   const metadata = !held.metaHash.equals(stored.metaHash);
   if (values && metadata) return 'values and metadata';

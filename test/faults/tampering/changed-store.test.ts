@@ -104,6 +104,16 @@ const ATTACKS: Attack[] = [
     named: ['added', /unreadable/],
   },
   {
+    name: 'a vector cut short',
+    change: (rows) => rows.records(`UPDATE records SET vector = substr(vector, 1, 4) ${OF_VICTIM}`, { id }),
+    named: [id, /^(values|unreadable)$/],
+  },
+  {
+    name: 'metadata cut short',
+    change: (rows) => rows.records(`UPDATE records SET metadata = substr(metadata, 1, 4) ${OF_VICTIM}`, { id }),
+    named: [id, /^(metadata|unreadable)$/],
+  },
+  {
     name: 'a record under the number of another shard',
     change: (rows) => rows.records(`UPDATE records SET shard = shard + 1000 ${OF_VICTIM}`, { id }),
     named: [id, /unreadable/],
