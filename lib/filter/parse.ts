@@ -204,9 +204,9 @@ function unknownOperator(
     const details = [{ path, expected, got: 'an operator that belongs elsewhere' }];
     return new ProvecError('INVALID_FILTER', `${path} does not belong here; use ${expected}.`, { details });
   }
-  const meant = nearest(name, here);
+  const meant = here.includes(`$${name}`) ? `$${name}` : nearest(name, here);
   const known = `${meant === null ? 'known:' : `did you mean ${meant}? Known:`} ${here.join(', ')}`;
-  const advice = name.startsWith('$') ? known : 'write a nested field as one dotted name';
+  const advice = name.startsWith('$') || meant === `$${name}` ? known : 'write a nested field as one dotted name';
   const details = [{ path, expected, got: 'an unknown operator' }];
   return new ProvecError('INVALID_FILTER', `${path} is not an operator; ${advice}.`, { details });
 }

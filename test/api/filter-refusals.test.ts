@@ -82,6 +82,7 @@ describe('what is wrong is named by its path', () => {
     [{ $eq: 1 }, 'filter.$eq does not belong here; use one of $and, $or, $not.'],
     [{ a: { $regex: 'x' } }, 'filter.a.$regex is not an operator; known: $eq, $ne, $gt, '],
     [{ a: { $gtt: 1 } }, 'filter.a.$gtt is not an operator; did you mean $gt? Known: $eq, '],
+    [{ a: { gt: 1 } }, 'filter.a.gt is not an operator; did you mean $gt? Known: $eq, '],
     [{ a: { b: 1 } }, 'filter.a.b is not an operator; write a nested field as one dotted name.'],
     [{ a: { $in: '' } }, 'filter.a.$in must be a list of values, but is an empty string.'],
     [{ a: { $in: 'x' } }, 'filter.a.$in must be a list of values, but is a string of 1 character.'],
