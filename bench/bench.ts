@@ -30,8 +30,18 @@ const { values: options, positionals } = parseArgs({
     seconds: { type: 'string' },
     chroma: { type: 'string' },
     postgres: { type: 'string' },
+    help: { type: 'boolean' },
   },
 });
+if (options.help) {
+  console.log(`npm run bench -- [what] [--records N] [--seconds N] [--anchoring]
+  what        nothing: load and search the data set; verify, neighbour or records: what they cost
+  --records   load the first N records of the data set
+  --seconds   measure each load for so long
+  --anchoring leave the ledger on: each write then waits for its anchor
+  records also takes --chroma URL and --postgres URL, and measures those beside Provec`);
+  process.exit();
+}
 const SECONDS = Number(options.seconds ?? 5);
 const BATCH = 1_000;
 const TOP_K = 10;
