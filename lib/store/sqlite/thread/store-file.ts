@@ -105,7 +105,11 @@ export class StoreFile {
     // Another process may have made the folder meanwhile.
     if (count === 0 || existsSync(format)) return;
     this.database.close();
-    throw damagedFile(FORMAT_FILE, 'is missing', `put it back: ${basename(this.#path)} holds ${count} commits`);
+    throw damagedFile(
+      FORMAT_FILE,
+      'is missing',
+      `put it back, or restore a whole copy where this one was cut short: ${basename(this.#path)} holds ${count} commits`,
+    );
   }
 
   /**

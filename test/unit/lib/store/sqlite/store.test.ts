@@ -327,7 +327,7 @@ test('a folder without its format file is no new one when something was committe
   const format = await readFile(join(folder, 'provec.json'));
   await rm(join(folder, 'provec.json'));
   expect((await refusalOf(folder)).message).toBe(
-    'provec.json in the data directory is missing: put it back: log.db holds 1 commits.',
+    'provec.json in the data directory is missing: put it back, or restore a whole copy where this one was cut short: log.db holds 1 commits.',
   );
   await writeFile(join(folder, 'provec.json'), format);
   // Leases are made anew by whoever lives.
