@@ -12,7 +12,7 @@ import type { Exchange } from './exchange.ts';
 import { parseQueryString } from './query-string.ts';
 import type { Route } from './routes.ts';
 import { answer } from './steps/answer.ts';
-import { authenticate, requireReadForDryRun, requireScope } from './steps/authenticate.ts';
+import { authenticate, requireScopes } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
 import { decodeBody } from './steps/decode-body.ts';
 import { exportRecords } from './steps/export-records.ts';
@@ -27,13 +27,13 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
 const STEPS: readonly Step[] = [
   authenticate,
   limitRate,
-  requireScope,
+  requireScopes,
   resolveCollection,
   readQueryString,
   readBody,
   waitTurn,
   decodeBody,
-  requireReadForDryRun,
+  requireScopes,
   reserveAnswer,
   callAction,
   answer,
@@ -43,7 +43,7 @@ const STEPS: readonly Step[] = [
 const IMPORT_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
-  requireScope,
+  requireScopes,
   resolveCollection,
   readQueryString,
   importRecords,

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { call } from '../../../lib/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import type { Scope } from '../../../lib/store/keys.ts';
 import type { Exchange } from '../exchange.ts';
 import { bearerOf } from './bearer.ts';
 import type { StepParts } from './step.ts';
@@ -32,18 +33,25 @@ export async function identify(exchange: Exchange, { clock, config }: Pick<StepP
   }
 }
 
-/** Throws FORBIDDEN when the key lacks the route's scope. */
-export function requireScope({ identity, route }: Exchange): void {
-  const { access } = route;
-  if (access === 'operator' || identity!.scopes.includes(access)) return;
-  throw new ProvecError('FORBIDDEN', `This API key lacks the scope "${access}"; use a key that has it.`);
+/**
+ * Throws FORBIDDEN when the key lacks a scope that the request is known to need: the body, once it
+ * is decoded, may ask for more than the route does.
+ */
+export function requireScopes(exchange: Exchange): void {
+  const missing = scopesOf(exchange).find((scope) => !exchange.identity!.scopes.includes(scope));
+  if (missing === undefined) return;
+  const message =
+    missing === exchange.route.access
+      ? `This API key lacks the scope "${missing}"; use a key that has it.`
+      : `A dry run also needs the scope "${missing}", which this API key lacks.`;
+  throw new ProvecError('FORBIDDEN', message);
 }
 
-/** A dry run writes nothing, and tells what a read tells. Throws FORBIDDEN as that does. */
-export function requireReadForDryRun({ identity, input }: Exchange): void {
-  const isDryRun = (input?.body as { dryRun?: boolean } | null)?.dryRun === true;
-  if (!isDryRun || identity!.scopes.includes('read')) return;
-  throw new ProvecError('FORBIDDEN', 'A dry run also needs the scope "read", which this API key lacks.');
+/** A dry run writes nothing, and tells what a read tells. */
+function scopesOf({ input, route }: Exchange): readonly Scope[] {
+  if (route.access === 'operator') return [];
+  const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
+  return isDryRun ? [route.access, 'read'] : [route.access];
 }
 
 /** Lets only the operator's token pass. */

@@ -3,7 +3,7 @@ import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
-import { identify, requireScope } from './authenticate.ts';
+import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
 
 /**
@@ -58,7 +58,7 @@ async function recheck(exchange: Exchange, parts: StepParts): Promise<void> {
   const askedMsAgo = parts.clock.monotonicMs() - exchange.identifiedMs;
   if (exchange.route.access === 'operator' || askedMsAgo <= INTERNAL_LIMITS.keyCacheMaxAgeMs) return;
   await identify(exchange, parts);
-  requireScope(exchange);
+  requireScopes(exchange);
 }
 
 interface ReadTerms {

@@ -50,6 +50,10 @@ beforeEach(async () => {
         await answer.promise;
         return { upsertedCount: 1 };
       },
+      'collections.delete': () => {
+        if (isAway) throw shardAway(0, 'is being opened');
+        return { deleted: false, deletedCount: 1 };
+      },
       'collections.export': () => exported.shift(),
       'collections.whenReady': () => ready.promise,
     },
@@ -101,6 +105,19 @@ test('a key that lost its scope meanwhile does nothing', async () => {
     scopes = ['read'];
   });
   expect([status, asked('collections.upsert')]).toEqual([403, 1]);
+});
+
+test('a key that lost the scope that a dry run needs beside its own tells nothing', async () => {
+  isAway = true;
+  const request = edge.request('POST', '/api/v1/collections/docs/delete', { ids: ['a'], dryRun: true });
+  await until(() => asked('collections.whenReady') === 1);
+  clock.advance(REMEMBERED_MS + 1);
+  scopes = ['write'];
+  isAway = false;
+  ready.resolve();
+  const { status, json } = await request;
+  expect([status, json.error]).toEqual([403, expect.stringContaining('"read"')]);
+  expect(asked('collections.delete')).toBe(1);
 });
 
 test('one that waited no longer than keys are remembered is not asked about again', async () => {
