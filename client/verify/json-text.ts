@@ -70,6 +70,39 @@ function escapedKeys(text: string, admit: (before: number) => void): Key[] {
   return keys;
 }
 
+/**
+ * Whether an object somewhere in `text`, which is JSON and was parsed to `value`, has a key twice:
+ * of these only the last is in the value, so another reader may see another one.
+ */
+export function hasRepeatedKey(text: string, value: unknown): boolean {
+  return countWrittenKeys(text) > countKeys(value);
+}
+
+function countWrittenKeys(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at)) {
+    at++;
+    while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+    KEY_END.lastIndex = ++at;
+    if (KEY_END.test(text)) count++;
+  }
+  return count;
+}
+
+/** Not by recursion: JSON.parse takes more levels than the stack does. */
+function countKeys(value: unknown): number {
+  let count = 0;
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const members = Object.values(next);
+    if (!Array.isArray(next)) count += members.length;
+    for (const member of members) if (typeof member === 'object') left.push(member);
+  }
+  return count;
+}
+
 /** Nobody can know which it is, so this is short however the text was made. */
 function unusedPrefix(texts: readonly string[]): string {
   let prefix = PREFIX;

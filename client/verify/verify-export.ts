@@ -1,5 +1,5 @@
 import { RecordSet, type WholeRecord } from './collection-root.ts';
-import { parseJson } from './json-text.ts';
+import { hasRepeatedKey, parseJson } from './json-text.ts';
 import { hashFromHex, isCollectionId } from './record-proof.ts';
 import { demand } from './verification-error.ts';
 
@@ -21,7 +21,8 @@ export interface VerifiedExport {
  * Reads the lines of an export (of `GET /collections/{name}/export`, without their ends) and
  * computes the root from the records alone. Rejects with a VerificationError where that is not the
  * root that the export names, where it was cut off, or where a line is none of an export: a field
- * that the root does not cover can only be one of the first line's.
+ * that the root does not cover can only be one of the first line's, and no key comes twice, since
+ * readers differ in which of the two they take.
  *
  * Of those, `collectionId`, `name`, `dimensions`, `metric` and `version` are not shown to be true:
  * compare the id with the one whose account has the root, and the others with what you know.
@@ -35,8 +36,8 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
     number++;
     if (line === '') continue;
     demand(end === null, 'malformed', 'Something follows the end of the export.');
-    const said = parsed(line);
     const place = `Line ${number}`;
+    const said = parsed(line, place);
     if (head === null) head = headOf(said, place);
     else if ('end' in said) end = endOf(said, place);
     else addTo(records, said, place);
@@ -51,7 +52,7 @@ export async function verifyExport(lines: Iterable<string> | AsyncIterable<strin
   return head;
 }
 
-function parsed(line: string): Record<string, unknown> {
+function parsed(line: string, place: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = parseJson(line);
@@ -59,6 +60,7 @@ function parsed(line: string): Record<string, unknown> {
     demand(false, 'malformed', 'A line is not JSON.');
   }
   demand(typeof value === 'object' && value !== null, 'malformed', 'A line is not an object.');
+  demand(!hasRepeatedKey(line, value), 'malformed', `${place} has a key twice in one object.`);
   return value as Record<string, unknown>;
 }
 

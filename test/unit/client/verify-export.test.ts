@@ -83,3 +83,31 @@ test.each<[string, number, object[]]>([
   const error = await verifyExport(whole(lines)).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ reason: 'malformed', message: expect.stringMatching(`^Line ${line} has a field`) });
 });
+
+test.each<[string, number, string, string]>([
+  ['a value of a record', 2, '"values":', '"values":[9,9],"values":'],
+  ['an id, written with an escape', 3, '"id":', '"\\u0069d" : "evil","id":'],
+  ['metadata', 2, '"text":', '"text":{"a":1},"text":'],
+  ['what the head says', 1, '"dimensions":', '"dimensions":9,"dimensions":'],
+  ['the head itself', 1, '{"export":', '{"export":{},"export":'],
+  ['what the end says', 5, '"count":', '"count":9,"count":'],
+])('a line that has %s twice is refused, and named: readers may take either', async (_, line, text, twice) => {
+  const lines = linesOf();
+  lines[line - 1] = lines[line - 1]!.replace(text, twice);
+  expect(lines).not.toEqual(linesOf());
+  const error = await verifyExport(lines).catch((thrown: unknown) => thrown);
+  const message = `Line ${line} has a key twice in one object.`;
+  expect(error).toMatchObject({ reason: 'malformed', message });
+});
+
+test('a key may come in several objects, in text, and in a line of many levels', async () => {
+  const records = [
+    { id: 'a', values: [1], metadata: { a: '"a":1,"a":2 \\', b: [{ a: 1 }, { a: 2, c: { a: {} } }], c: '"' } },
+  ];
+  const merkleRoot = rootOfRecords(records);
+  const lines = linesOf({ ...HEAD, vectorCount: 1, merkleRoot }, records, { count: 1, merkleRoot });
+  expect(await verifyExport(lines)).toMatchObject({ merkleRoot });
+  const levels = 200_000;
+  lines[1] = `{"id":"a","values":[1],"metadata":${'{"a":['.repeat(levels)}${']}'.repeat(levels)}}`;
+  expect(await verifyExport(lines).catch((thrown: unknown) => thrown)).toBeInstanceOf(VerificationError);
+});
