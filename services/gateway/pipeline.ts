@@ -51,7 +51,19 @@ const IMPORT_STEPS: readonly Step[] = [
 ];
 
 /** Of an export, whose answer is sent part by part. */
-const EXPORT_STEPS: readonly Step[] = [...STEPS.slice(0, -1), exportRecords];
+const EXPORT_STEPS: readonly Step[] = [
+  authenticate,
+  limitRate,
+  requireScopes,
+  resolveCollection,
+  readQueryString,
+  readBody,
+  waitTurn,
+  decodeBody,
+  reserveAnswer,
+  callAction,
+  exportRecords,
+];
 
 function stepsOf({ streams }: Route): readonly Step[] {
   if (streams === null) return STEPS;
