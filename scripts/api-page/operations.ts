@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
+import { NDJSON_TYPE } from '../../services/gateway/ndjson-type.ts';
 import type { Example } from '../../services/gateway/openapi/examples/example.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
 import { table, WIDTH, wrapped } from '../markdown.ts';
@@ -25,7 +26,6 @@ interface Parameter {
 }
 
 const FIELD_HEAD = ['field', 'type', 'default', 'meaning'];
-const NDJSON = 'application/x-ndjson';
 
 /** What the page says of an operation: its fields, its errors, its examples. */
 export function operationText(method: string, path: string, operation: Operation, fields: Fields): string {
@@ -70,7 +70,9 @@ const rowsOf = (content: Content | undefined, fields: Fields): string[][] => {
 };
 
 const linesOf = (content: Content | undefined, fields: Fields): string[] =>
-  content?.[NDJSON] === undefined ? [] : [`lines of \`${NDJSON}\`, each an ${fields.type(content[NDJSON].schema)}.`];
+  content?.[NDJSON_TYPE] === undefined
+    ? []
+    : [`lines of \`${NDJSON_TYPE}\`, each an ${fields.type(content[NDJSON_TYPE].schema)}.`];
 
 function answerText(status: string, content: Content, fields: Fields): string[] {
   const [[type, { schema }]] = Object.entries(content) as [[string, { schema: JsonSchema }]];
@@ -97,7 +99,7 @@ function exampleText(method: string, pattern: string, example: Example, type: st
   const isText = typeof answer === 'string';
   const note = status === undefined ? '' : ` (${status})`;
   const cut = example.isExcerpt || isText ? ' (a part of the answer)' : note;
-  const language = isText ? 'text' : type === NDJSON && status === undefined ? 'ndjson' : 'json';
+  const language = isText ? 'text' : type === NDJSON_TYPE && status === undefined ? 'ndjson' : 'json';
   return [
     `Example: ${lowered(summary)}${cut}.`,
     fenced('http', request),

@@ -4,6 +4,7 @@ import type { Limits } from '../../../lib/limits.ts';
 import { LISTING_CURSOR_MAX_CHARS } from '../../../lib/requests/listing-cursor.ts';
 import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
+import { NDJSON_TYPE } from '../ndjson-type.ts';
 import type { Route } from '../routes.ts';
 import { withExamples } from './examples/attached.ts';
 import { ref, type Schema, type Schemas } from './schema.ts';
@@ -188,8 +189,6 @@ function locationOf({ location }: Route, status: number): Schemas {
   return description ? { Location: { description, schema: { type: 'string' } } } : {};
 }
 
-const NDJSON = 'application/x-ndjson';
-
 /** The operation object of a route. Throws for one that nothing describes. */
 export function operationOf(route: Route, limits: Limits, allWords: AllWords): Schema {
   const words = allWords[route.action];
@@ -200,7 +199,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
   const parameters = parametersOf(route, limits);
   const body =
     route.streams === 'request'
-      ? { [NDJSON]: { schema: ref('ExportLine') } }
+      ? { [NDJSON_TYPE]: { schema: ref('ExportLine') } }
       : route.body && { 'application/json': { schema: ref(capitalized(route.body)) } };
   return withExamples({
     operationId,
@@ -216,7 +215,7 @@ export function operationOf(route: Route, limits: Limits, allWords: AllWords): S
         'Done.',
         answer,
         locationOf(route, route.status),
-        route.streams === 'response' ? NDJSON : undefined,
+        route.streams === 'response' ? NDJSON_TYPE : undefined,
       ),
       ...errorResponses(errorsOf(route)),
     },

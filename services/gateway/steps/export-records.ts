@@ -3,12 +3,13 @@ import type { CollectionsActions, ExportPart, ExportPosition, Named } from '../.
 import { recordBytes } from '../../../lib/admission/answer-size.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Exchange } from '../exchange.ts';
+import { NDJSON_TYPE } from '../ndjson-type.ts';
 import { JSON_HEADERS } from '../responses/sender.ts';
 import { exportLines, type Pieces } from '../responses/splice.ts';
 import { attemptCall } from './call-action.ts';
 import type { StepParts } from './step.ts';
 
-const HEADERS = { ...JSON_HEADERS, 'Content-Type': 'application/x-ndjson' };
+const HEADERS = { ...JSON_HEADERS, 'Content-Type': NDJSON_TYPE };
 /** Often enough for one call in between to be lost. */
 const KEEP_EVERY_MS = INTERNAL_LIMITS.unaskedPageMaxMs / 3;
 

@@ -18,12 +18,13 @@ import { parseJsonBody } from '../bodies/json-body.ts';
 import { pacedBody } from '../bodies/sending-pace.ts';
 import type { Exchange } from '../exchange.ts';
 import { takesItsTime } from '../http-server.ts';
+import { NDJSON_TYPE } from '../ndjson-type.ts';
 import { attemptCall } from './call-action.ts';
 import { refuseMediaType } from './read-body.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
-const MEDIA_TYPES = ['application/x-ndjson', 'application/ndjson', 'application/jsonl', 'application/json'];
+const MEDIA_TYPES = [NDJSON_TYPE, 'application/ndjson', 'application/jsonl', 'application/json'];
 const PACE = { bytesPerSecond: 1024, windowMs: INTERNAL_LIMITS.requestBodyTimeoutMs };
 
 /** Throws what the lines and the entries' writes throw. */

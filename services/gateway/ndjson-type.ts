@@ -1,0 +1,2 @@
+/** Media type of newline-delimited JSON, as exports are sent and imports should be. */
+export const NDJSON_TYPE = 'application/x-ndjson';
