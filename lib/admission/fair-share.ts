@@ -33,8 +33,9 @@ export class Shares {
     return own + amount <= this.#factor * (max - this.total - amount);
   }
 
-  /** Whether an account may hold `amount` more of `max`; where nobody holds anything it may. */
-  fits(account: string, amount: number, max = this.#max): boolean {
+  /** Whether an account may hold `amount` more; where nobody holds anything it may. */
+  fits(account: string, amount: number): boolean {
+    const max = this.#max;
     return this.total === 0 || (this.total + amount <= max && this.admits(account, amount, max));
   }
 

@@ -1,10 +1,11 @@
 /**
  * Bounds the memory of all request bodies, or of all answers, that are held at one time.
  *
- * Promises: what is held stays within `maxBytes`, except that something is always let in when
- * nothing else is held, unless `one` bounds it; what is large leaves `smallReserveBytes` to what is
- * small; and an account that holds something leaves part of the rest to others (`Shares`). So
+ * Promises: what is held stays within `maxBytes`; what is large leaves `smallReserveBytes` to what
+ * is small; and an account that holds something leaves part of the rest to others (`Shares`). So
  * nobody's large requests shut out everybody's small ones, nor another's large ones.
+ * Expects: what one request may hold at most fits where nothing else is held; else it would be told
+ * to try again for ever.
  */
 import { ProvecError } from '../errors.ts';
 import { Shares } from './fair-share.ts';
@@ -17,7 +18,7 @@ export interface MemoryBounds {
   smallReserveBytes: number;
   /** More than this is large. */
   smallMaxBytes: number;
-  /** What one may hold at most, and what it is told that wants more; default: alone it may. */
+  /** What one may hold at most, and what it is told that wants more; absent: it is known to fit. */
   one?: { maxBytes: number; message: string };
 }
 
@@ -81,7 +82,8 @@ export class MemoryBudget {
   #fits(account: string, bytes: number): boolean {
     const { maxBytes, smallMaxBytes, smallReserveBytes } = this.#bounds;
     const most = bytes > smallMaxBytes ? maxBytes - smallReserveBytes : maxBytes;
-    return bytes === 0 || this.#shares.fits(account, bytes, most);
+    if (bytes === 0) return true;
+    return this.#shares.total + bytes <= most && this.#shares.admits(account, bytes, most);
   }
 
   #refuseTooLarge(bytes: number): void {

@@ -2,7 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { answerBounds, answerBudget } from '../../../../../lib/admission/answer-size.ts';
 import { MemoryBudget } from '../../../../../lib/admission/memory-budget.ts';
+import { INTERNAL_LIMITS, LIMITS } from '../../../../../lib/limits.ts';
 import { ReadingPace } from '../../../../../services/gateway/responses/reading-pace.ts';
 import { RawConnection } from '../../../../support/raw-connection.ts';
 import { type Edge, KEY, startEdge, until } from '../harness.ts';
@@ -127,20 +129,30 @@ function smallBudget() {
   return { budget, seen };
 }
 
-test('where nothing bounds one, it is let in alone; small ones have room that large ones leave', () => {
+test('nothing is let in that is more than there is; small ones have room that large ones leave', () => {
   const { budget, seen } = smallBudget();
   const accounts = ['b', 'c', 'd', 'e', 'f'];
-  const huge = budget.take('a', 1_000);
-  expect(() => budget.take('b', 1)).toThrow('Too much.');
-  huge.resize(70);
+  for (const bytes of [1_000, 81]) expect(() => budget.take('a', bytes)).toThrow('Too much.');
+  expect(() => budget.expect('a', 81)).toThrow('Too much.');
+  const largest = budget.take('a', 80);
+  largest.resize(70);
   const large = budget.take('b', 10);
   expect(() => budget.take('c', 6)).toThrow('Too much.');
   const small = accounts.slice(1).map((account) => budget.take(account, 5));
   expect(() => budget.take('g', 1)).toThrow('Too much.');
   expect(() => large.resize(11)).toThrow('Too much.');
-  for (const hold of [...small, huge, large, huge]) hold.release();
-  expect(seen).toEqual({ held: 0, refused: 4 });
-  expect(() => budget.take('a', 2_000).release()).not.toThrow();
+  for (const hold of [...small, largest, large, largest]) hold.release();
+  expect(seen).toEqual({ held: 0, refused: 6 });
+});
+
+test('the largest body and the largest answer fit where nothing else is held, with any heap', () => {
+  const { bodiesInFlightMaxBytes, bodiesSmallReserveBytes } = INTERNAL_LIMITS;
+  expect(LIMITS.bodyMaxBytes).toBeLessThan(bodiesInFlightMaxBytes - bodiesSmallReserveBytes);
+  for (const heapBytes of [1, 1_000, 64 * MIB + 7, 400 * MIB, 4096 * MIB, 65_536 * MIB]) {
+    const bounds = answerBounds(heapBytes);
+    const budget = answerBudget(undefined, bounds);
+    expect(() => budget.take('a', bounds.one!.maxBytes)).not.toThrow();
+  }
 });
 
 test('an answer that no other has room beside is refused for good, and holds nothing', () => {
