@@ -11,7 +11,10 @@ export const ERROR_TABLE = {
     status: 400,
     when: 'A field is missing, unknown, of the wrong type or out of bounds. Or the request itself is wrong: it is not valid HTTP/1.1, its head is larger than 16 KiB, it has no `Host` (HTTP/1.0 may leave it out), more than one `Host` or `Authorization`, an `Expect` other than `100-continue`, or a `Transfer-Encoding` other than `chunked`.',
   },
-  DIMENSION_MISMATCH: { status: 400, when: "A vector's length differs from the collection's dimensions." },
+  DIMENSION_MISMATCH: {
+    status: 400,
+    when: "A vector's length, or the dimensions that an imported export names, differ from the collection's.",
+  },
   INVALID_FILTER: {
     status: 400,
     when: 'An unknown operator, a wrong operand type, or a filter too deep or too large.',

@@ -5,7 +5,7 @@ import { isCollectionName, NAME_PATTERN } from './collection-name.ts';
 import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
 import { RequestKind } from './request.ts';
 
-const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
+export const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
 /** As other databases and numpy call them. */
 const METRIC_ALIASES: Readonly<Record<string, Metric>> = {
   l2: 'euclidean',

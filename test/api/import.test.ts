@@ -172,6 +172,38 @@ test('an export with fewer or more records than its last line says is told of', 
     });
 });
 
+test.each([
+  ['dimensions', 'euclidean', 4, 'DIMENSION_MISMATCH', "4, the collection's own, but is 3."],
+  [
+    'metric',
+    'cosine',
+    3,
+    'INVALID_ARGUMENT',
+    "cosine, the collection's own, but is euclidean; without this line its records go in all the same.",
+  ],
+])(
+  'an export of other %s is refused at its first line, before any record is written',
+  async (field, metric, dimensions, code, told) => {
+    const make = async (shape: object) => {
+      const name = `imported-${made++}`;
+      await service.api('POST', '/collections', { name, ...shape });
+      return `/collections/${name}`;
+    };
+    const from = await make({ dimensions: 3, metric: 'euclidean' });
+    await send(`${from}/import`, linesOf(RECORDS.slice(0, 1_200)).join('\n'));
+    const exported = (await service.api<string>('GET', `${from}/export`)).body;
+    const to = await make({ dimensions, metric });
+    const { status, body } = await send(`${to}/import`, exported);
+    expect([status, body.code, body.error]).toEqual([400, code, `line 1.export.${field} must be ${told}`]);
+    expect(body.details).toMatchObject([{ path: `line 1.export.${field}` }]);
+    expect(await count(to)).toMatchObject({ vector_count: 0 });
+    const [head, ...others] = exported.split('\n');
+    const altered = head!.replace('"euclidean"', '["euclidean"]').replace('"dimensions":3', '"dimensions":"3"');
+    expect(await send(`${from}/import`, [altered, ...others].join('\n'))).toMatchObject({ status: 400 });
+    expect(await send(`${to}/import`, others.join('\n'))).toMatchObject({ status: field === 'metric' ? 200 : 400 });
+  },
+);
+
 test('an export that was cut off is told of, when what there is of it is stored', async () => {
   const from = await create();
   await send(`${from}/import`, linesOf(RECORDS.slice(0, 1_200)).join('\n'));

@@ -231,7 +231,7 @@ export const COLLECTION_WORDS: AllWords = {
     'importRecords',
     'Write records of any number, one a line',
     object({ importedCount: count('Records written.'), ...WRITTEN }),
-    'Newline-delimited JSON without a limit on its size: an export as it is, or records alone, each with its `namespace` where it has one. An import that begins with the first line of an export has to end with the last one, whose `count` is the number of its records. They are written in entries of up to 1,000 lines as they come. An error names the line and says how many records were stored before; sending the whole import again changes nothing about those.',
+    'Newline-delimited JSON without a limit on its size: an export as it is, or records alone, each with its `namespace` where it has one. An import that begins with the first line of an export has to end with the last one, whose `count` is the number of its records. If that first line names other dimensions or another metric than the collection has, the answer is 400, and no record is written. To import the records of an export under another metric, leave its first line out. Records are written in entries of up to 1,000 lines as they come. An error names the line and says how many records were stored before; sending the whole import again changes nothing about those.',
   ],
   'collections.query': [
     'queryVectors',
