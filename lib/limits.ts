@@ -49,6 +49,8 @@ export const INTERNAL_LIMITS = Object.freeze({
    * millions.
    */
   jsonObjectMaxKeys: 32_768,
+  /** More than any record takes: the line is held while it comes. */
+  importLineMaxBytes: 2 * 1024 * 1024,
   bodyParsedOffThreadMinBytes: 256 * 1024,
   /** Of bodies from their first byte until their action has ended. */
   bodiesInFlightMaxBytes: 256 * 1024 * 1024,

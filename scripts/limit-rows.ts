@@ -1,4 +1,4 @@
-import { LIMITS, type LimitName } from '../lib/limits.ts';
+import { INTERNAL_LIMITS, LIMITS, type LimitName } from '../lib/limits.ts';
 import { number } from './markdown.ts';
 
 const MEANINGS: Readonly<Record<LimitName, string>> = {
@@ -37,9 +37,16 @@ const MEANINGS: Readonly<Record<LimitName, string>> = {
   accountNameMaxChars: 'Characters of the name of an account.',
 };
 
+/** Of those that no operator changes. */
+const FIXED_MEANINGS: Partial<Readonly<Record<keyof typeof INTERNAL_LIMITS, string>>> = {
+  importLineMaxBytes: 'Bytes of a line of an import, without its end.',
+  jsonObjectMaxKeys: 'Keys of an object in a body, or in a line of an import.',
+};
+
 /** Name, value and meaning of each limit of requests, for a table. */
-export const LIMIT_ROWS = Object.entries(MEANINGS).map(([name, meaning]) => [
-  `\`${name}\``,
-  number(LIMITS[name as LimitName]),
-  meaning,
-]);
+export const LIMIT_ROWS = rowsOf(MEANINGS, LIMITS);
+export const FIXED_LIMIT_ROWS = rowsOf(FIXED_MEANINGS, INTERNAL_LIMITS);
+
+function rowsOf(meanings: Readonly<Record<string, string>>, values: Readonly<Record<string, number>>): string[][] {
+  return Object.entries(meanings).map(([name, meaning]) => [`\`${name}\``, number(values[name]!), meaning]);
+}

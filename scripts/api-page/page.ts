@@ -3,7 +3,7 @@ import { type JsonSchema, ref } from '../../lib/json/schema.ts';
 import { LIMITS } from '../../lib/limits.ts';
 import { openApiDocument } from '../../services/gateway/openapi/document.ts';
 import { STORY } from '../../services/gateway/openapi/examples/story.ts';
-import { LIMIT_ROWS } from '../limit-rows.ts';
+import { FIXED_LIMIT_ROWS, LIMIT_ROWS } from '../limit-rows.ts';
 import { table, wrapped } from '../markdown.ts';
 import { Fields } from './fields.ts';
 import { type Operation, operationText } from './operations.ts';
@@ -88,6 +88,10 @@ const limitsText = (): string => `## Limits
 Operators can lower them with \`PROVEC_LIMITS\`.
 
 ${table(['limit', 'value', 'of what'], LIMIT_ROWS)}
+
+These are fixed:
+
+${table(['limit', 'value', 'of what'], FIXED_LIMIT_ROWS)}
 
 The head of a request has at most 16 KiB. It arrives within 15 s, the whole request within 75 s.
 [configuration.md](configuration.md) says what each plan allows, and how an operator limits the

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { rootOfRecords } from '../../client/index.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
@@ -231,6 +232,31 @@ test('a body may be larger than any other, and is written in entries of what an 
   expect(text.length).toBeGreaterThan(4_000);
   const answer = await send('/collections/large/import', text, undefined, strict);
   expect(answer).toMatchObject({ status: 200, body: { importedCount: 40, merkleRoot: rootOfRecords(records) } });
+});
+
+test('a line has at most 2 MiB, and an object in it or in another body at most 32,768 keys', async () => {
+  const path = await create();
+  const longOne = (bytes: number) => `{"id":"a",${' '.repeat(bytes - 29)}"values":[1,2,3]}`.padEnd(bytes);
+  const atMost = INTERNAL_LIMITS.importLineMaxBytes;
+  expect(await send(`${path}/import`, `${longOne(atMost)}\n`)).toMatchObject({ status: 200 });
+  expect(await send(`${path}/import`, longOne(atMost + 1))).toMatchObject({
+    status: 400,
+    body: { error: `line 1 must be at most ${atMost} bytes long, but is longer.` },
+  });
+  const recordOf = (keys: number) => {
+    const metadata = Object.fromEntries(Array.from({ length: keys }, (_, at) => [`${at}`, 0]));
+    return { id: 'a', values: [1, 2, 3], metadata };
+  };
+  // That many keys are more than metadata has bytes for, and still read.
+  for (const [keys, told] of [
+    [INTERNAL_LIMITS.jsonObjectMaxKeys, /metadata must be at most 40960 bytes/],
+    [INTERNAL_LIMITS.jsonObjectMaxKeys + 1, /at most 32,768 keys in each object/],
+  ] as const) {
+    const { body } = await service.api('POST', `${path}/upsert`, { records: [recordOf(keys)] });
+    expect(body).toMatchObject({ status: 400, error: expect.stringMatching(told) });
+    const imported = await send(`${path}/import`, JSON.stringify(recordOf(keys)));
+    expect(imported).toMatchObject({ status: 400, body: { error: expect.stringMatching(told) } });
+  }
 });
 
 test('an entry that the plan has no room for ends an import: what follows it is not stored', async () => {

@@ -4,10 +4,11 @@
  * ones cost no more than their bytes. Blank lines are passed over, and a byte order mark before the
  * first. Throws INVALID_ARGUMENT for a line that is longer than any record.
  */
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import { GrowingBytes } from './growing-bytes.ts';
 
-const LINE_MAX_BYTES = 2 * 1024 * 1024;
+const LINE_MAX_BYTES = INTERNAL_LIMITS.importLineMaxBytes;
 const ENTRY_MAX_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const BOM = Buffer.from('\ufeff');
