@@ -69,7 +69,18 @@ async function idsOf(name: Name): Promise<string[]> {
 
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-test('a backup under load is of one moment: a start on it has each write or none, and every verify matches', async () => {
+/** Of the write that was under way some shards may have committed their part, and others not. */
+function expectWholeWrites(name: Name, ids: string[]): void {
+  const idAt = (at: number) => String(at).padStart(8, '0');
+  const firstMissing = ids.findIndex((id, at) => id !== idAt(at));
+  const inOrder = firstMissing < 0 ? ids.length : firstMissing;
+  const whole = inOrder - (inOrder % RECORDS_PER_WRITE);
+  const underWay = ids.slice(whole);
+  if (SHARDS[name] === 1) expect(underWay).toEqual([]);
+  expect(underWay.filter((id) => id < idAt(whole) || id >= idAt(whole + RECORDS_PER_WRITE))).toEqual([]);
+}
+
+test('a backup under load is of one moment: a start on it has each write of a shard or none, and every verify matches', async () => {
   folder = await mkdtemp(join(tmpdir(), 'provec-backup-'));
   const target = join(folder, 'of', 'today');
   const writers = new Map(NAMES.map((name) => [name, new Writer(name)]));
@@ -91,7 +102,7 @@ test('a backup under load is of one moment: a start on it has each write or none
   await service.restart({ PROVEC_DATA_DIR: target });
   for (const name of NAMES) {
     const ids = await idsOf(name);
-    expect(ids).toEqual(ids.map((_, row) => String(row).padStart(8, '0')));
+    expectWholeWrites(name, ids);
     expect(ids.length).toBeGreaterThanOrEqual(before.get(name)!);
     expect(ids.length).toBeLessThanOrEqual(after.get(name)!);
     const verdict = async () => (await service.api('GET', `/collections/${name}/verify`)).body;
