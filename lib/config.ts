@@ -208,6 +208,13 @@ export const VARIABLES = {
     meaning: 'How long a write waits for its anchor at most, in milliseconds.',
     read: integer(() => 5000, 0, 60_000),
   },
+  publicUrl: {
+    env: 'PROVEC_PUBLIC_URL',
+    default: 'that of each request',
+    meaning:
+      'Where clients reach the service, such as `https://vectors.example.com`, behind a proxy. `/pinecone` names it as the `host` of an index.',
+    read: (raw) => (raw === undefined ? null : httpUrl(raw).replace(/\/+$/, '')),
+  },
   pricingUrl: {
     env: 'PROVEC_PRICING_URL',
     default: 'https://provec.dev/pricing',

@@ -66,6 +66,7 @@ export const ERROR_TABLE = {
   },
   RATE_LIMITED: { status: 429, when: 'Too many requests in the current window.' },
   INTERNAL: { status: 500, when: 'A fault of the service; nothing acknowledged is lost.' },
+  NOT_IMPLEMENTED: { status: 501, when: 'Pinecone has such a route (`/pinecone` only), and Provec does not.' },
   UNAVAILABLE: {
     status: 503,
     when: 'The store or a part of the service is unreachable, overloaded or stopping, or a shard is reopening after a fault.',

@@ -235,6 +235,12 @@ export interface Named {
   collectionId?: string;
 }
 
+/** Of a write. */
+interface Awaiting {
+  /** Whether the answer waits for the anchor, for as long as is configured. Default: true. */
+  isAnchorAwaited?: boolean;
+}
+
 /** Of an action that takes a request's body. */
 interface Asked extends Named {
   /**
@@ -258,14 +264,14 @@ export interface CollectionsActions {
    * Throws FORBIDDEN while the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS.
    */
   'collections.remove': { params: Named; result: { deleted: true } };
-  'collections.upsert': { params: Asked & { records?: unknown; namespace?: string }; result: UpsertResult };
+  'collections.upsert': { params: Asked & Awaiting & { records?: unknown; namespace?: string }; result: UpsertResult };
   /**
    * One entry of an import, its records under their stored ids; only the last one waits for its
    * anchor. `importedCount` is of this entry.
    */
   'collections.import': { params: Named & { batch: RecordBatch; isLast: boolean }; result: ImportResult };
-  'collections.delete': { params: Asked & DeleteRecords; result: DeleteResult };
-  'collections.updateRecords': { params: Asked & UpdateRecords; result: UpdateResult };
+  'collections.delete': { params: Asked & Awaiting & DeleteRecords; result: DeleteResult };
+  'collections.updateRecords': { params: Asked & Awaiting & UpdateRecords; result: UpdateResult };
   'collections.query': { params: Asked & CollectionQuery; result: QueryResult };
   'collections.queries': { params: Asked & { queries?: CollectionQuery[] }; result: { results: QueryResult[] } };
   'collections.fetch': {
@@ -286,7 +292,7 @@ export interface CollectionsActions {
     result: NamespacesPage;
   };
   /** Throws NAMESPACE_NOT_FOUND where it holds no record. */
-  'collections.deleteNamespace': { params: Named & { namespace: string }; result: DeleteResult };
+  'collections.deleteNamespace': { params: Named & Awaiting & { namespace: string }; result: DeleteResult };
   /**
    * Resolves when the shards, by index, are open. Reads and writes of records that find one away
    * for longer than `meta.shardWaitMs` milliseconds throw SHARD_UNAVAILABLE with its index, before

@@ -61,7 +61,7 @@ export interface Write {
   row: CollectionRow;
   time: WriteTime;
   /** Default: the answer waits a little for the anchor of its root. */
-  isAnchorAwaited?: boolean;
+  isAnchorAwaited?: boolean | undefined;
 }
 
 /** What every shard of a write is told beside its part. */

@@ -35,6 +35,7 @@ import { WriteTime, writeTimeoutMs } from './write-time.ts';
 const ACCOUNT = { accountId: 'string' } as const;
 const NAMED = { ...ACCOUNT, name: 'string', collectionId: { type: 'string', optional: true } } as const;
 const ALIAS = { ...ACCOUNT, alias: 'string' } as const;
+const WRITTEN = { ...NAMED, isAnchorAwaited: { type: 'boolean', optional: true } } as const;
 const PAGE = {
   limit: { type: 'number', integer: true, min: 1, optional: true },
   cursor: { type: 'string', optional: true },
@@ -43,6 +44,10 @@ const CHECKS = {
   create: ACCOUNT,
   list: { ...ACCOUNT, ...PAGE },
   update: { ...NAMED, deletionProtection: 'boolean' },
+  upsert: WRITTEN,
+  delete: WRITTEN,
+  updateRecords: WRITTEN,
+  deleteNamespace: WRITTEN,
   import: { ...NAMED, batch: 'object', isLast: 'boolean' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
   keepExport: { ...NAMED, at: 'object' },
@@ -91,9 +96,13 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   let awaited: AwaitedShards;
 
   /** Runs a write on a collection, and gives its answer in the time that the caller left for it. */
-  function write<T>(ctx: Context<Named, object>, operation: (write: Write) => Promise<T>): Promise<T> {
+  function write<T>(
+    ctx: Context<Named & { isAnchorAwaited?: boolean }, object>,
+    operation: (write: Write) => Promise<T>,
+  ): Promise<T> {
+    const { isAnchorAwaited } = ctx.params;
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time })));
+    return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time, isAnchorAwaited })));
   }
 
   /** Runs a read of a collection. */

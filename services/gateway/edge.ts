@@ -8,8 +8,8 @@ import { Exchange } from './exchange.ts';
 import { headRefusal, isFramedOtherwise, OTHER_CODING } from './head-checks.ts';
 import type { Page } from './operations.ts';
 import { runPipeline } from './pipeline.ts';
+import type { Route } from './route.ts';
 import { decodablePath, Router } from './router.ts';
-import type { Route } from './routes.ts';
 import type { StepParts } from './steps/step.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
@@ -73,7 +73,7 @@ export class Edge {
   }
 
   #options(exchange: Exchange, methods: string[] | null): void {
-    if (methods === null) this.#parts.responder.fail(exchange, notFound('ROUTE_NOT_FOUND'));
+    if (methods === null) this.#parts.responder.fail(exchange, noRoute(exchange));
     else this.#parts.responder.allow(exchange, methods);
   }
 
@@ -93,7 +93,7 @@ export class Edge {
   /** No route has that path and method. */
   #unrouted(exchange: Exchange): void {
     const methods = this.router.methodsOf(exchange.path);
-    const error = methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(exchange.method, methods);
+    const error = methods === null ? noRoute(exchange) : methodNotAllowed(exchange.method, methods);
     this.#parts.responder.fail(exchange, error);
   }
 
@@ -111,6 +111,8 @@ const CUT_SHORT = new ProvecError(
   'ROUTE_NOT_FOUND',
   'No path to DELETE ends in a slash. Clients cut a path short that names "." or "..": delete the records of such a namespace by POST /delete with {"all": true}.',
 );
+
+const noRoute = ({ path, surface }: Exchange) => surface.whyUnrouted(path) ?? notFound('ROUTE_NOT_FOUND');
 
 const methodNotAllowed = (method: string, allow: string[]) =>
   new ProvecError('METHOD_NOT_ALLOWED', `This path does not support ${method}; it supports ${allow.join(', ')}.`, {

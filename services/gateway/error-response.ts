@@ -15,12 +15,18 @@ export interface ErrorBody {
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The body and headers that tell a client of an error. */
+/** What tells a client of an error. */
+export interface ErrorResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: object;
+}
+
 export function errorResponse(
   error: ProvecError,
   requestId: string,
   config: Pick<Config, 'pricingUrl' | 'statusUrl'>,
-): { status: number; headers: Record<string, string>; body: ErrorBody } {
+): ErrorResponse & { body: ErrorBody } {
   const { status } = ERROR_TABLE[error.code];
   const headers: Record<string, string> = {};
   const body: ErrorBody = { error: error.message, code: error.code, status, requestId };

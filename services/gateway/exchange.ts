@@ -6,8 +6,10 @@ import type { MemoryHold } from '../../lib/admission/memory-budget.ts';
 import type { ErrorCode } from '../../lib/errors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Permit } from './overload/fair-queue.ts';
+import { patternOf, type Route, type RouteInput } from './route.ts';
 import type { PathParameters } from './router.ts';
-import { patternOf, type Route, type RouteInput } from './routes.ts';
+import type { Surface } from './surface.ts';
+import { surfaceOf } from './surfaces.ts';
 
 const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 const CONTROL_METHODS = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS']);
@@ -25,6 +27,8 @@ export class Exchange {
   /** What follows the `?`, undecoded. */
   readonly search: string;
   readonly startedMs: number;
+  /** Whose path it is. */
+  readonly surface: Surface;
   /** The client waits for `100 Continue` before it sends the body. */
   awaitsContinue: boolean;
   /** Route pattern for logs and metrics. */
@@ -84,6 +88,7 @@ export class Exchange {
     const mark = target.indexOf('?');
     this.path = mark < 0 ? target : target.slice(0, mark);
     this.search = mark < 0 ? '' : target.slice(mark + 1);
+    this.surface = surfaceOf(this.path);
   }
 
   /** The router found its route. */

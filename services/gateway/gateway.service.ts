@@ -12,6 +12,7 @@ import { HttpServer, type HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
+import { PINECONE_ROUTES } from './pinecone/routes.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
@@ -70,7 +71,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     }),
     openApi: JSON.stringify(openApiDocument(config)),
   });
-  const routes = routesOf(config.adminToken !== null);
+  const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
   const edge = new Edge({ ...parts, pages, routes });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>

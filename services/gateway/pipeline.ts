@@ -9,8 +9,7 @@ import { call } from '../../lib/actions/call.ts';
 import { notFound } from '../../lib/errors.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import type { Exchange } from './exchange.ts';
-import { parseQueryString } from './query-string.ts';
-import type { Route } from './routes.ts';
+import type { Route } from './route.ts';
 import { answer } from './steps/answer.ts';
 import { authenticate, requireScopes } from './steps/authenticate.ts';
 import { callAction } from './steps/call-action.ts';
@@ -95,7 +94,7 @@ async function resolveCollection(exchange: Exchange, { clock, config }: StepPart
     throw notFound(route.access === 'operator' ? 'ACCOUNT_NOT_FOUND' : 'KEY_NOT_FOUND');
   }
   if (!isCollectionName(target, config.limits)) throw notFound('COLLECTION_NOT_FOUND');
-  if (route.body === null) return;
+  if (!route.needsCollection) return;
   exchange.resolvedMs = clock.monotonicMs();
   exchange.collection = await call(caller, 'collections.resolve', { accountId, name: target });
 }
@@ -106,7 +105,7 @@ async function resolveCollection(exchange: Exchange, { clock, config }: StepPart
  */
 function readQueryString(exchange: Exchange): void {
   const { route, search } = exchange;
-  exchange.query = parseQueryString(search, route.query);
+  exchange.query = route.surface.parseQuery(search, route.query);
   for (const name of exchange.query.keys()) exchange.route = route.whenGiven[name] ?? exchange.route;
 }
 

@@ -4,7 +4,6 @@ import type { ProvecError } from '../../lib/errors.ts';
 import { toFailure } from '../../lib/failure.ts';
 import { type RepeatedFields, RepeatedLines } from '../../mixins/repeated-lines.ts';
 import { ClientGoneError } from './client-gone.ts';
-import { errorResponse } from './error-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { Page } from './operations.ts';
 import { type Head, JSON_HEADERS, type Sender } from './responses/sender.ts';
@@ -35,7 +34,7 @@ export class Responder {
       exchange.cut(error.code);
       return;
     }
-    const { body, headers, status } = errorResponse(error, exchange.id, this.#config);
+    const { body, headers, status } = exchange.surface.errorResponse(error, exchange.id, this.#config);
     this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
   }
 

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
-import { BASE_PATH, type Route, UNDECODABLE } from './routes.ts';
+import { type Route, UNDECODABLE } from './route.ts';
 
 /** Decoded; empty where the path has none. */
 export interface PathParameters {
@@ -61,17 +61,15 @@ export class Router {
         // The gateway waits for requests itself when it stops.
         options.tracking = false;
       },
-      routes: [
-        {
-          path: BASE_PATH,
-          bodyParsers: false,
-          mergeParams: false,
-          mappingPolicy: 'restrict',
-          logging: false,
-          pathToRegexpOptions: { sensitive: true },
-          aliases: Object.fromEntries(this.#routes.map((route) => [aliasOf(route), this.#handlerOf(route)])),
-        },
-      ],
+      routes: [...Map.groupBy(this.#routes, ({ surface }) => surface.base)].map(([path, routes]) => ({
+        path,
+        bodyParsers: false,
+        mergeParams: false,
+        mappingPolicy: 'restrict',
+        logging: false,
+        pathToRegexpOptions: { sensitive: true },
+        aliases: Object.fromEntries(routes.map((route) => [aliasOf(route), this.#handlerOf(route)])),
+      })),
     };
     return {
       // Its events only serve automatic aliases, which there are none of.

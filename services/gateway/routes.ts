@@ -1,123 +1,15 @@
-import type { ActionName, Actions } from '../../lib/actions/call.ts';
 import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
-import type { Limits } from '../../lib/limits.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
-import type { RequestName } from '../../lib/requests/requests.ts';
-import type { Scope } from '../../lib/store/keys.ts';
-import type { Bodies } from './bodies/decoders.ts';
-import type { QueueName } from './overload/queues.ts';
 import { describeParameter } from './query-string.ts';
-import { matchesJson, type Pieces, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { matchesJson, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { type Route, type RouteInput, routesBelow, UNDECODABLE } from './route.ts';
+import { PROVEC } from './surface.ts';
 
-export const BASE_PATH = '/api/v1';
-/** Stands for a segment of a path that cannot be decoded: the name of nothing. */
-export const UNDECODABLE = '\0';
 /** Verify reads everything that is stored. */
 const VERIFY_TIMEOUT_MS = 600_000;
 
-/** What a route's action gets its parameters from, after every check of the edge. */
-export interface RouteInput {
-  /** Empty on operator routes. */
-  accountId: string;
-  /** The first path parameter: `{name}`, `{alias}` or `{id}`; empty when the path has none. */
-  target: string;
-  /** The one after `{name}`; empty when the path has none. */
-  item: string;
-  query: ReadonlyMap<string, string>;
-  body: unknown;
-  limits: Limits;
-}
-
-/** Sent as JSON: an object, or what writes it piece by piece. */
-export type Answer = object | Pieces;
-
-export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/api/v1`, with parameters in braces. */
-  path: string;
-  action: ActionName;
-  /** Who may: keys with that scope, or only the operator. */
-  access: Scope | 'operator';
-  body: RequestName | null;
-  query: readonly string[];
-  /** Where it waits for its turn. */
-  queue: QueueName;
-  /**
-   * Whether its action says, by SHARD_UNAVAILABLE, that a shard is away, and may be called again
-   * once it is back.
-   */
-  mayBeAway: boolean;
-  /** Of the answer. */
-  status: 200 | 201 | 202;
-  /** Of a route that makes or changes: whether it made, which is a 201. */
-  made: ((result: unknown) => boolean) | null;
-  /** Null: the action's own. */
-  timeoutMs: number | null;
-  params(input: RouteInput): unknown;
-  answer(result: unknown): Answer;
-  /** Bytes of vectors that the answer will hold at most, as the request has it. */
-  expectedBytes(input: RouteInput, dimensions: number): number;
-  /** Bytes of records that the answer holds. */
-  heldBytes(result: unknown): number;
-  /** Path of what a 201 created, or a 202 began; null where those name none. */
-  location: ((result: unknown, input: RouteInput | null) => string) | null;
-  /**
-   * Which of the two is newline-delimited JSON of any length, and goes through as it comes: the
-   * pipeline has steps of its own for it.
-   */
-  streams: 'request' | 'response' | null;
-  /** The route that stands in its place when that query parameter is given. */
-  whenGiven: Readonly<Record<string, Route>>;
-}
-
-/** What of a route is not in its first line; what it leaves out is as `route` has it. */
-interface Definition<N extends ActionName, K extends RequestName | null>
-  extends Partial<Pick<Route, 'query' | 'queue' | 'mayBeAway' | 'status' | 'timeoutMs' | 'streams' | 'whenGiven'>> {
-  body?: K;
-  /** Absent where the route's steps make them. */
-  params?(input: InputOf<K>): Actions[N]['params'];
-  answer?(result: Actions[N]['result']): Answer;
-  expectedBytes?(input: InputOf<K>, dimensions: number): number;
-  heldBytes?(result: Actions[N]['result']): number;
-  made?(result: Actions[N]['result']): boolean;
-  location?(result: Actions[N]['result'], input: RouteInput): string;
-}
-type InputOf<K> = RouteInput & { body: K extends RequestName ? Bodies[K] : null };
-
-/** Checks a route's parameters and answer against its action's types, and forgets them. */
-function route<N extends ActionName, K extends RequestName | null = null>(
-  method: Route['method'],
-  path: string,
-  action: N,
-  access: Route['access'],
-  definition: Definition<N, K>,
-): Route {
-  return {
-    method,
-    path,
-    action,
-    access,
-    body: null,
-    query: [],
-    queue: 'other',
-    mayBeAway: false,
-    status: 200,
-    made: null,
-    timeoutMs: null,
-    params: () => ({}),
-    answer: (result: Answer) => result,
-    expectedBytes: () => 0,
-    heldBytes: () => 0,
-    location: null,
-    streams: null,
-    whenGiven: {},
-    ...definition,
-  } as Route;
-}
-
-/** Of a route in logs, metrics and the OpenAPI document. */
-export const patternOf = (route: Pick<Route, 'path'>): string => BASE_PATH + route.path;
+const route = routesBelow(PROVEC);
 
 const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
 
@@ -254,7 +146,7 @@ const COLLECTION_ROUTES = [
     status: 201,
     params: ({ accountId, body }) => ({ ...body, accountId }),
     answer: (collection) => ({ collection }),
-    location: (collection) => `${BASE_PATH}/collections/${encodeURIComponent(collection.name)}`,
+    location: (collection) => `${PROVEC.base}/collections/${encodeURIComponent(collection.name)}`,
   }),
   route('PATCH', '/collections/{name}', 'collections.update', 'manage', {
     body: 'changeCollection',
@@ -279,7 +171,7 @@ const COLLECTION_ROUTES = [
     answer: ({ collection: _, ...verification }) => verification,
     // An alias may be switched before it has ended.
     location: ({ collection, id }) =>
-      `${BASE_PATH}/collections/${encodeURIComponent(collection)}/verifications/${encodeURIComponent(id)}`,
+      `${PROVEC.base}/collections/${encodeURIComponent(collection)}/verifications/${encodeURIComponent(id)}`,
   }),
   route('GET', '/collections/{name}/verifications/{id}', 'verification.get', 'read', {
     params: (input) => ({ ...named(input), id: input.item }),
@@ -309,7 +201,7 @@ const ALIAS_ROUTES = [
     params: (input) => ({ ...aliased(input), ...input.body }),
     made: ({ created }) => created,
     answer: ({ alias, collection }) => ({ alias, collection }),
-    location: ({ alias }) => `${BASE_PATH}/aliases/${encodeURIComponent(alias)}`,
+    location: ({ alias }) => `${PROVEC.base}/aliases/${encodeURIComponent(alias)}`,
   }),
   route('DELETE', '/aliases/{alias}', 'collections.deleteAlias', 'manage', { queue: 'unshared', params: aliased }),
 ];
@@ -357,7 +249,7 @@ const OPERATOR_ROUTES = [
 ];
 
 /**
- * Every route below `/api/v1`, those that are called most first; operator routes exist only where
+ * Every route of `/api/v1`, those that are called most first; operator routes exist only where
  * there is an operator.
  */
 export function routesOf(withOperator: boolean): readonly Route[] {

@@ -2,10 +2,9 @@ import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
 import { ProvecError, unavailable } from '../../../lib/errors.ts';
 import { memoryLimitMiB } from '../../../lib/process/memory-limit.ts';
-import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { Permit, QueueRequest } from '../overload/fair-queue.ts';
 import type { BodyJob, BodyOutcome } from './body-worker.ts';
-import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
+import { type Bodies, type BodyContext, type BodyName, decodeBody } from './decoders.ts';
 
 /** What the largest body within the limits takes, and what is the most that one may. */
 const WORKER_HEAP_MIN_MIB = 768;
@@ -64,7 +63,7 @@ export class BodyPool {
   }
 
   /** Takes `bytes` over. Rejects with the ProvecError for the client, or with ClientGoneError. */
-  async decode<K extends RequestName>(
+  async decode<K extends BodyName>(
     kind: K,
     bytes: Uint8Array<ArrayBuffer>,
     context: BodyContext,

@@ -4,12 +4,11 @@
  */
 import { Tinypool } from 'tinypool';
 import { type ErrorCode, type ErrorDetail, ProvecError } from '../../../lib/errors.ts';
-import type { RequestName } from '../../../lib/requests/requests.ts';
-import { type Bodies, type BodyContext, decodeBody } from './decoders.ts';
+import { type Bodies, type BodyContext, type BodyName, decodeBody, requestNameOf } from './decoders.ts';
 
 /** Asks for one decoding; `bytes` is transferred. */
 export interface BodyJob {
-  kind: RequestName;
+  kind: BodyName;
   bytes: Uint8Array<ArrayBuffer>;
   context: BodyContext;
 }
@@ -41,7 +40,7 @@ export default function decode({ kind, bytes, context }: BodyJob): unknown {
 type Vectors = readonly (Float32Array | null | undefined)[];
 
 /** Of each kind of body that has vectors, all of them; each has its memory to itself. */
-const VECTORS: { readonly [N in RequestName]?: (body: Bodies[N]) => Vectors } = {
+const VECTORS: { readonly [N in BodyName]?: (body: Bodies[N]) => Vectors } = {
   query: ({ vector }) => [vector],
   queries: ({ queries }) => queries.map(({ vector }) => vector),
   upsert: ({ records }) => [records.vectors],
@@ -49,7 +48,7 @@ const VECTORS: { readonly [N in RequestName]?: (body: Bodies[N]) => Vectors } = 
   update: ({ updates = [] }) => updates.map(({ values }) => values),
 };
 
-function buffersOf(kind: RequestName, body: unknown): ArrayBuffer[] {
-  const vectorsOf = VECTORS[kind] as ((body: unknown) => Vectors) | undefined;
+function buffersOf(kind: BodyName, body: unknown): ArrayBuffer[] {
+  const vectorsOf = VECTORS[requestNameOf(kind)] as ((body: unknown) => Vectors) | undefined;
   return (vectorsOf?.(body) ?? []).flatMap((vector) => (vector ? [vector.buffer as ArrayBuffer] : []));
 }

@@ -1,8 +1,11 @@
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
+import type { JsonObject } from '../../../lib/records/fields.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
+import { PINECONE_BODIES, type PineconeBody } from '../pinecone/bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
+import type { Translation } from './translation.ts';
 
 /**
  * What a body is checked against; `shape` is the collection's, for the kinds that carry vectors.
@@ -13,11 +16,30 @@ export interface BodyContext {
   wallMs: number;
 }
 
-/** What the edge makes of each kind of body. */
-export type Bodies = { [N in RequestName]: DecodedRequest<N> };
+/** A kind of body: of a request, or what is another surface's words for one. */
+export type BodyName = RequestName | PineconeBody;
+type Translated<N extends BodyName> = N extends PineconeBody ? (typeof PINECONE_BODIES)[N]['request'] : N;
 
-function vectorPlace(kind: RequestName, { limits, shape }: BodyContext): VectorPlace | null {
+/** What the edge makes of each kind of body. */
+export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> };
+
+/** The kind of request that a body says in other words; itself where it says it in ours. */
+export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
+
+const translationOf = (kind: BodyName): Translation | null =>
+  Object.hasOwn(PINECONE_BODIES, kind) ? PINECONE_BODIES[kind as PineconeBody] : null;
+
+function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlace | null {
   if (shape === null) return null;
+  const translation = translationOf(kind);
+  if (translation !== null)
+    return (
+      translation.vectorsAt && {
+        path: translation.vectorsAt,
+        countMax: limits.recordsPerUpsertMax,
+        dimensions: shape.dimensions,
+      }
+    );
   const { dimensions } = shape;
   if (kind === 'query') return { path: ['vector'], countMax: 1, dimensions };
   if (kind === 'import') return { path: ['lines', EACH, 'values'], countMax: limits.recordsPerUpsertMax, dimensions };
@@ -39,9 +61,23 @@ export const boundsOf = ({ jsonMaxLevels }: Limits): TextBounds => ({
  * Parses and checks a body of one kind. Throws the ProvecError for the client. Runs on the main
  * thread and in body workers alike.
  */
-export function decodeBody<N extends RequestName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
-  const request = requestsOf(context.limits)[kind];
+export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, context: BodyContext): Bodies[N] {
+  const translation = translationOf(kind);
+  const request = requestsOf(context.limits)[requestNameOf(kind)];
+  if (translation !== null) return request.decode(...translated(translation, kind, bytes, context)) as Bodies[N];
   const body = parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
   request.refuseUnknown(body);
   return request.decode(body, context) as Bodies[N];
+}
+
+/** The body as our request, and what to check it against. No body is an empty one. */
+function translated(
+  { translate, allowsZeroVector = false }: Translation,
+  kind: BodyName,
+  bytes: Uint8Array,
+  context: BodyContext,
+): [JsonObject, DecodeContext] {
+  const body = bytes.length === 0 ? {} : parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
+  const { shape } = context;
+  return [translate(body), allowsZeroVector && shape ? { ...context, shape: { ...shape, metric: 'dot' } } : context];
 }

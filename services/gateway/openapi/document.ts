@@ -1,6 +1,9 @@
 import type { Config } from '../../../lib/config.ts';
 import { ERROR_TABLE } from '../../../lib/errors.ts';
-import { BASE_PATH, patternOf, routesOf } from '../routes.ts';
+import { requestNameOf } from '../bodies/decoders.ts';
+import { patternOf } from '../route.ts';
+import { routesOf } from '../routes.ts';
+import { PROVEC } from '../surface.ts';
 import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS, OPERATOR_SCHEMAS } from './accounts.ts';
 import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
@@ -81,13 +84,13 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
     paths[path][route.method.toLowerCase()] = operationOf(route, limits, WORDS);
   }
   const whole = routes.filter(({ streams }) => streams !== 'request');
-  const bodies = new Set(whole.map(({ body }) => body).filter((body) => body !== null));
+  const bodies = new Set(whole.flatMap(({ body }) => (body === null ? [] : [requestNameOf(body)])));
   const tags = Object.entries(TAGS).filter(([name]) => name !== 'Operator' || adminToken !== null);
   return {
     openapi: '3.1.0',
     info: {
       title: 'Provec',
-      version: BASE_PATH.slice(BASE_PATH.lastIndexOf('/') + 1),
+      version: PROVEC.base.slice(PROVEC.base.lastIndexOf('/') + 1),
       summary: 'A vector database that can prove what it stores.',
       description: [
         `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; Provec reads a body without a Content-Type as JSON.`,

@@ -5,7 +5,7 @@ import { LISTING_CURSOR_MAX_CHARS } from '../../../lib/requests/listing-cursor.t
 import { CURSOR_MAX_CHARS } from '../../../lib/requests/page-cursor.ts';
 import { type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';
-import type { Route } from '../routes.ts';
+import type { Route } from '../route.ts';
 import { withExamples } from './examples/attached.ts';
 import { ref, type Schema, type Schemas } from './schema.ts';
 

@@ -10,12 +10,12 @@ import type { StepParts } from './step.ts';
  * there is no memory left for it.
  */
 export async function answer(exchange: Exchange, parts: StepParts): Promise<void> {
-  const { result, route } = exchange;
+  const { input, result, route } = exchange;
   try {
     exchange.answerMemory?.resize(route.heldBytes(result));
-    const answered = route.answer(result);
-    const content = typeof answered === 'function' ? (answered as Pieces) : JSON.stringify(answered);
-    await parts.sender.send(exchange, headOf(exchange), content);
+    const answered = route.answer(result, input!);
+    const content = typeof answered === 'function' ? (answered as Pieces) : answered && JSON.stringify(answered);
+    await parts.sender.send(exchange, headOf(exchange), content ?? '');
   } catch (error) {
     const count = queriesOf(exchange);
     if (count > 0) giveBackQueries(exchange, parts, count);

@@ -3,7 +3,6 @@ import { call } from '../../../lib/actions/call.ts';
 import { isProvecError, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import type { Scope } from '../../../lib/store/keys.ts';
 import type { Exchange } from '../exchange.ts';
-import { bearerOf } from './bearer.ts';
 import type { StepParts } from './step.ts';
 
 /**
@@ -21,7 +20,7 @@ export async function authenticate(exchange: Exchange, parts: StepParts): Promis
 /** Asks whose key it is, and notes when. */
 export async function identify(exchange: Exchange, { clock, config }: Pick<StepParts, 'clock' | 'config'>) {
   const askedMs = clock.monotonicMs();
-  const secret = bearerOf(exchange.req, 'API key');
+  const secret = exchange.surface.secretOf(exchange.req, 'API key');
   try {
     exchange.identity = await call(exchange.caller, 'keys.authenticate', { secret });
     exchange.identifiedMs = askedMs;
@@ -57,7 +56,7 @@ function scopesOf({ input, route }: Exchange): readonly Scope[] {
 /** Lets only the operator's token pass. */
 function authenticateOperator(token: string | null, exchange: Exchange): void {
   if (token === null) throw new Error('an operator route without an operator');
-  const given = bearerOf(exchange.req, "operator's token");
+  const given = exchange.surface.secretOf(exchange.req, "operator's token");
   if (isOperators(given, token)) return;
   throw unauthenticated("This is not the operator's token (PROVEC_ADMIN_TOKEN); an API key does not open /admin.");
 }

@@ -5,11 +5,13 @@ const BEARER = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 /** Where other services take their keys. */
 const KEY_HEADERS = ['api-key', 'x-api-key'];
 
+export type SecretKind = 'API key' | "operator's token";
+
 /**
  * What the request has for a secret. Throws UNAUTHENTICATED that says what is missing, and repeats
  * nothing of the header, which may hold a key all the same.
  */
-export function bearerOf({ headers }: IncomingMessage, kind: 'API key' | "operator's token"): string {
+export function bearerOf({ headers }: IncomingMessage, kind: SecretKind): string {
   const { authorization } = headers;
   const secret = BEARER.exec(authorization ?? '')?.[1];
   if (secret !== undefined) return secret;

@@ -1,8 +1,10 @@
+import type { ActionName } from '../../../lib/actions/call.ts';
 import type { Consistency } from '../../../lib/actions/collections.ts';
 import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
+import type { RouteCall } from '../route.ts';
 import { identify, requireScopes } from './authenticate.ts';
 import type { StepParts } from './step.ts';
 
@@ -12,8 +14,12 @@ import type { StepParts } from './step.ts';
  * request waited. Throws as the action does, or as those steps do.
  */
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
-  const attempt = (options: CallOptions): Promise<unknown> =>
-    attemptCall(exchange, parts, paramsOf(exchange, parts), options);
+  const { input, params, route } = exchange;
+  const attempt = (options: CallOptions): Promise<unknown> => {
+    const calling = (action: ActionName, given: unknown) =>
+      callOnce(exchange, parts, action, forCollection(exchange, parts, given), options);
+    return route.perform === null ? calling(route.action, params) : route.perform(input!, calling as RouteCall);
+  };
   exchange.result = await (exchange.route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
   exchange.actionEnded();
 }
@@ -25,13 +31,23 @@ export async function attemptCall(
   params: unknown,
   options: CallOptions = {},
 ): Promise<unknown> {
+  return callOnce(exchange, parts, exchange.route.action, params, options);
+}
+
+async function callOnce(
+  exchange: Exchange,
+  parts: StepParts,
+  action: ActionName,
+  params: unknown,
+  options: CallOptions,
+): Promise<unknown> {
   const { caller, route } = exchange;
   await recheck(exchange, parts);
   // Where the route has no time-out, the action's own holds: one set here would cut a write short
   // that answers in its own time.
   const timeout = route.timeoutMs === null ? {} : { timeout: route.timeoutMs };
   const meta = { ...principalOf(exchange), ...options.meta };
-  return caller.call(route.action, params, { ...timeout, ...options, meta });
+  return caller.call(action, params, { ...timeout, ...options, meta });
 }
 
 interface CallOptions {
@@ -43,7 +59,7 @@ interface CallOptions {
  * With the collection that its body was read for, while what was asked of it still holds; later
  * with its id alone, whatever has the name by then.
  */
-function paramsOf({ collection, params, resolvedMs }: Exchange, { clock }: StepParts): unknown {
+function forCollection({ collection, resolvedMs }: Exchange, { clock }: StepParts, params: unknown): unknown {
   if (collection === null) return params;
   const isKnown = clock.monotonicMs() - resolvedMs <= INTERNAL_LIMITS.keyCacheMaxAgeMs;
   return { ...(params as object), ...(isKnown ? { collection } : { collectionId: collection.id }) };

@@ -1,5 +1,4 @@
-import { batchBytes } from '../../../lib/records/batch.ts';
-import type { Bodies } from '../bodies/decoders.ts';
+import { batchBytes, type RecordBatch } from '../../../lib/records/batch.ts';
 import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
@@ -9,11 +8,12 @@ import { queueRequestOf } from './wait-turn.ts';
  * no body are refused, too: they say that something else was meant. Throws the 400 that names them.
  */
 export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<void> {
-  const { accountId, bytes, item, query, route, target } = exchange;
+  const { accountId, bytes, collection, item, query, req, route, search, target } = exchange;
   const { limits } = parts.config;
   const isSent = route.body !== null || bytes.byteLength > 0;
   const body = isSent ? await decoded(exchange, parts) : null;
-  exchange.input = { accountId, target, item, query, body, limits };
+  const origin = parts.config.publicUrl ?? `http://${req.headers.host ?? 'localhost'}`;
+  exchange.input = { accountId, target, item, query, search, body, collection, origin, limits };
   exchange.params = route.params(exchange.input);
 }
 
@@ -29,11 +29,15 @@ async function decoded(exchange: Exchange, { bodies, clock, config, metrics }: S
     const body: unknown = await bodies.decode(kind, exchange.bytes, context, queueRequestOf(exchange));
     // What is handed on is there until the action has ended. Small numbers are shorter as text, by
     // half at most.
-    exchange.bodyMemory?.resize(
-      kind === 'upsert' ? Math.min(receivedBytes, batchBytes((body as Bodies['upsert']).records)) : receivedBytes,
-    );
+    exchange.bodyMemory?.resize(Math.min(receivedBytes, batchBytesOf(body) ?? receivedBytes));
     return body;
   } finally {
     metrics.parseSeconds.observe((performance.now() - startedMs) / 1000);
   }
+}
+
+/** Of a body with a batch of records; null of any other. */
+function batchBytesOf(body: unknown): number | null {
+  const { records = null } = body as { records?: RecordBatch };
+  return records && batchBytes(records);
 }

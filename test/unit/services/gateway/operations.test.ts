@@ -4,6 +4,7 @@ import { ERROR_TABLE } from '../../../../lib/errors.ts';
 import { LIMITS } from '../../../../lib/limits.ts';
 import { requestsOf } from '../../../../lib/requests/requests.ts';
 import { Metrics } from '../../../../mixins/metrics.ts';
+import { requestNameOf } from '../../../../services/gateway/bodies/decoders.ts';
 import { openApiDocument } from '../../../../services/gateway/openapi/document.ts';
 import { routesOf } from '../../../../services/gateway/routes.ts';
 import { until } from '../../../support/until.ts';
@@ -215,7 +216,7 @@ describe('OpenAPI', () => {
       }
       const name = operation.requestBody!.content['application/json'].schema.$ref.split('/').at(-1)!;
       expect(Object.keys(document.components.schemas[name]!.properties).sort()).toEqual(
-        [...requestsOf(LIMITS)[route.body].names].sort(),
+        [...requestsOf(LIMITS)[requestNameOf(route.body)].names].sort(),
       );
     }
   });

@@ -1,0 +1,139 @@
+/**
+ * Bodies in Pinecone's words, as requests of `/api/v1`. A null is an absent field here, and so is
+ * an empty filter; unknown fields are ignored.
+ */
+import { randomUUID } from 'node:crypto';
+import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { EACH } from '../bodies/lifted-vectors.ts';
+import type { Translation } from '../bodies/translation.ts';
+import { metricOf } from './metric.ts';
+import { namespaceOf } from './namespace.ts';
+
+export const PINECONE_BODIES = {
+  pineconeUpsert: {
+    request: 'upsert',
+    vectorsAt: ['vectors', EACH, 'values'],
+    translate: ({ vectors, namespace }) => ({
+      records: Array.isArray(vectors) ? vectors.map(recordOf) : vectors,
+      namespace: namespaceOf(namespace),
+    }),
+  },
+  pineconeQuery: {
+    request: 'query',
+    vectorsAt: ['vector'],
+    allowsZeroVector: true,
+    translate(body) {
+      refuseSparse(body.sparseVector, 'sparseVector');
+      const isById = isGiven(body.id) && body.id !== '';
+      return {
+        ...taken(body, ['topK', 'includeValues']),
+        ...(isById ? { id: body.id } : taken(body, ['vector'])),
+        includeMetadata: body.includeMetadata ?? false,
+        ...selectedBy(body),
+      };
+    },
+  },
+  pineconeDelete: {
+    request: 'delete',
+    vectorsAt: null,
+    translate: ({ ids, deleteAll, filter, namespace }) => ({
+      ...(isGiven(ids) && { ids }),
+      ...(isGiven(filter) && { filter }),
+      ...(isGiven(deleteAll) && deleteAll !== false && { all: deleteAll }),
+      namespace: namespaceOf(namespace),
+    }),
+  },
+  pineconeUpdate: {
+    request: 'update',
+    vectorsAt: ['values'],
+    translate(body) {
+      refuseSparse(body.sparseValues, 'sparseValues');
+      const changes = taken(body, ['values']);
+      if (isGiven(body.setMetadata) && !isEmpty(body.setMetadata)) changes.setMetadata = body.setMetadata;
+      const isById = isGiven(body.id) && body.id !== '';
+      if (!isById && isGiven(body.values)) throw invalid('values', 'absent where a filter is given', 'given');
+      return {
+        ...(isById ? { updates: [{ id: body.id, ...changes }] } : { ...changes, ...taken(body, ['filter']) }),
+        ...taken(body, ['dryRun']),
+        namespace: namespaceOf(body.namespace),
+      };
+    },
+  },
+  pineconeFetch: {
+    request: 'list',
+    vectorsAt: null,
+    translate: (body) => ({
+      ...taken(body, ['limit']),
+      ...(isGiven(body.paginationToken) && body.paginationToken !== '' && { cursor: body.paginationToken }),
+      includeValues: true,
+      includeMetadata: true,
+      ...selectedBy(body),
+    }),
+  },
+  pineconeStats: {
+    request: 'none',
+    vectorsAt: null,
+    translate({ filter }) {
+      if (isGiven(filter) && !isEmpty(filter)) throw invalid('filter', 'absent or empty', 'a filter');
+      return {};
+    },
+  },
+  pineconeNamespace: {
+    request: 'count',
+    vectorsAt: null,
+    translate: ({ name }) => ({ namespace: namespaceOf(name ?? 0) }),
+  },
+  pineconeCreate: {
+    request: 'createCollection',
+    vectorsAt: null,
+    translate: (body) => ({ name: body.name ?? someName(), ...fieldsOf(body), ...protectionOf(body) }),
+  },
+  pineconeConfigure: { request: 'changeCollection', vectorsAt: null, translate: protectionOf },
+} as const satisfies Record<string, Translation>;
+
+export type PineconeBody = keyof typeof PINECONE_BODIES;
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
+const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;
+
+/** Those of `names` that are given. */
+function taken(body: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.flatMap((name) => (isGiven(body[name]) ? [[name, body[name]]] : [])));
+}
+
+/** Of an index that its creator gave none, as one may since 2026-07. */
+const someName = (): string => `index-${randomUUID().slice(0, 8)}`;
+
+/** Which records a read is of. */
+const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
+  ...(isGiven(filter) && !isEmpty(filter) && { filter }),
+  namespace: namespaceOf(namespace),
+});
+
+function recordOf(vector: unknown, at: number): unknown {
+  if (!isJsonObject(vector)) return vector;
+  refuseSparse(vector.sparseValues, `vectors[${at}].sparseValues`);
+  return taken(vector, ['id', 'values', 'metadata']);
+}
+
+function refuseSparse(value: unknown, path: string): void {
+  if (isGiven(value)) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
+}
+
+/** Dimensions and metric, which stand in the body, or since 2026-07 in its schema. */
+function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject): JsonObject {
+  if (isGiven(type) && type !== 'dense') throw invalid('vector_type', '"dense", the only one in Provec', 'another');
+  if (!isJsonObject(schema)) return { dimensions: dimension, ...(isGiven(metric) && { metric: metricOf(metric) }) };
+  const fields = isJsonObject(schema.fields) ? Object.values(schema.fields) : [];
+  const [field] = fields.filter(isJsonObject);
+  if (fields.length !== 1 || field?.type !== 'dense_vector')
+    throw invalid('schema.fields', 'one field, of the type "dense_vector"', 'something else');
+  return { dimensions: field.dimension, ...(isGiven(field.metric) && { metric: metricOf(field.metric) }) };
+}
+
+function protectionOf({ deletion_protection: protection }: JsonObject): JsonObject {
+  if (!isGiven(protection)) return {};
+  if (protection !== 'enabled' && protection !== 'disabled')
+    throw invalid('deletion_protection', '"enabled" or "disabled"', 'something else');
+  return { deletionProtection: protection === 'enabled' };
+}

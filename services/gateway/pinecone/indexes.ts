@@ -1,0 +1,55 @@
+/** Indexes: an index is the collection of its name. */
+import type { CollectionView } from '../../../lib/actions/collections.ts';
+import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import type { RouteInput } from '../route.ts';
+import { pineconeMetric } from './metric.ts';
+import { INDEX, named, route } from './route.ts';
+import { PINECONE } from './surface.ts';
+
+/** Where an index lies, for clients that ask: where Provec runs. */
+const PLACE = { cloud: 'provec', region: 'self-hosted' };
+const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
+
+type Described = Pick<CollectionView | CollectionRow, 'name' | 'dimensions' | 'metric' | 'deletionProtection'>;
+
+/** What all versions of the clients read of an index. */
+function modelOf({ name, dimensions, metric, deletionProtection }: Described, { origin }: Pick<RouteInput, 'origin'>) {
+  const field = { dimension: dimensions, metric: pineconeMetric(metric) };
+  return {
+    name,
+    host: `${origin}${PINECONE.base}/indexes/${encodeURIComponent(name)}`,
+    status: { ready: true, state: 'Ready' },
+    deletion_protection: deletionProtection ? 'enabled' : 'disabled',
+    ...field,
+    vector_type: 'dense',
+    spec: { serverless: { ...PLACE, read_capacity: READ_CAPACITY } },
+    deployment: { deployment_type: 'managed', ...PLACE },
+    schema: { fields: { _values: { type: 'dense_vector', ...field } } },
+    read_capacity: READ_CAPACITY,
+  };
+}
+
+export const INDEX_ROUTES = [
+  route('POST', '/indexes', 'collections.create', 'manage', {
+    body: 'pineconeCreate',
+    status: 201,
+    params: ({ accountId, body }) => ({ ...body, accountId }),
+    answer: modelOf,
+  }),
+  route('GET', '/indexes', 'collections.list', 'read', {
+    params: ({ accountId }) => ({ accountId }),
+    answer: ({ collections }, input) => ({ indexes: collections.map((each) => modelOf(each, input)) }),
+  }),
+  route('GET', INDEX, 'collections.resolve', 'read', { params: named, answer: modelOf }),
+  route('PATCH', INDEX, 'collections.update', 'manage', {
+    body: 'pineconeConfigure',
+    params: (input) => ({ ...named(input), ...input.body }),
+    answer: modelOf,
+  }),
+  route('DELETE', INDEX, 'collections.remove', 'manage', {
+    queue: 'unshared',
+    status: 202,
+    params: named,
+    answer: () => null,
+  }),
+];

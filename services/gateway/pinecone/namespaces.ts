@@ -1,0 +1,115 @@
+/** Namespaces of an index, and the sum of them. */
+import type { NamespacesPage } from '../../../lib/actions/collections.ts';
+import { notFound } from '../../../lib/errors.ts';
+import { invalid } from '../../../lib/records/fields.ts';
+import { decodeNamespace } from '../../../lib/records/ids.ts';
+import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import { type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
+import { pineconeMetric } from './metric.ts';
+import { namespaceOf, pineconeNamespace } from './namespace.ts';
+import { asked, askedWith, INDEX, named, pagination, route } from './route.ts';
+
+type Namespace = NamespacesPage['namespaces'][number];
+
+/** Every namespace whose name begins with `prefix`. */
+async function everyNamespace(input: RouteInput, call: RouteCall, prefix = ''): Promise<Namespace[]> {
+  const all: Namespace[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const asking = { ...named(input), prefix, limit: input.limits.namespacesPageMax, cursor };
+    const { namespaces, nextCursor } = await call('collections.namespaces', asking);
+    all.push(...namespaces);
+    if (nextCursor === undefined) return all;
+    cursor = nextCursor;
+  }
+}
+
+/** The one that the path names. Throws NAMESPACE_NOT_FOUND. */
+function itemOf({ item, limits }: RouteInput): string {
+  if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
+  return decodeNamespace(namespaceOf(item), 'namespace', limits);
+}
+
+const viewOf = ({ name, vectorCount }: Namespace) => ({
+  name: pineconeNamespace(name),
+  record_count: String(vectorCount),
+});
+
+/** How many are on a page; absent: as many as Provec chooses. */
+function limitOf({ limits, query }: RouteInput): { limit?: number } {
+  const given = query.get('limit') || undefined;
+  const limit = Number(given);
+  if (given === undefined) return {};
+  if (Number.isInteger(limit) && limit >= 1 && limit <= limits.namespacesPageMax) return { limit };
+  throw invalid('limit', `a whole number from 1 to ${limits.namespacesPageMax}`, 'something else');
+}
+
+function statsOf(namespaces: readonly Namespace[], { dimensions, metric }: CollectionRow) {
+  const counts = namespaces.map(({ name, vectorCount }) => [pineconeNamespace(name), { vectorCount }] as const);
+  return {
+    namespaces: Object.fromEntries(counts),
+    dimension: dimensions,
+    indexFullness: 0,
+    totalVectorCount: namespaces.reduce((sum, { vectorCount }) => sum + vectorCount, 0),
+    metric: pineconeMetric(metric),
+    vectorType: 'dense',
+  };
+}
+
+export const NAMESPACE_ROUTES = [
+  route('GET', `${INDEX}/namespaces`, 'collections.namespaces', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    query: ['prefix', 'limit', 'paginationToken'],
+    async perform(input, call) {
+      const { limits, query } = input;
+      const prefix = decodeNamespace(query.get('prefix') ?? '', 'prefix', limits);
+      const cursor = query.get('paginationToken') || undefined;
+      const page = await call('collections.namespaces', { ...named(input), prefix, cursor, ...limitOf(input) });
+      const isAll = cursor === undefined && page.nextCursor === undefined;
+      const total = isAll ? page.namespaces.length : (await everyNamespace(input, call, prefix)).length;
+      return { ...page, total };
+    },
+    answer: ({ namespaces, nextCursor, total }) => ({
+      namespaces: namespaces.map(viewOf),
+      total_count: total,
+      ...pagination(nextCursor),
+    }),
+  }),
+  // A namespace is there as long as it has a record: there is nothing to make.
+  route('POST', `${INDEX}/namespaces`, 'collections.count', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'pineconeNamespace',
+    params: asked,
+    answer: ({ count }, { body: { namespace } }) => viewOf({ name: namespace, vectorCount: count }),
+  }),
+  route('GET', `${INDEX}/namespaces/{namespace}`, 'collections.count', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    async perform(input, call) {
+      const params = { namespace: itemOf(input), consistency: 'strong' };
+      const result = await call('collections.count', askedWith(input, params));
+      if (result.count === 0) throw notFound('NAMESPACE_NOT_FOUND');
+      return result;
+    },
+    answer: ({ count }, input) => viewOf({ name: itemOf(input), vectorCount: count }),
+  }),
+  route('DELETE', `${INDEX}/namespaces/{namespace}`, 'collections.deleteNamespace', 'write', {
+    mayBeAway: true,
+    queue: 'unshared',
+    params: (input) => ({ ...named(input), namespace: itemOf(input), isAnchorAwaited: false }),
+    answer: () => ({}),
+  }),
+  ...(['POST', 'GET'] as const).map((method) =>
+    route(method, `${INDEX}/describe_index_stats`, 'collections.namespaces', 'read', {
+      mayBeAway: true,
+      queue: 'query',
+      needsCollection: true,
+      ...(method === 'POST' && { body: 'pineconeStats' }),
+      async perform(input, call) {
+        return { namespaces: await everyNamespace(input, call) };
+      },
+      answer: ({ namespaces }, { collection }) => statsOf(namespaces, collection!),
+    }),
+  ),
+];

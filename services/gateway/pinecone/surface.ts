@@ -1,0 +1,92 @@
+/**
+ * How Pinecone's clients speak: the key is in `Api-Key`, query parameters that a route does not
+ * know are ignored, and an error has the one shape that all their versions read.
+ */
+import { type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import { errorResponse } from '../error-response.ts';
+import type { Surface } from '../surface.ts';
+
+const KEY = /^[\x21-\x7e]{1,512}$/;
+
+/** Pinecone's word for a status, and gRPC's number for that. */
+const CODES: Readonly<Record<number, readonly [string, number]>> = {
+  400: ['INVALID_ARGUMENT', 3],
+  401: ['UNAUTHENTICATED', 16],
+  403: ['FORBIDDEN', 7],
+  404: ['NOT_FOUND', 5],
+  405: ['UNIMPLEMENTED', 12],
+  408: ['DEADLINE_EXCEEDED', 4],
+  409: ['ALREADY_EXISTS', 6],
+  413: ['INVALID_ARGUMENT', 3],
+  415: ['INVALID_ARGUMENT', 3],
+  429: ['RESOURCE_EXHAUSTED', 8],
+  501: ['UNIMPLEMENTED', 12],
+  503: ['UNAVAILABLE', 14],
+};
+const UNKNOWN = ['UNKNOWN', 2] as const;
+
+/** Node's clients try a 507 again, and then do not say what it was. */
+const STATUSES: { readonly [C in ErrorCode]?: number } = { OUT_OF_CAPACITY: 403 };
+
+/** Fields that our requests name otherwise. */
+const FIELDS: Readonly<Record<string, string>> = {
+  all: 'deleteAll',
+  cursor: 'paginationToken',
+  dimensions: 'dimension',
+  'updates[0]': 'setMetadata',
+};
+
+/** What Pinecone has and Provec has not, by the path of an index or of the account. */
+const MISSING: readonly [RegExp, string][] = [
+  [/^\/indexes\/create-for-model$/, 'Provec embeds no text: create an index of a dimension, and upsert vectors'],
+  [/^\/indexes\/[^/]+\/records\//, 'Provec embeds no text: upsert vectors, and query with one'],
+  [
+    /^\/indexes\/[^/]+\/bulk\/imports/,
+    'Provec imports nothing from object storage: POST /api/v1/collections/{name}/import',
+  ],
+  [/^\/indexes\/[^/]+\/namespaces\/[^/]+\/documents/, 'Provec keeps vectors with metadata, no documents'],
+  [/^\/(embed|rerank|models)(\/|$)/, 'Provec runs no models: embed and rerank elsewhere'],
+  [
+    /^\/(indexes\/[^/]+\/backups|backups|restore-jobs|collections)(\/|$)/,
+    'Provec copies no index: export it by GET /api/v1/collections/{name}/export',
+  ],
+];
+
+export const PINECONE: Surface = {
+  base: '/pinecone',
+
+  secretOf({ headers }) {
+    const key = headers['api-key'];
+    if (typeof key !== 'string') throw unauthenticated('The request has no API key; send it in the header Api-Key.');
+    if (!KEY.test(key)) throw unauthenticated('The header Api-Key is not an API key of Provec.');
+    return key;
+  },
+
+  parseQuery(search, known) {
+    const given = new URLSearchParams(search);
+    return new Map(known.flatMap((name) => (given.has(name) ? [[name, given.get(name)!]] : [])));
+  },
+
+  errorResponse(error, requestId, config) {
+    const { body, headers, status: ours } = errorResponse(error, requestId, config);
+    const status = STATUSES[error.code] ?? ours;
+    const [code, number] = CODES[status] ?? (status >= 500 ? (['INTERNAL', 13] as const) : UNKNOWN);
+    const message = inTheirWords(error, body.error);
+    return { status, headers, body: { status, error: { code, message }, code: number, message, details: [] } };
+  },
+
+  whyUnrouted(path) {
+    const below = path.slice(PINECONE.base.length);
+    const found = MISSING.find(([pattern]) => pattern.test(below));
+    return found ? new ProvecError('NOT_IMPLEMENTED', `${found[1]}.`) : null;
+  },
+};
+
+/** The sentence, with the fields that it names under the names that the client knows. */
+function inTheirWords({ details = [] }: ProvecError, sentence: string): string {
+  return details.reduce((text, { path }) => text.replace(path, nameOf(path)), sentence);
+}
+
+function nameOf(path: string): string {
+  return FIELDS[path] ?? path.replace(/^updates\[0\]\./, '').replace(/^records\[/, 'vectors[');
+}

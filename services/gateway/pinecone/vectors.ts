@@ -1,0 +1,134 @@
+/** Vectors of an index: its records. */
+
+import type { QueryResult } from '../../../lib/actions/collections.ts';
+import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
+import { isProvecError, notFound } from '../../../lib/errors.ts';
+import { decodeIds } from '../../../lib/records/ids.ts';
+import { requestsOf } from '../../../lib/requests/requests.ts';
+import type { ShardMatch } from '../../../lib/shard/match.ts';
+import type { Bodies } from '../bodies/decoders.ts';
+import type { RouteCall, RouteInput } from '../route.ts';
+import { matchesJson, vectorsJson } from './answers.ts';
+import { namespaceOf } from './namespace.ts';
+import { asked, askedWith, INDEX, pagination, route, USAGE } from './route.ts';
+
+type Query = RouteInput & { body: Bodies['pineconeQuery'] };
+type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
+
+/** An id or a namespace that is not there matches nothing. */
+async function search(input: Query, call: RouteCall): Promise<QueryResult> {
+  const { vector } = input.body;
+  if (input.collection!.metric === 'cosine' && vector?.every((component) => component === 0))
+    return { matches: await withoutDirection(input, call) };
+  try {
+    return await call('collections.query', asked(input));
+  } catch (error) {
+    if (isProvecError(error) && error.code === 'RECORD_NOT_FOUND') return { matches: [] };
+    throw error;
+  }
+}
+
+/** A vector without direction is as near to any record as to any other: the first ones. */
+async function withoutDirection(input: Query, call: RouteCall): Promise<ShardMatch[]> {
+  const { topK, filter, namespace, includeValues, includeMetadata, consistency } = input.body;
+  const matches: ShardMatch[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const limit = Math.min(topK - matches.length, input.limits.listPageMax);
+    const terms = { filter, namespace, includeValues, includeMetadata, consistency };
+    const page = await call('collections.listRecords', askedWith(input, { ...terms, limit, cursor }));
+    matches.push(...page.records.map((record) => ({ ...record, score: 0 })));
+    cursor = page.nextCursor;
+    if (cursor === undefined || matches.length >= topK) return matches;
+  }
+}
+
+/** Throws NAMESPACE_NOT_FOUND where the namespace has no record. */
+async function deleteVectors(input: Delete, call: RouteCall) {
+  const { namespace } = input.body;
+  const result = await call('collections.delete', { ...asked(input), isAnchorAwaited: false });
+  if (result.deletedCount > 0 || namespace === '') return result;
+  const { count } = await call('collections.count', askedWith(input, { namespace, consistency: 'strong' }));
+  if (count === 0) throw notFound('NAMESPACE_NOT_FOUND');
+  return result;
+}
+
+function fetched({ limits, query, search: text }: RouteInput) {
+  const ids = decodeIds(new URLSearchParams(text).getAll('ids'), 'ids', limits);
+  return requestsOf(limits).fetch.decode({ ids, namespace: namespaceOf(query.get('namespace')) });
+}
+
+function listed({ limits, query }: RouteInput) {
+  const [prefix, limit, cursor] = ['prefix', 'limit', 'paginationToken'].map((name) => query.get(name) || undefined);
+  return requestsOf(limits).list.decode({
+    prefix,
+    limit: limit === undefined ? undefined : Number(limit),
+    cursor,
+    namespace: namespaceOf(query.get('namespace')),
+  });
+}
+
+const namespaceIn = ({ query }: RouteInput) => ({ namespace: query.get('namespace') ?? '' });
+
+export const VECTOR_ROUTES = [
+  route('POST', `${INDEX}/query`, 'collections.query', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'pineconeQuery',
+    perform: search,
+    answer: ({ matches }, { body: { namespace } }) => matchesJson(matches, { namespace, ...USAGE }),
+    expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
+    heldBytes: ({ matches }) => recordBytes(matches),
+  }),
+  route('POST', `${INDEX}/vectors/upsert`, 'collections.upsert', 'write', {
+    mayBeAway: true,
+    queue: 'write',
+    body: 'pineconeUpsert',
+    params: (input) => ({ ...asked(input), isAnchorAwaited: false }),
+    answer: ({ upsertedCount }) => ({ upsertedCount }),
+  }),
+  route('GET', `${INDEX}/vectors/fetch`, 'collections.fetch', 'read', {
+    mayBeAway: true,
+    needsCollection: true,
+    query: ['namespace'],
+    params: (input) => askedWith(input, fetched(input)),
+    answer: (records, input) => vectorsJson(records, { ...namespaceIn(input), ...USAGE }),
+    expectedBytes: (input, dimensions) => vectorBytes(fetched(input).ids.length, dimensions),
+    heldBytes: recordBytes,
+  }),
+  route('POST', `${INDEX}/vectors/fetch_by_metadata`, 'collections.listRecords', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'pineconeFetch',
+    params: asked,
+    answer: ({ records, nextCursor }, { body: { namespace } }) =>
+      vectorsJson(records, { namespace, ...pagination(nextCursor), ...USAGE }),
+    expectedBytes: ({ body }, dimensions) => vectorBytes(body.limit, dimensions),
+    heldBytes: ({ records }) => recordBytes(records),
+  }),
+  route('GET', `${INDEX}/vectors/list`, 'collections.listRecords', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    query: ['prefix', 'limit', 'paginationToken', 'namespace'],
+    params: (input) => askedWith(input, listed(input)),
+    answer: ({ records, nextCursor }, input) => ({
+      vectors: records.map(({ id }) => ({ id })),
+      ...pagination(nextCursor),
+      ...namespaceIn(input),
+      ...USAGE,
+    }),
+  }),
+  route('POST', `${INDEX}/vectors/delete`, 'collections.delete', 'write', {
+    mayBeAway: true,
+    queue: 'unshared',
+    body: 'pineconeDelete',
+    perform: deleteVectors,
+    answer: () => ({}),
+  }),
+  route('POST', `${INDEX}/vectors/update`, 'collections.updateRecords', 'write', {
+    mayBeAway: true,
+    queue: 'write',
+    body: 'pineconeUpdate',
+    params: (input) => ({ ...asked(input), isAnchorAwaited: false }),
+    answer: ({ matchedCount }, { body: { filter } }) => (filter === undefined ? {} : { matchedRecords: matchedCount }),
+  }),
+];
