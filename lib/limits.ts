@@ -6,6 +6,10 @@ export const LIMITS = Object.freeze({
   nameMaxChars: 64,
   /** Of an account. */
   aliasesMax: 1_000,
+  /** Of a collection. */
+  tagsMax: 20,
+  tagNameMaxChars: 80,
+  tagValueMaxChars: 120,
   dimensionsMax: 8_192,
   idMaxBytes: 512,
   namespaceMaxBytes: 512,

@@ -4,6 +4,9 @@ import { number } from './markdown.ts';
 const MEANINGS: Readonly<Record<LimitName, string>> = {
   nameMaxChars: 'Characters of the name of a collection.',
   aliasesMax: 'Aliases of an account.',
+  tagsMax: 'Tags of a collection.',
+  tagNameMaxChars: 'Characters of the name of a tag.',
+  tagValueMaxChars: 'Characters of a tag.',
   dimensionsMax: 'Numbers in a vector.',
   idMaxBytes: "Bytes of a record's id in UTF-8.",
   namespaceMaxBytes: "Bytes of a namespace's name in UTF-8.",

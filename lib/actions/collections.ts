@@ -1,4 +1,5 @@
 import type { RecordBatch } from '../records/batch.ts';
+import type { Tags } from '../requests/tags.ts';
 import type { RecordUpdate } from '../shard/change.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../shard/match.ts';
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
@@ -16,6 +17,8 @@ export interface CollectionView {
   replicas: number;
   quantization: Quantization;
   deletionProtection: boolean;
+  /** Absent: none. */
+  tags?: Tags;
 }
 
 export interface CollectionDetail extends CollectionView {
@@ -87,6 +90,13 @@ export interface CreateCollection {
   replicas?: number;
   quantization?: Quantization;
   deletionProtection?: boolean;
+  tags?: Tags;
+}
+
+/** At least one of them. Tags are set one by one, and an empty one is removed. */
+export interface ChangeCollection {
+  deletionProtection?: boolean;
+  tags?: Tags;
 }
 
 export interface CollectionQuery {
@@ -259,7 +269,7 @@ export interface CollectionsActions {
   'collections.list': { params: { accountId: string; limit?: number; cursor?: string }; result: CollectionsPage };
   'collections.get': { params: Named; result: CollectionDetail };
   'collections.resolve': { params: Named; result: CollectionRow };
-  'collections.update': { params: Named & { deletionProtection: boolean }; result: CollectionDetail };
+  'collections.update': { params: Named & ChangeCollection; result: CollectionDetail };
   /**
    * Throws FORBIDDEN while the collection is protected, NAME_IS_ALIAS and COLLECTION_HAS_ALIAS.
    */

@@ -4,6 +4,7 @@ import type { Metric, Quantization } from '../store/catalog.ts';
 import { isCollectionName, NAME_PATTERN } from './collection-name.ts';
 import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
 import { RequestKind } from './request.ts';
+import { tags } from './tags.ts';
 
 export const METRICS: readonly Metric[] = ['cosine', 'euclidean', 'dot'];
 /** As other databases and numpy call them. */
@@ -52,10 +53,12 @@ export const collectionFields = (limits: Limits) => ({
     QUANTIZATION_ALIASES,
   ),
   deletionProtection: flag('The collection cannot be deleted.'),
+  tags: tags(limits),
 });
 
 export function collectionRequests(limits: Limits) {
-  const { name, dimensions, metric, shards, replicas, quantization, deletionProtection } = collectionFields(limits);
+  const fields = collectionFields(limits);
+  const { name, dimensions, metric, shards, replicas, quantization, deletionProtection, tags: noted } = fields;
   return {
     createCollection: new RequestKind({
       name,
@@ -65,8 +68,12 @@ export function collectionRequests(limits: Limits) {
       replicas: optional(replicas, 0),
       quantization: optional(quantization, 'bf16'),
       deletionProtection: optional(deletionProtection, false),
+      tags: optional(noted),
     }),
-    changeCollection: new RequestKind({ deletionProtection }),
+    changeCollection: new RequestKind(
+      { deletionProtection: optional(deletionProtection), tags: optional(noted) },
+      'at least one',
+    ),
     putAlias: new RequestKind({ collection: name }),
   };
 }

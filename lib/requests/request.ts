@@ -20,12 +20,14 @@ export class RequestKind<F extends Fields> {
   readonly names: readonly string[];
   readonly #fields: readonly [string, Field<unknown>][];
   readonly #exactlyOne: readonly string[] | null;
+  readonly #isAnyRequired: boolean;
 
-  /** Of the fields `exactlyOne` one is given and no other. */
-  constructor(fields: F, exactlyOne: readonly (keyof F & string)[] | null = null) {
+  /** `given`: fields of which one is given and no other; or at least one of all. */
+  constructor(fields: F, given: readonly (keyof F & string)[] | 'at least one' | null = null) {
     this.#fields = Object.entries(fields);
     this.names = Object.keys(fields);
-    this.#exactlyOne = exactlyOne;
+    this.#isAnyRequired = given === 'at least one';
+    this.#exactlyOne = given === 'at least one' ? null : given;
   }
 
   /** Throws INVALID_ARGUMENT for a field that it does not have, naming the nearest that it has. */
@@ -47,6 +49,8 @@ export class RequestKind<F extends Fields> {
     const decoded: JsonObject = {};
     const refusals: ProvecError[] = [];
     if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne, path);
+    if (this.#isAnyRequired && this.names.every((name) => given[name] === undefined))
+      throw invalid(pathTo(this.names[0], path), `given (at least one of ${this.names.join(', ')})`, 'missing');
     for (const [name, field] of this.#fields) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && field.isOptional) {
@@ -70,6 +74,7 @@ export class RequestKind<F extends Fields> {
       properties: Object.fromEntries(this.#fields.map(([name, { schema }]) => [name, schema])),
       required: this.#fields.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
       additionalProperties: false,
+      ...(this.#isAnyRequired && { anyOf: this.names.map((name) => ({ required: [name] })) }),
       ...(this.#exactlyOne && { oneOf: this.#exactlyOne.map((name) => ({ required: [name] })) }),
     };
   }

@@ -4,7 +4,7 @@ import type { Sealed } from './sealed.ts';
 export type Metric = 'cosine' | 'euclidean' | 'dot';
 export type Quantization = 'bf16' | 'f32' | 'f16' | 'i8';
 
-/** One collection as stored; all but `deletionProtection` is fixed at creation. */
+/** One collection as stored; all but `deletionProtection` and `tags` is fixed at creation. */
 export interface CollectionRow {
   id: string;
   accountId: string;
@@ -16,9 +16,14 @@ export interface CollectionRow {
   replicas: number;
   quantization: Quantization;
   deletionProtection: boolean;
+  /** Canonical JSON of an object of texts; absent: none. */
+  tags?: string | undefined;
   /** ISO 8601 UTC. */
   createdAt: string;
 }
+
+/** What of a collection may change. */
+export type CollectionChange = Pick<CollectionRow, 'deletionProtection' | 'tags'>;
 
 /** Whether an account is there, or is gone and what belongs to it is being removed. */
 export type AccountState = 'live' | 'deleting';
@@ -56,8 +61,11 @@ export interface Catalog {
   countCollections(accountId: string): Promise<number>;
   /** Every live collection of every account, in pages small enough to hold in memory. */
   allCollections(): AsyncIterable<CollectionRow[]>;
-  /** The row after the change; null when there is no such collection. */
-  setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null>;
+  /**
+   * The row after `change`, which may be asked again where another was first; null when there is no
+   * such collection. Throws as `change` does.
+   */
+  changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null>;
   /**
    * Frees the name and moves the row to the dropped ones, atomically; 'gone' when it was already.
    * Where `evenHeld` is false, not while it is protected or an alias stands for it.
@@ -93,8 +101,8 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
   /**
-   * Writes `deletionProtection` and the seal over those of the live collection that has `seal`;
-   * false when there is none.
+   * Writes `deletionProtection`, `tags` and the seal over those of the live collection that has
+   * `seal`; false when there is none.
    */
   replaceCollection(row: Sealed<CollectionRow>, seal: string): Promise<boolean>;
   /**

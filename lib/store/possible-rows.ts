@@ -36,7 +36,8 @@ export function isPossibleRow(stored: StoredRow): boolean {
         isWithin(replicas, 0, LIMITS.replicasMax) &&
         METRICS.includes(metric) &&
         QUANTIZATIONS.includes(quantization) &&
-        typeof stored.row.deletionProtection === 'boolean'
+        typeof stored.row.deletionProtection === 'boolean' &&
+        isText(stored.row.tags ?? '')
       );
     }
     case 'API key': {

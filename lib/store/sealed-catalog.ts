@@ -14,6 +14,7 @@ import type {
   AccountRow,
   AccountState,
   Catalog,
+  CollectionChange,
   CollectionRow,
   Creation,
   Drop,
@@ -71,11 +72,13 @@ export class SealedCatalog implements Catalog {
     for await (const rows of this.#stored.allCollections()) yield this.#collections(rows, 'live');
   }
 
-  async setDeletionProtection(id: string, deletionProtection: boolean): Promise<CollectionRow | null> {
+  async changeCollection(id: string, change: (row: CollectionRow) => CollectionChange): Promise<CollectionRow | null> {
     for (;;) {
       const found = await this.#stored.getCollection(id);
       if (found === null) return null;
-      const row = { ...this.#theCollection(found, found.id === id), deletionProtection };
+      const before = this.#theCollection(found, found.id === id);
+      const { deletionProtection, tags } = change(before);
+      const row = { ...before, deletionProtection, tags };
       if (await this.#stored.replaceCollection(this.#sealed(row), found.seal)) return row;
     }
   }
@@ -202,7 +205,7 @@ export function saidOfCollection(row: CollectionRow, state: State): Said {
   const { id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt } =
     row;
   const said = [id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt];
-  return ['collection', state, ...said];
+  return ['collection', state, ...said, ...(row.tags === undefined ? [] : [row.tags])];
 }
 
 /** What is sealed of an account. */

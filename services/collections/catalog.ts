@@ -8,12 +8,13 @@
  */
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { CreateCollection, Named } from '../../lib/actions/collections.ts';
-import { invalidArgument, notFound, ProvecError } from '../../lib/errors.ts';
+import type { ChangeCollection, CreateCollection, Named } from '../../lib/actions/collections.ts';
+import { notFound, ProvecError } from '../../lib/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
+import { withTags } from '../../lib/requests/tags.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
@@ -57,9 +58,11 @@ export class CollectionCatalog {
    * Of an account that is gone the collection is dropped again.
    */
   async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
-    const options = requestsOf(this.#runtime.config.limits).createCollection.decode(request);
+    const { limits } = this.#runtime.config;
+    const { tags: given = {}, ...options } = requestsOf(limits).createCollection.decode(request);
     const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
-    const row: CollectionRow = { id: randomUUID(), accountId, ...options, createdAt };
+    const tags = withTags(undefined, given, limits);
+    const row: CollectionRow = { id: randomUUID(), accountId, ...options, ...(tags && { tags }), createdAt };
     switch (await this.#runtime.store.catalog.createCollection(row, maxCollections)) {
       case 'alias':
         throw new ProvecError('ALIAS_EXISTS', `${row.name} is an alias; delete it first, or choose another name.`);
@@ -179,15 +182,17 @@ export class CollectionCatalog {
   }
 
   /**
-   * Turns deletion protection on or off. Throws INVALID_ARGUMENT, and COLLECTION_NOT_FOUND when it
-   * was dropped meanwhile.
+   * Turns deletion protection on or off, and sets tags. Throws INVALID_ARGUMENT, and
+   * COLLECTION_NOT_FOUND when it was dropped meanwhile.
    */
-  async protect(row: CollectionRow, deletionProtection: unknown): Promise<CollectionRow> {
-    if (typeof deletionProtection !== 'boolean') {
-      throw invalidArgument('deletionProtection', 'true or false', deletionProtection);
-    }
+  async change(row: CollectionRow, request: ChangeCollection): Promise<CollectionRow> {
+    const { limits } = this.#runtime.config;
+    const { deletionProtection, tags = {} } = requestsOf(limits).changeCollection.decode(request);
     try {
-      const changed = await this.#runtime.store.catalog.setDeletionProtection(row.id, deletionProtection);
+      const changed = await this.#runtime.store.catalog.changeCollection(row.id, (before) => ({
+        deletionProtection: deletionProtection ?? before.deletionProtection,
+        tags: withTags(before.tags, tags, limits),
+      }));
       if (changed === null) throw notFound('COLLECTION_NOT_FOUND');
       return changed;
     } finally {
@@ -209,7 +214,7 @@ export class CollectionCatalog {
       case 'protected':
         throw new ProvecError(
           'FORBIDDEN',
-          `The collection ${name} is protected from deletion; PATCH it with {"deletionProtection": false} first.`,
+          `The collection ${name} is protected from deletion; turn its deletion protection off first.`,
         );
       case 'aliased':
         throw await this.#aliasedError(row);

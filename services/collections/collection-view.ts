@@ -3,6 +3,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors, type Config } from '../../lib/config.ts';
+import { readTags } from '../../lib/requests/tags.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
@@ -34,6 +35,7 @@ export function collectionView(row: CollectionRow, vectorCount: number): Collect
     replicas: row.replicas,
     quantization: row.quantization,
     deletionProtection: row.deletionProtection,
+    ...(row.tags !== undefined && { tags: readTags(row.tags) }),
   };
 }
 

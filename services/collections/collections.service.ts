@@ -43,7 +43,6 @@ const PAGE = {
 const CHECKS = {
   create: ACCOUNT,
   list: { ...ACCOUNT, ...PAGE },
-  update: { ...NAMED, deletionProtection: 'boolean' },
   upsert: WRITTEN,
   delete: WRITTEN,
   updateRecords: WRITTEN,
@@ -148,9 +147,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       update(ctx: Params<'collections.update'>): Result<'collections.update'> {
-        const { deletionProtection } = ctx.params;
         return catalog.use(ctx.params, async (row) =>
-          collectionDetail(ctx, config, store.log, await catalog.protect(row, deletionProtection)),
+          collectionDetail(ctx, config, store.log, await catalog.change(row, ctx.params)),
         );
       },
 

@@ -73,7 +73,7 @@ export class Edge {
   }
 
   #options(exchange: Exchange, methods: string[] | null): void {
-    if (methods === null) this.#parts.responder.fail(exchange, noRoute(exchange));
+    if (methods === null) this.#parts.responder.fail(exchange, notFound('ROUTE_NOT_FOUND'));
     else this.#parts.responder.allow(exchange, methods);
   }
 
@@ -92,9 +92,10 @@ export class Edge {
 
   /** No route has that path and method. */
   #unrouted(exchange: Exchange): void {
-    const methods = this.router.methodsOf(exchange.path);
-    const error = methods === null ? noRoute(exchange) : methodNotAllowed(exchange.method, methods);
-    this.#parts.responder.fail(exchange, error);
+    const { method, path, surface } = exchange;
+    const methods = this.router.methodsOf(path);
+    const refusal = methods === null ? notFound('ROUTE_NOT_FOUND') : methodNotAllowed(method, methods);
+    this.#parts.responder.fail(exchange, surface.whyUnrouted(path) ?? refusal);
   }
 
   #of(req: IncomingMessage): Exchange {
@@ -111,8 +112,6 @@ const CUT_SHORT = new ProvecError(
   'ROUTE_NOT_FOUND',
   'No path to DELETE ends in a slash. Clients cut a path short that names "." or "..": delete the records of such a namespace by POST /delete with {"all": true}.',
 );
-
-const noRoute = ({ path, surface }: Exchange) => surface.whyUnrouted(path) ?? notFound('ROUTE_NOT_FOUND');
 
 const methodNotAllowed = (method: string, allow: string[]) =>
   new ProvecError('METHOD_NOT_ALLOWED', `This path does not support ${method}; it supports ${allow.join(', ')}.`, {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { StoreUnderTest } from './store-contract.ts';
 import { at, collect, newAccount, newBlock, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
 
@@ -71,20 +72,58 @@ export function catalogContract(subject: StoreUnderTest): void {
       const row = newCollection();
       await catalog.createCollection(row, null);
       const changed = { ...row, deletionProtection: !row.deletionProtection };
-      expect(await catalog.setDeletionProtection(row.id, changed.deletionProtection)).toEqual(changed);
+      expect(await catalog.changeCollection(row.id, () => changed)).toEqual(changed);
       expect(await catalog.findCollection(row.accountId, row.name)).toEqual(changed);
       expect(await catalog.listCollections(row.accountId)).toEqual([changed]);
-      expect(await catalog.setDeletionProtection('never existed', true)).toBeNull();
+      expect(await catalog.changeCollection('never existed', () => changed)).toBeNull();
+    });
+
+    test('tags are there from the beginning or set later, changed and taken away', async () => {
+      const { catalog } = subject.store;
+      const tagged = newCollection({ accountId: one, name: 'tagged', tags: '{"a":"1"}' });
+      const plain = newCollection({ accountId: one, name: 'plain' });
+      await catalog.createCollection(plain, null);
+      await catalog.createCollection(tagged, null);
+      const { deletionProtection } = plain;
+      const set = (row: CollectionRow, tags: string | undefined) =>
+        catalog.changeCollection(row.id, () => ({ deletionProtection, tags }));
+      expect(await catalog.findCollection(one, 'tagged')).toEqual(tagged);
+      await set(plain, '{"b":"2"}');
+      expect(await catalog.getCollection(plain.id)).toEqual({ ...plain, tags: '{"b":"2"}' });
+      await set(plain, '{"b":"3"}');
+      await set(tagged, undefined);
+      const { tags: _, ...bare } = tagged;
+      expect(await catalog.getCollection(tagged.id)).toEqual({ ...bare, deletionProtection });
+      expect(await catalog.listCollections(one)).toContainEqual({ ...plain, tags: '{"b":"3"}' });
+      expect(await catalog.dropCollection(plain.id)).toBe('dropped');
+      expect(await catalog.listDropped()).toContainEqual({ ...plain, tags: '{"b":"3"}' });
+      await catalog.forgetDropped(plain.id);
+    });
+
+    test('changes at the same time each see what another has written', async () => {
+      const { catalog } = subject.store;
+      const row = newCollection();
+      await catalog.createCollection(row, null);
+      const count = ({ tags = '{"n":"0"}' }: CollectionRow) => Number((JSON.parse(tags) as { n: string }).n);
+      await Promise.all(
+        Array.from({ length: 8 }, () =>
+          catalog.changeCollection(row.id, (before) => ({
+            ...before,
+            tags: JSON.stringify({ n: String(count(before) + 1) }),
+          })),
+        ),
+      );
+      expect(count((await catalog.getCollection(row.id))!)).toBe(8);
     });
 
     test('a protected collection is dropped where that is said, and no other way', async () => {
       const { catalog } = subject.store;
       const row = newCollection();
       await catalog.createCollection(row, null);
-      await catalog.setDeletionProtection(row.id, true);
+      await catalog.changeCollection(row.id, () => ({ deletionProtection: true }));
       expect(await catalog.dropCollection(row.id, false)).toBe('protected');
       expect(await catalog.getCollection(row.id)).toEqual({ ...row, deletionProtection: true });
-      await catalog.setDeletionProtection(row.id, false);
+      await catalog.changeCollection(row.id, () => ({ deletionProtection: false }));
       expect(await catalog.dropCollection(row.id, false)).toBe('dropped');
       const other = newCollection({ deletionProtection: true });
       await catalog.createCollection(other, null);
@@ -145,7 +184,9 @@ export function catalogContract(subject: StoreUnderTest): void {
       const damaged = { name: 'StoreError', kind: 'damaged' };
       await expect(catalog.getCollection(forged.id)).rejects.toMatchObject(damaged);
       await expect(catalog.findCollection(one, 'forged')).rejects.toMatchObject(damaged);
-      await expect(catalog.setDeletionProtection(forged.id, true)).rejects.toMatchObject(damaged);
+      await expect(catalog.changeCollection(forged.id, () => ({ deletionProtection: true }))).rejects.toMatchObject(
+        damaged,
+      );
       await expect(catalog.dropCollection(forged.id)).rejects.toMatchObject(damaged);
       expect(await catalog.createCollection(newCollection({ accountId: one, name: 'forged' }), null)).toBe('exists');
       expect(await catalog.listCollections(one)).toEqual([own]);

@@ -104,10 +104,13 @@ export class MongoCatalog implements StoredCatalog {
     for await (const page of pages) yield page.map(({ row }) => row);
   }
 
-  async replaceCollection({ id, deletionProtection, seal }: Sealed<CollectionRow>, before: string): Promise<boolean> {
+  async replaceCollection(row: Sealed<CollectionRow>, before: string): Promise<boolean> {
+    const { id, deletionProtection, seal, tags } = row;
     const filter = { _id: idPart(id), state: 'live' as const, 'row.seal': before };
     const $set = { 'row.deletionProtection': deletionProtection, 'row.seal': seal };
-    return (await this.#collections.updateOne(filter, { $set })).matchedCount > 0;
+    const update =
+      tags === undefined ? { $set, $unset: { 'row.tags': true as const } } : { $set: { ...$set, 'row.tags': tags } };
+    return (await this.#collections.updateOne(filter, update)).matchedCount > 0;
   }
 
   async dropCollection(

@@ -133,8 +133,8 @@ export function collectionSchemas(limits: Limits): Schemas {
   };
   return {
     CollectionName: collectionName(limits).schema,
-    Collection: object(collection),
-    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }),
+    Collection: object(collection, ['tags']),
+    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }, ['tags']),
     RecordId: recordId(limits).schema,
     Namespace: namespace(limits).schema,
     AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
@@ -214,7 +214,12 @@ export const COLLECTION_WORDS: AllWords = {
     'All of them, or a page where `limit` is given.',
   ],
   'collections.get': ['getCollection', 'A collection with its root and its newest anchor', DETAIL],
-  'collections.update': ['updateCollection', 'Turn deletion protection on or off', DETAIL],
+  'collections.update': [
+    'updateCollection',
+    'Change deletion protection or tags',
+    DETAIL,
+    'Tags are set one by one, the others stay, and an empty text removes one. A collection without tags has no field `tags`.',
+  ],
   'collections.remove': [
     'deleteCollection',
     'Delete a collection with everything in it',

@@ -9,8 +9,8 @@ export function matchesJson(matches: readonly ShardMatch[], tail: object): Piece
     json.text('{"matches":[');
     let separator = '';
     for (const { id, score, distance, metadata = NONE, values } of matches) {
-      // Theirs is the squared distance, least first.
-      const theirs = distance === undefined ? score : distance ** 2;
+      // Theirs is the squared distance, least first; of a rounded root it is right to float32.
+      const theirs = distance === undefined ? score : Math.fround(distance ** 2);
       json.text(`${separator}{"id":${JSON.stringify(id)},"score":${JSON.stringify(theirs)},"values":`);
       if (values === undefined) json.text('[]');
       else json.numbers(values);

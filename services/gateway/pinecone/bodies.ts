@@ -86,9 +86,9 @@ export const PINECONE_BODIES = {
   pineconeCreate: {
     request: 'createCollection',
     vectorsAt: null,
-    translate: (body) => ({ name: body.name ?? someName(), ...fieldsOf(body), ...protectionOf(body) }),
+    translate: (body) => ({ name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body) }),
   },
-  pineconeConfigure: { request: 'changeCollection', vectorsAt: null, translate: protectionOf },
+  pineconeConfigure: { request: 'changeCollection', vectorsAt: null, translate: changesOf },
 } as const satisfies Record<string, Translation>;
 
 export type PineconeBody = keyof typeof PINECONE_BODIES;
@@ -131,9 +131,10 @@ function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject):
   return { dimensions: field.dimension, ...(isGiven(field.metric) && { metric: metricOf(field.metric) }) };
 }
 
-function protectionOf({ deletion_protection: protection }: JsonObject): JsonObject {
-  if (!isGiven(protection)) return {};
+function changesOf({ deletion_protection: protection, tags }: JsonObject): JsonObject {
+  const noted = isGiven(tags) ? { tags } : {};
+  if (!isGiven(protection)) return noted;
   if (protection !== 'enabled' && protection !== 'disabled')
     throw invalid('deletion_protection', '"enabled" or "disabled"', 'something else');
-  return { deletionProtection: protection === 'enabled' };
+  return { ...noted, deletionProtection: protection === 'enabled' };
 }

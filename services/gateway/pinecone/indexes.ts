@@ -1,6 +1,6 @@
 /** Indexes: an index is the collection of its name. */
 import type { CollectionView } from '../../../lib/actions/collections.ts';
-import type { CollectionRow } from '../../../lib/store/catalog.ts';
+import { readTags, type Tags } from '../../../lib/requests/tags.ts';
 import type { RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, named, route } from './route.ts';
@@ -10,16 +10,22 @@ import { PINECONE } from './surface.ts';
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
 
-type Described = Pick<CollectionView | CollectionRow, 'name' | 'dimensions' | 'metric' | 'deletionProtection'>;
+interface Described extends Pick<CollectionView, 'name' | 'dimensions' | 'metric' | 'deletionProtection'> {
+  tags?: Tags | string | undefined;
+}
 
 /** What all versions of the clients read of an index. */
-function modelOf({ name, dimensions, metric, deletionProtection }: Described, { origin }: Pick<RouteInput, 'origin'>) {
+function modelOf(
+  { name, dimensions, metric, deletionProtection, tags }: Described,
+  { origin }: Pick<RouteInput, 'origin'>,
+) {
   const field = { dimension: dimensions, metric: pineconeMetric(metric) };
   return {
     name,
     host: `${origin}${PINECONE.base}/indexes/${encodeURIComponent(name)}`,
     status: { ready: true, state: 'Ready' },
     deletion_protection: deletionProtection ? 'enabled' : 'disabled',
+    ...(tags !== undefined && { tags: typeof tags === 'string' ? readTags(tags) : tags }),
     ...field,
     vector_type: 'dense',
     spec: { serverless: { ...PLACE, read_capacity: READ_CAPACITY } },

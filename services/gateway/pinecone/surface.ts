@@ -32,7 +32,9 @@ const STATUSES: { readonly [C in ErrorCode]?: number } = { OUT_OF_CAPACITY: 403 
 const FIELDS: Readonly<Record<string, string>> = {
   all: 'deleteAll',
   cursor: 'paginationToken',
+  deletionProtection: 'deletion_protection',
   dimensions: 'dimension',
+  records: 'vectors',
   'updates[0]': 'setMetadata',
 };
 

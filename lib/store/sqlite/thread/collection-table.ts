@@ -3,6 +3,7 @@ import type { Sealed } from '../../sealed.ts';
 import type { AccountTable } from './account-table.ts';
 import type { AliasTable } from './alias-table.ts';
 import type { Database, Sync } from './database.ts';
+import { collectionsWithTags, writeTags } from './tag-table.ts';
 
 /** `place` is the order of creation, which breaks ties of `createdAt`. */
 export const COLLECTIONS_SCHEMA = `
@@ -19,7 +20,10 @@ export const COLLECTIONS_SCHEMA = `
 const COLUMNS =
   'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
 
-export type CollectionColumns = Omit<Sealed<CollectionRow>, 'deletionProtection'> & { deletionProtection: number };
+export type CollectionColumns = Omit<Sealed<CollectionRow>, 'deletionProtection' | 'tags'> & {
+  deletionProtection: number;
+  tags: string | null;
+};
 
 export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof AccountTable | 'allCollections'> {
   /** In the order of their ids. */
@@ -29,7 +33,10 @@ export interface CollectionTable extends Omit<Sync<StoredCatalog>, keyof Account
 export function collectionTable(database: Database, aliases: Pick<AliasTable, 'find' | 'standsFor'>): CollectionTable {
   const those = (condition: string, ...values: (string | number)[]): Sealed<CollectionRow>[] =>
     database
-      .all<CollectionColumns>(`SELECT ${COLUMNS} FROM collections WHERE ${condition}`, ...values)
+      .all<CollectionColumns>(
+        `SELECT ${COLUMNS}, tags FROM ${collectionsWithTags(database)} WHERE ${condition}`,
+        ...values,
+      )
       .map(collectionOf);
   return {
     createCollection(row, maxCollections) {
@@ -42,6 +49,7 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
       const fixed = [id, accountId, name, dimensions, metric, shards, replicas, quantization];
       const sql = `INSERT INTO collections (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
       database.run(sql, ...fixed, Number(row.deletionProtection), createdAt, seal);
+      if (row.tags !== undefined) writeTags(database, id, row.tags);
       return 'created';
     },
 
@@ -66,9 +74,11 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
       return those('id > ? AND NOT dropped ORDER BY id LIMIT ?', id, limit);
     },
 
-    replaceCollection({ id, deletionProtection, seal }, before) {
+    replaceCollection({ id, deletionProtection, seal, tags }, before) {
       const sql = 'UPDATE collections SET deletionProtection = ?, seal = ? WHERE id = ? AND seal = ? AND NOT dropped';
-      return database.run(sql, Number(deletionProtection), seal, id, before) > 0;
+      if (database.run(sql, Number(deletionProtection), seal, id, before) === 0) return false;
+      writeTags(database, id, tags);
+      return true;
     },
 
     dropCollection({ id, accountId, seal }, droppedSeal, besides) {
@@ -82,11 +92,11 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
     },
 
     forgetDropped(id) {
-      database.run('DELETE FROM collections WHERE id = ? AND dropped', id);
+      if (database.run('DELETE FROM collections WHERE id = ? AND dropped', id) > 0) writeTags(database, id, undefined);
     },
   };
 }
 
-export function collectionOf(row: CollectionColumns): Sealed<CollectionRow> {
-  return { ...row, deletionProtection: row.deletionProtection !== 0 };
+export function collectionOf({ tags, ...row }: CollectionColumns): Sealed<CollectionRow> {
+  return { ...row, deletionProtection: row.deletionProtection !== 0, ...(tags !== null && { tags }) };
 }

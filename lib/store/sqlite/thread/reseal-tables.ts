@@ -13,6 +13,7 @@ import { type CollectionColumns, collectionOf } from './collection-table.ts';
 import type { Database } from './database.ts';
 import { type KeyColumns, listedKeyOf } from './key-table.ts';
 import { ENTRY, type EntryRow, entryOf, SHARD, type ShardRow, sha256 } from './log-tables.ts';
+import { collectionsWithTags } from './tag-table.ts';
 
 /** A row of a page, by its number in the order of the table. */
 export type Numbered<Row> = { number: number; row: Row };
@@ -36,7 +37,10 @@ export class ResealTables {
 
   rowsAfter(kind: RowKind, number: number): Numbered<StoredRow>[] {
     if (kind === 'alias' && !hasAliases(this.#database)) return [];
-    const sql = `SELECT rowid AS number, * FROM ${TABLES[kind]} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE_ROWS}`;
+    // A collection's place is its rowid.
+    const [rowid, from] =
+      kind === 'collection' ? ['place', collectionsWithTags(this.#database)] : ['rowid', TABLES[kind]];
+    const sql = `SELECT ${rowid} AS number, * FROM ${from} WHERE ${rowid} > ? ORDER BY ${rowid} LIMIT ${PAGE_ROWS}`;
     const rows = this.#database.all<{ number: number }>(sql, number);
     return rows.map((row) => ({ number: row.number, row: storedRow(kind, row) }));
   }

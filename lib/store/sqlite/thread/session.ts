@@ -28,6 +28,7 @@ import { OWNERS_SCHEMA, ownerTable } from './owner-table.ts';
 import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
 import { ResealTables } from './reseal-tables.ts';
 import { StoreFile, type StoreFileOptions } from './store-file.ts';
+import { TAGS_SCHEMA } from './tag-table.ts';
 import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
 
 const SMALL_PAGE_BYTES = 4_096;
@@ -99,7 +100,15 @@ export class Session {
     const schema = [...schemas, CONTRADICTIONS_SCHEMA, OWNERS_SCHEMA].join('');
     const path = join(folder, 'log.db');
     const pageBytes = SMALL_PAGE_BYTES;
-    const log = this.#open({ path, schema, later: ALIASES_SCHEMA, pageBytes, made, maxPages, isCounted: true });
+    const log = this.#open({
+      path,
+      schema,
+      later: `${ALIASES_SCHEMA};${TAGS_SCHEMA}`,
+      pageBytes,
+      made,
+      maxPages,
+      isCounted: true,
+    });
     const aliases = aliasTable(log.database);
     const collections = collectionTable(log.database, aliases);
     const keys = keyTable(log.database, new Seals(sealKeys.apiKeys));

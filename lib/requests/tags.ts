@@ -1,0 +1,50 @@
+import canonicalize from 'canonicalize';
+import { describe } from '../errors.ts';
+import type { Limits } from '../limits.ts';
+import { invalid, isJsonObject, shownName } from '../records/fields.ts';
+import type { Field } from './field.ts';
+
+/** What somebody notes about a collection, for their own use. */
+export type Tags = Readonly<Record<string, string>>;
+
+/** Tags to set; one that is empty is removed. */
+export const tags = (limits: Limits): Field<Tags> => ({
+  schema: {
+    type: 'object',
+    description: `Up to ${limits.tagsMax} names with a text each, for your own use. An empty text removes the tag.`,
+    maxProperties: limits.tagsMax,
+    propertyNames: { minLength: 1, maxLength: limits.tagNameMaxChars },
+    additionalProperties: { type: 'string', maxLength: limits.tagValueMaxChars },
+  },
+  decode(value, path) {
+    if (!isJsonObject(value)) throw invalid(path, 'an object with a text for each tag', describe(value));
+    const given = Object.entries(value);
+    if (given.length > limits.tagsMax) throw invalid(path, `at most ${limits.tagsMax} tags`, `${given.length} tags`);
+    for (const [name, text] of given) {
+      const at = `${path}.${shownName(name)}`;
+      if (!isText(name, limits.tagNameMaxChars) || name === '')
+        throw invalid(at, `named by 1 to ${limits.tagNameMaxChars} characters`, describe(name));
+      if (!isText(text, limits.tagValueMaxChars))
+        throw invalid(at, `a string of at most ${limits.tagValueMaxChars} characters`, describe(text));
+    }
+    return Object.fromEntries(given) as Tags;
+  },
+});
+
+const isText = (value: unknown, maxChars: number): value is string =>
+  typeof value === 'string' && value.isWellFormed() && value.length <= maxChars;
+
+/** Those of a collection with others set. Throws INVALID_ARGUMENT where they are too many. */
+export function withTags(
+  before: string | undefined,
+  set: Tags,
+  { tagsMax }: Pick<Limits, 'tagsMax'>,
+): string | undefined {
+  const all = Object.entries({ ...readTags(before), ...set }).filter(([, text]) => text !== '');
+  if (all.length > tagsMax) throw invalid('tags', `at most ${tagsMax} tags with those that are there`, `${all.length}`);
+  return all.length === 0 ? undefined : canonicalize(Object.fromEntries(all));
+}
+
+/** As a row has them. */
+export const readTags = (stored: string | undefined): Tags =>
+  stored === undefined ? {} : (JSON.parse(stored) as Tags);

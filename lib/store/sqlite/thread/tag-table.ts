@@ -1,0 +1,25 @@
+import type { Database } from './database.ts';
+
+/** Made with the first tags: until then an older version can start on the file. */
+export const TAGS_SCHEMA = `
+  CREATE TABLE IF NOT EXISTS collection_tags (id TEXT NOT NULL UNIQUE, tags TEXT NOT NULL) STRICT
+`;
+
+const hasTags = (database: Database): boolean =>
+  database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'collection_tags'") !== undefined;
+
+/** What to select collections from, where their tags stand beside them. */
+export const collectionsWithTags = (database: Database): string =>
+  hasTags(database) ? 'collections LEFT JOIN collection_tags USING (id)' : '(SELECT *, NULL AS tags FROM collections)';
+
+/** Undefined: none. */
+export function writeTags(database: Database, id: string, tags: string | undefined): void {
+  if (tags !== undefined) {
+    database.run(TAGS_SCHEMA);
+    database.run(
+      'INSERT INTO collection_tags VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET tags = excluded.tags',
+      id,
+      tags,
+    );
+  } else if (hasTags(database)) database.run('DELETE FROM collection_tags WHERE id = ?', id);
+}

@@ -1,0 +1,100 @@
+/** Indexes as Pinecone's clients make, read, change and delete them. */
+import { beforeAll, expect, test } from '@jest/globals';
+import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
+import { type SharedService, shareService } from '../../support/shared-service.ts';
+
+let service: SharedService;
+let pinecone: PineconeApi;
+beforeAll(async () => {
+  service = await shareService();
+  pinecone = pineconeApi(service.url, service.key);
+});
+
+const SPEC = { serverless: { cloud: 'aws', region: 'us-east-1' } };
+const modelOf = (name: string, dimension: number, metric: string, rest: object = {}) => {
+  const place = { cloud: 'provec', region: 'self-hosted' };
+  const capacity = { mode: 'OnDemand', status: { state: 'Ready' } };
+  return {
+    name,
+    host: `${service.url}/pinecone/indexes/${name}`,
+    status: { ready: true, state: 'Ready' },
+    deletion_protection: 'disabled',
+    dimension,
+    metric,
+    vector_type: 'dense',
+    spec: { serverless: { ...place, read_capacity: capacity } },
+    deployment: { deployment_type: 'managed', ...place },
+    schema: { fields: { _values: { type: 'dense_vector', dimension, metric } } },
+    read_capacity: capacity,
+    ...rest,
+  };
+};
+
+test('an index is created in both shapes, and is a collection', async () => {
+  const old = { name: 'old', dimension: 3, metric: 'dotproduct', vector_type: 'dense', spec: SPEC };
+  expect(await pinecone('POST', '/indexes', old)).toMatchObject({ status: 201, body: modelOf('old', 3, 'dotproduct') });
+  const values = { type: 'dense_vector', dimension: 2, metric: 'euclidean', description: null };
+  const deployment = { deployment_type: 'managed', cloud: 'aws', region: 'us-east-1' };
+  const young = { name: 'young', schema: { fields: { _values: values } }, deployment, deletion_protection: null };
+  expect((await pinecone('POST', '/indexes', young)).body).toEqual(modelOf('young', 2, 'euclidean'));
+  const { body: unnamed } = await pinecone('POST', '/indexes', { ...young, name: undefined });
+  expect(unnamed.name).toMatch(/^index-[0-9a-f]{8}$/);
+  expect((await service.api('GET', '/collections/old')).body).toMatchObject({
+    collection: { name: 'old', dimensions: 3, metric: 'dot' },
+  });
+  const { body: listed } = await pinecone<{ indexes: { name: string }[] }>('GET', '/indexes');
+  expect(listed.indexes.map(({ name }) => name).sort()).toEqual([unnamed.name, 'old', 'young'].sort());
+  expect((await pinecone('GET', '/indexes/old')).body).toEqual(modelOf('old', 3, 'dotproduct'));
+  expect(await pinecone('POST', '/indexes', old)).toMatchObject({
+    status: 409,
+    body: {
+      status: 409,
+      code: 6,
+      error: { code: 'ALREADY_EXISTS', message: 'A collection named old already exists.' },
+    },
+  });
+});
+
+test('a metric that is not named is cosine', async () => {
+  const { body } = await pinecone('POST', '/indexes', { name: 'plain', dimension: 1, spec: SPEC });
+  expect(body).toEqual(modelOf('plain', 1, 'cosine'));
+});
+
+test('tags are set one by one, and an empty one is removed', async () => {
+  await pinecone('POST', '/indexes', { name: 'tagged', dimension: 1, spec: SPEC, tags: { a: '1', b: '2', c: '' } });
+  expect((await pinecone('GET', '/indexes/tagged')).body).toEqual(
+    modelOf('tagged', 1, 'cosine', { tags: { a: '1', b: '2' } }),
+  );
+  expect(await pinecone('PATCH', '/indexes/tagged', { tags: { a: '', c: '3' } })).toMatchObject({
+    status: 200,
+    body: { tags: { b: '2', c: '3' } },
+  });
+  expect((await pinecone('PATCH', '/indexes/tagged', { tags: { b: '', c: '' } })).body).toEqual(
+    modelOf('tagged', 1, 'cosine'),
+  );
+});
+
+test('a protected index is not deleted; another one is gone at once', async () => {
+  await pinecone('POST', '/indexes', { name: 'kept', dimension: 1, spec: SPEC, deletion_protection: 'enabled' });
+  expect(await pinecone('DELETE', '/indexes/kept')).toMatchObject({
+    status: 403,
+    body: { error: { code: 'FORBIDDEN' }, message: expect.stringContaining('protected from deletion') },
+  });
+  expect((await pinecone('PATCH', '/indexes/kept', { deletion_protection: 'disabled' })).body).toEqual(
+    modelOf('kept', 1, 'cosine'),
+  );
+  expect(await pinecone('DELETE', '/indexes/kept')).toMatchObject({ status: 202, body: null });
+  expect(await pinecone('GET', '/indexes/kept')).toMatchObject({ status: 404, body: { code: 5 } });
+});
+
+test.each([
+  [{ dimension: 0 }, /^dimension must be a whole number/],
+  [{ dimension: 1, metric: 'manhattan' }, /^metric must be one of/],
+  [{ dimension: 1, vector_type: 'sparse' }, /^vector_type must be "dense"/],
+  [{ schema: { fields: { text: { type: 'string' } } } }, /^schema.fields must be one field/],
+  [{ dimension: 1, deletion_protection: true }, /^deletion_protection must be "enabled"/],
+  [{ dimension: 1, tags: { a: 1 } }, /^tags.a must be a string/],
+])('what cannot be made is a 400 that names the field: %j', async (fields, message) => {
+  const { status, body } = await pinecone('POST', '/indexes', { name: 'wrong', spec: SPEC, ...fields });
+  expect([status, body.message]).toEqual([400, expect.stringMatching(message)]);
+});
