@@ -6,6 +6,7 @@ import { watch } from './access-log.ts';
 import { applyCors } from './cors.ts';
 import { Exchange } from './exchange.ts';
 import { headRefusal, isFramedOtherwise, OTHER_CODING } from './head-checks.ts';
+import { headTooLarge } from './large-heads.ts';
 import type { Page } from './operations.ts';
 import { runPipeline } from './pipeline.ts';
 import type { Route } from './route.ts';
@@ -59,17 +60,18 @@ export class Edge {
     const methods =
       page !== null ? PAGE_METHODS : req.method === 'OPTIONS' ? this.router.methodsOf(exchange.path) : null;
     applyCors(config.corsOrigins, exchange, methods);
-    const refusal = this.#refusalOf(req, res);
+    const refusal = this.#refusalOf(exchange);
     if (refusal !== null) responder.fail(exchange, refusal);
     else if (req.method === 'OPTIONS') this.#options(exchange, methods);
     else this.#route(exchange, page);
   }
 
-  #refusalOf(req: IncomingMessage, res: ServerResponse): ProvecError | null {
-    if (!isFramedOtherwise(req)) return headRefusal(req);
+  #refusalOf({ req, res, surface }: Exchange): ProvecError | null {
+    const large = headTooLarge(req, surface.hasLongPaths);
+    if (large === null && !isFramedOtherwise(req)) return headRefusal(req);
     this.#unclear.add(req.socket);
     res.shouldKeepAlive = false;
-    return OTHER_CODING;
+    return large ?? OTHER_CODING;
   }
 
   #options(exchange: Exchange, methods: string[] | null): void {

@@ -6,11 +6,11 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { ProvecError } from '../../lib/errors.ts';
+import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
 import { requestIdOf } from './exchange.ts';
+import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-heads.ts';
 
-const HEADERS_MAX_BYTES = 16 * 1024;
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;
 const CHECKS_PER_TIMEOUT = 10;
@@ -32,12 +32,14 @@ type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue
 export class HttpServer {
   readonly #server: Server;
   readonly #inFlight = new Set<ServerResponse>();
+  readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
   #draining = false;
   #idle: (() => void) | null = null;
 
   constructor(timeouts: HttpTimeouts, handler: RequestHandler) {
     const accept = (awaitsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
       this.#inFlight.add(res);
+      this.#largeHeads.began(req, hasBody(req));
       res.once('close', () => this.#left(res));
       if (this.#draining) res.shouldKeepAlive = false;
       this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
@@ -45,7 +47,7 @@ export class HttpServer {
     };
     this.#server = createServer(
       {
-        maxHeaderSize: HEADERS_MAX_BYTES,
+        maxHeaderSize: LONG_HEAD_MAX_BYTES,
         headersTimeout: timeouts.headerMs,
         // Of bodies it is looked at here: of some it is not asked.
         requestTimeout: 0,
@@ -57,13 +59,15 @@ export class HttpServer {
       },
       accept(false),
     );
-    // Above a number Node 24.0 drops what its parser obeys. Their size is bounded.
-    this.#server.maxHeadersCount = 0;
+    this.#server.maxHeadersCount = HEADERS_MAX;
     this.#server.maxConnections = CONNECTIONS_MAX;
     // Not in Node's documentation: a connection whose client sends no more stays until it has its
     // answers.
     Object.assign(this.#server, { httpAllowHalfOpen: true });
-    this.#server.on('connection', (socket: Socket) => socket.on('end', () => this.#probe(socket)));
+    this.#server.on('connection', (socket: Socket) => {
+      this.#largeHeads.connected(socket);
+      socket.on('end', () => this.#probe(socket));
+    });
     this.#server.on('checkContinue', accept(true));
     this.#server.on('checkExpectation', accept(true));
     this.#server.on('connect', (req: IncomingMessage, socket: Socket) => this.#refuseTunnel(req, socket));
@@ -101,6 +105,7 @@ export class HttpServer {
       clearTimeout(timer);
     }
     this.#server.closeAllConnections();
+    this.#largeHeads.close();
     await closed;
   }
 
@@ -135,8 +140,7 @@ export class HttpServer {
 
   /** Refuses a request whose body has not come `maxMs` after its head. */
   #timeBody(req: IncomingMessage, res: ServerResponse, maxMs: number): void {
-    const { headers } = req;
-    if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return;
+    if (!hasBody(req)) return;
     const timer = setTimeout(() => {
       if (!req.complete && !unhurried.has(req)) this.#refuse(BODY_LATE, req.socket);
     }, maxMs);
@@ -178,6 +182,12 @@ function cannotListen(error: NodeJS.ErrnoException, port: number, host: string):
   return new Error(`Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
 }
 
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
+
+const HEADS_FULL: NodeJS.ErrnoException = Object.assign(new Error('Too much of large heads is being read.'), {
+  code: 'PROVEC_HEADS_FULL',
+});
 const BODY_LATE: NodeJS.ErrnoException = Object.assign(new Error('The body came too late.'), {
   code: 'ERR_HTTP_REQUEST_TIMEOUT',
 });
@@ -190,9 +200,8 @@ function refusalOf(error: NodeJS.ErrnoException): ProvecError {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new ProvecError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
   }
-  if (error.code === 'HPE_HEADER_OVERFLOW') {
-    return new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEADERS_MAX_BYTES} bytes.`);
-  }
+  if (error === HEADS_FULL) return unavailable('Too many requests with long paths are on their way.');
+  if (error.code === 'HPE_HEADER_OVERFLOW') return tooLarge();
   return new ProvecError('INVALID_ARGUMENT', 'The request is not valid HTTP/1.1.');
 }
 

@@ -9,6 +9,8 @@ import { bearerOf, type SecretKind } from './steps/bearer.ts';
 export interface Surface {
   /** Where its paths begin. */
   base: string;
+  /** Whether a path may be longer than all headers together. */
+  hasLongPaths: boolean;
   /** What a request has for a secret. Throws UNAUTHENTICATED. */
   secretOf(req: IncomingMessage, kind: SecretKind): string;
   /** The parameters of a query string; a route knows `known`. Throws INVALID_ARGUMENT. */
@@ -22,6 +24,7 @@ export interface Surface {
 /** `/api/v1`, and whatever is below no other. */
 export const PROVEC: Surface = {
   base: '/api/v1',
+  hasLongPaths: false,
   secretOf: bearerOf,
   parseQuery: parseQueryString,
   errorResponse,

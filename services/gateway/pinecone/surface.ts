@@ -56,6 +56,7 @@ const MISSING: readonly [RegExp, string][] = [
 
 export const PINECONE: Surface = {
   base: '/pinecone',
+  hasLongPaths: true,
 
   secretOf({ headers }) {
     const key = headers['api-key'];

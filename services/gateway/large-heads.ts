@@ -1,0 +1,73 @@
+/**
+ * Requests with large heads. Pinecone's clients fetch 1,000 vectors by a URL of 41 kB, so Node reads
+ * heads of up to 1 MiB; it knows one bound for all. What of that is allowed is decided here: a long
+ * path below `/pinecone` alone (`headTooLarge`), and while they are read, before anybody knows whose
+ * they are, all together only so much (`LargeHeads`).
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { ProvecError } from '../../lib/errors.ts';
+
+/** Of the head of a request; below a surface with long paths, of its headers. */
+export const HEAD_MAX_BYTES = 16 * 1024;
+export const LONG_HEAD_MAX_BYTES = 1024 * 1024;
+/** As many as fit into `HEAD_MAX_BYTES`: from here on Node drops headers that its parser obeys. */
+export const HEADERS_MAX = HEAD_MAX_BYTES / 4;
+/** Of heads that are being read and are large already, all together. */
+const BEING_READ_MAX_BYTES = 32 * LONG_HEAD_MAX_BYTES;
+const LOOKED_AT_EVERY_MS = 100;
+
+/** Null where the head is within its bound. */
+export function headTooLarge({ rawHeaders, url = '' }: IncomingMessage, hasLongPaths: boolean): ProvecError | null {
+  let bytes = hasLongPaths ? 0 : url.length;
+  // With `: ` and the end of the line.
+  for (const part of rawHeaders) bytes += part.length + 2;
+  return bytes <= HEAD_MAX_BYTES && rawHeaders.length < 2 * HEADERS_MAX ? null : tooLarge();
+}
+
+export const tooLarge = (): ProvecError =>
+  new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEAD_MAX_BYTES} bytes.`);
+
+/** Watches how much of large heads is being read, and gives up those that came last. */
+export class LargeHeads {
+  /** How much each connection had sent when its last request had come; null while one comes. */
+  readonly #before = new Map<Socket, number | null>();
+  readonly #refuse: (socket: Socket) => void;
+  readonly #timer: NodeJS.Timeout;
+
+  /** `refuse` ends a connection whose head there is no room for. */
+  constructor(refuse: (socket: Socket) => void) {
+    this.#refuse = refuse;
+    this.#timer = setInterval(() => this.#look(), LOOKED_AT_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  connected(socket: Socket): void {
+    this.#before.set(socket, 0);
+    socket.once('close', () => this.#before.delete(socket));
+  }
+
+  /** A head has come; what follows it up to the request's end is a body. */
+  began(req: IncomingMessage, hasBody: boolean): void {
+    const { socket } = req;
+    this.#before.set(socket, hasBody ? null : socket.bytesRead);
+    if (!hasBody) return;
+    req.once('close', () => {
+      if (this.#before.has(socket)) this.#before.set(socket, socket.bytesRead);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    let total = 0;
+    for (const [socket, before] of this.#before) {
+      const bytes = before === null ? 0 : socket.bytesRead - before;
+      if (bytes <= HEAD_MAX_BYTES) continue;
+      total += bytes;
+      if (total > BEING_READ_MAX_BYTES) this.#refuse(socket);
+    }
+  }
+}
