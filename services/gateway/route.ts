@@ -71,6 +71,8 @@ export interface Route {
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records that the answer holds. */
   heldBytes(result: unknown): number;
+  /** How many queries of the plan were counted for it: where it cannot be sent, they are given back. */
+  countedQueries(result: unknown): number;
   /** Path of what a 201 created, or a 202 began; null where those name none. */
   location: ((result: unknown, input: RouteInput | null) => string) | null;
   /**
@@ -94,6 +96,7 @@ interface Definition<N extends ActionName, K extends BodyName | null, R>
   answer?(result: NoInfer<R>, input: InputOf<K>): Answer;
   expectedBytes?(input: InputOf<K>, dimensions: number): number;
   heldBytes?(result: NoInfer<R>): number;
+  countedQueries?(result: NoInfer<R>): number;
   made?(result: NoInfer<R>): boolean;
   location?(result: NoInfer<R>, input: RouteInput): string;
 }
@@ -128,6 +131,7 @@ export const routesBelow =
       answer: (result: Answer) => result,
       expectedBytes: () => 0,
       heldBytes: () => 0,
+      countedQueries: () => 0,
       location: null,
       streams: null,
       whenGiven: {},

@@ -49,6 +49,7 @@ const VECTOR_ROUTES = [
     answer: matchesJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
+    countedQueries: () => 1,
   }),
   route('POST', '/collections/{name}/queries', 'collections.queries', 'read', {
     mayBeAway: true,
@@ -62,6 +63,7 @@ const VECTOR_ROUTES = [
         0,
       ),
     heldBytes: ({ results }) => results.reduce((sum, { matches }) => sum + recordBytes(matches), 0),
+    countedQueries: ({ results }) => results.length,
   }),
   route('POST', '/collections/{name}/upsert', 'collections.upsert', 'write', {
     mayBeAway: true,

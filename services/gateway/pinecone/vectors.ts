@@ -5,7 +5,6 @@ import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts'
 import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
-import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { Bodies } from '../bodies/decoders.ts';
 import type { RouteCall, RouteInput } from '../route.ts';
 import { matchesJson, vectorsJson } from './answers.ts';
@@ -16,29 +15,16 @@ type Query = RouteInput & { body: Bodies['pineconeQuery'] };
 type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
 
 /** An id or a namespace that is not there matches nothing. */
-async function search(input: Query, call: RouteCall): Promise<QueryResult> {
-  const { vector } = input.body;
-  if (input.collection!.metric === 'cosine' && vector?.every((component) => component === 0))
-    return { matches: await withoutDirection(input, call) };
+async function search(input: Query, call: RouteCall): Promise<QueryResult & { isCounted: boolean }> {
+  const { body, collection } = input;
+  // As near to any record as to any other: the index, which goes by direction, has none for it.
+  const exact = collection!.metric === 'cosine' && body.vector?.every((component) => component === 0);
   try {
-    return await call('collections.query', asked(input));
+    const params = exact ? askedWith(input, { ...body, exact }) : asked(input);
+    return { ...(await call('collections.query', params)), isCounted: true };
   } catch (error) {
-    if (isProvecError(error) && error.code === 'RECORD_NOT_FOUND') return { matches: [] };
+    if (isProvecError(error) && error.code === 'RECORD_NOT_FOUND') return { matches: [], isCounted: false };
     throw error;
-  }
-}
-
-/** A vector without direction is as near to any record as to any other: the first ones. */
-async function withoutDirection(input: Query, call: RouteCall): Promise<ShardMatch[]> {
-  const { topK, filter, namespace, includeValues, includeMetadata, consistency } = input.body;
-  const matches: ShardMatch[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const limit = Math.min(topK - matches.length, input.limits.listPageMax);
-    const terms = { filter, namespace, includeValues, includeMetadata, consistency };
-    const page = await call('collections.listRecords', askedWith(input, { ...terms, limit, cursor }));
-    matches.push(...page.records.map((record) => ({ ...record, score: 0 })));
-    cursor = page.nextCursor;
-    if (cursor === undefined || matches.length >= topK) return matches;
   }
 }
 
@@ -78,6 +64,7 @@ export const VECTOR_ROUTES = [
     answer: ({ matches }, { body: { namespace } }) => matchesJson(matches, { namespace, ...USAGE }),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
+    countedQueries: ({ isCounted }) => Number(isCounted),
   }),
   route('POST', `${INDEX}/vectors/upsert`, 'collections.upsert', 'write', {
     mayBeAway: true,

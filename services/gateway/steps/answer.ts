@@ -17,7 +17,7 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
     const content = typeof answered === 'function' ? (answered as Pieces) : answered && JSON.stringify(answered);
     await parts.sender.send(exchange, headOf(exchange), content ?? '');
   } catch (error) {
-    const count = queriesOf(exchange);
+    const count = route.countedQueries(result);
     if (count > 0) giveBackQueries(exchange, parts, count);
     throw error;
   } finally {
@@ -29,12 +29,6 @@ function headOf({ input, result, route }: Exchange): Head {
   const status = route.made?.(result) ? 201 : route.status;
   if (status === 200 || route.location === null) return { status, headers: JSON_HEADERS };
   return { status, headers: { ...JSON_HEADERS, Location: route.location(result, input) } };
-}
-
-/** How many the plan was charged for. */
-function queriesOf({ result, route }: Exchange): number {
-  if (route.action === 'collections.query') return 1;
-  return route.action === 'collections.queries' ? (result as { results: unknown[] }).results.length : 0;
 }
 
 /**
