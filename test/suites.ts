@@ -36,6 +36,7 @@ export const LONG_SUITES: Readonly<Record<string, readonly string[]>> = {
   deployment: ['test/deployment/'],
   linters: ['test/linters/'],
   recipes: ['test/docs/recipes.'],
+  clients: ['test/clients/'],
   endurance: ['test/load/endurance/'],
   bench: ['test/load/bench/'],
 };
@@ -46,6 +47,7 @@ export const patternOf = (path: string): string => path.replaceAll('.', '\\.');
 /** Why each is not: `docs/testing.md`. */
 export const NOT_IN_GATE: readonly string[] = [
   'test/api/naive-agreement.',
+  'test/clients/',
   'test/cluster/',
   'test/contract/mongo-',
   'test/deployment/image.',

@@ -32,6 +32,11 @@ def open_index():
     return pinecone.Index(host=pinecone.describe_index(NAME).host)
 
 
+def tags_of_index():
+    tags = pinecone.describe_index(NAME).tags
+    return tags.to_dict() if MAJOR < 9 else dict(tags)
+
+
 def raises(call, status, text=""):
     try:
         call()
@@ -52,13 +57,13 @@ def create():
     raises(make, 409, "already exists")
     model = pinecone.describe_index(NAME)
     assert model.status.ready
-    assert dict(model.tags) == {"made": "here", "other": "x"}, model.tags
+    assert tags_of_index() == {"made": "here", "other": "x"}, model.tags
     assert NAME in pinecone.list_indexes().names()
 
 
 def configure():
     pinecone.configure_index(NAME, deletion_protection="enabled", tags={"other": "", "more": "y"})
-    assert dict(pinecone.describe_index(NAME).tags) == {"made": "here", "more": "y"}
+    assert tags_of_index() == {"made": "here", "more": "y"}
     raises(lambda: pinecone.delete_index(NAME), 403, "protected from deletion")
     pinecone.configure_index(NAME, deletion_protection="disabled")
 
