@@ -1,8 +1,8 @@
 /**
- * Requests with large heads. Pinecone's clients fetch 1,000 vectors by a URL of 41 kB, so Node reads
- * heads of up to 1 MiB; it knows one bound for all. What of that is allowed is decided here: a long
- * path below `/pinecone` alone (`headTooLarge`), and while they are read, before anybody knows whose
- * they are, all together only so much (`LargeHeads`).
+ * Requests with large heads. Pinecone's clients fetch 1,000 vectors by a path of 41 kB, so Node
+ * reads heads of up to 1 MiB; it knows one bound for all. Two more are kept here: only paths below
+ * `/pinecone` may be long (`headTooLarge`), and the large heads that are being read, when nobody
+ * knows yet whose they are, take only so much together (`LargeHeads`).
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';

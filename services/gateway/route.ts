@@ -71,7 +71,7 @@ export interface Route {
   expectedBytes(input: RouteInput, dimensions: number): number;
   /** Bytes of records that the answer holds. */
   heldBytes(result: unknown): number;
-  /** How many queries of the plan were counted for it: where it cannot be sent, they are given back. */
+  /** How many queries of the plan it was counted as: given back where it cannot be sent. */
   countedQueries(result: unknown): number;
   /** Path of what a 201 created, or a 202 began; null where those name none. */
   location: ((result: unknown, input: RouteInput | null) => string) | null;

@@ -4,6 +4,7 @@ after a restart of the service, finds them; `end` removes all.
 """
 
 import math
+import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +14,11 @@ MAJOR, URL, KEY, PART = int(sys.argv[1]), *sys.argv[2:5]
 DIMENSION, COUNT = 8, 10_000
 NAME = f"python-{MAJOR}"
 
-pinecone = Pinecone(api_key=KEY, host=f"{URL}/pinecone")
+if PART == "read":
+    os.environ["PINECONE_CONTROLLER_HOST"] = f"{URL}/pinecone"
+    pinecone = Pinecone(api_key=KEY)
+else:
+    pinecone = Pinecone(api_key=KEY, host=f"{URL}/pinecone")
 
 
 def id_of(at):
@@ -126,8 +131,8 @@ def remove():
 
 def namespaces():
     index = open_index()
-    pages = list(index.list_namespaces())
-    found = [space.name for page in pages for space in getattr(page, "namespaces", [page])]
+    pages = index.list_namespaces()
+    found = [space.name for page in pages for space in ([page] if MAJOR < 9 else page.namespaces)]
     assert found == ["__default__", "second"], found
     assert int(index.describe_namespace(namespace="second").record_count) == 2
     index.delete_namespace(namespace="second")
