@@ -24,10 +24,11 @@ interface Shape {
  * DIMENSION_MISMATCH naming the path, such as `records[3].values[17]`. Nothing of `records` is
  * kept.
  */
-export function decodeRecords(records: unknown, dimensions: number, limits: Limits, metric: Metric): RecordBatch {
-  const given = boundedArray(records, 'records', 1, limits.recordsPerUpsertMax, 'records');
+export function decodeRecords(records: unknown, shape: Shape, min = 1): RecordBatch {
+  const { limits } = shape;
+  const given = boundedArray(records, 'records', min, limits.recordsPerUpsertMax, 'records');
   const idOf = (record: JsonObject, path: string): string => decodeId(record.id, `${path}.id`, limits);
-  return batchOf(given, (at) => `records[${at}]`, RECORD_FIELDS, idOf, { dimensions, metric, limits });
+  return batchOf(given, (at) => `records[${at}]`, RECORD_FIELDS, idOf, shape);
 }
 
 /** As `decodeRecords`, of records that say their own namespace, under their stored ids. */

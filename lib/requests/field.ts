@@ -17,6 +17,8 @@ export interface DecodeContext {
   shape?: { dimensions: number; metric: Metric } | null;
   /** Where it has times. */
   wallMs?: number;
+  /** How many records a write has at least; default: 1. */
+  recordsMin?: number;
 }
 
 /** The collection's shape, which whoever decodes vectors must know. */

@@ -75,7 +75,7 @@ const records = (limits: Limits): Field<RecordBatch> => ({
   },
   decode(value, _path, context) {
     const { dimensions, metric } = shapeOf(context);
-    return decodeRecords(value, dimensions, limits, metric);
+    return decodeRecords(value, { dimensions, metric, limits }, context.recordsMin);
   },
 });
 

@@ -14,6 +14,7 @@ import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
 import { PINECONE_ROUTES } from './pinecone/routes.ts';
 import { rateLimitOf } from './rate-limit.ts';
+import { RECALL_ROUTES } from './recall/routes.ts';
 import { Responder } from './responder.ts';
 import type { MinimumPace } from './responses/reading-pace.ts';
 import { ResponseTurns } from './responses/response-turns.ts';
@@ -71,7 +72,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
     }),
     openApi: JSON.stringify(openApiDocument(config)),
   });
-  const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES];
+  const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };
   const edge = new Edge({ ...parts, pages, routes });
   const server = new HttpServer(options.timeouts ?? TIMEOUTS, (req, res, awaitsContinue) =>

@@ -10,6 +10,9 @@ import type { Surface } from './surface.ts';
 /** Stands for a segment of a path that cannot be decoded: the name of nothing. */
 export const UNDECODABLE = '\0';
 
+/** Verify reads everything that is stored. */
+export const VERIFY_TIMEOUT_MS = 600_000;
+
 /** What a route's action gets its parameters from, after every check of the edge. */
 export interface RouteInput {
   /** Empty on operator routes. */

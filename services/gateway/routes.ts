@@ -3,11 +3,8 @@ import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { describeParameter } from './query-string.ts';
 import { matchesJson, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
-import { type Route, type RouteInput, routesBelow, UNDECODABLE } from './route.ts';
+import { type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
 import { PROVEC } from './surface.ts';
-
-/** Verify reads everything that is stored. */
-const VERIFY_TIMEOUT_MS = 600_000;
 
 const route = routesBelow(PROVEC);
 

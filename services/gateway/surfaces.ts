@@ -1,8 +1,10 @@
 import { PINECONE } from './pinecone/surface.ts';
+import { RECALL } from './recall/surface.ts';
 import { PROVEC, type Surface } from './surface.ts';
+
+const OTHERS = [PINECONE, RECALL];
 
 /** The surface that a path belongs to. */
 export function surfaceOf(path: string): Surface {
-  const { base } = PINECONE;
-  return path === base || path.startsWith(`${base}/`) ? PINECONE : PROVEC;
+  return OTHERS.find(({ base }) => path === base || path.startsWith(`${base}/`)) ?? PROVEC;
 }

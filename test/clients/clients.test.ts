@@ -87,3 +87,13 @@ describe.each([
     expect(await client('end')).toHaveLength(1);
   });
 });
+
+/** The newest on PyPI; the one for JavaScript is on no registry. */
+test('the SDK of the earlier service for Python, solvec 0.1.0a10', async () => {
+  const home = join(folder, 'solvec');
+  await run('python3', ['-m', 'venv', home], { timeout: INSTALL_TIMEOUT_MS });
+  const install = ['install', '-q', 'solvec==0.1.0a10', 'httpx'];
+  await run(join(home, 'bin', 'pip'), install, { timeout: INSTALL_TIMEOUT_MS });
+  const args = [scenario('earlier-scenario.py'), service.url, TEST_KEY];
+  expect(linesOf(await run(join(home, 'bin', 'python'), args, { timeout: PART_TIMEOUT_MS }))).toEqual(['all']);
+});

@@ -22,6 +22,7 @@ const BAD: Record<string, string[]> = {
   PROVEC_SOLANA_CLUSTER: ['mainnet', 'localnet'],
   PROVEC_ANCHOR_WAIT_MS: ['-1', '60001', '5s'],
   PROVEC_PRICING_URL: ['example.com', 'javascript:alert(1)'],
+  PROVEC_PUBLIC_URL: ['example.com', 'javascript:alert(1)'],
   PROVEC_STATUS_URL: ['example.com', 'file:///etc/passwd'],
   PROVEC_MEMORY_LIMIT_MB: ['63', '1.5', '512MB', '99999999'],
   PROVEC_DISK_RESERVE_MB: ['-1', '1048577', 'half'],

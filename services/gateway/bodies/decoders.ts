@@ -2,7 +2,8 @@ import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
 import type { JsonObject } from '../../../lib/records/fields.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
-import { PINECONE_BODIES, type PineconeBody } from '../pinecone/bodies.ts';
+import { PINECONE_BODIES } from '../pinecone/bodies.ts';
+import { RECALL_BODIES } from '../recall/bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 import type { Translation } from './translation.ts';
@@ -16,9 +17,12 @@ export interface BodyContext {
   wallMs: number;
 }
 
+const TRANSLATIONS = { ...PINECONE_BODIES, ...RECALL_BODIES };
+type TranslatedBody = keyof typeof TRANSLATIONS;
+
 /** A kind of body: of a request, or what is another surface's words for one. */
-export type BodyName = RequestName | PineconeBody;
-type Translated<N extends BodyName> = N extends PineconeBody ? (typeof PINECONE_BODIES)[N]['request'] : N;
+export type BodyName = RequestName | TranslatedBody;
+type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
 
 /** What the edge makes of each kind of body. */
 export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> };
@@ -27,7 +31,7 @@ export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, Re
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
 
 const translationOf = (kind: BodyName): Translation | null =>
-  Object.hasOwn(PINECONE_BODIES, kind) ? PINECONE_BODIES[kind as PineconeBody] : null;
+  Object.hasOwn(TRANSLATIONS, kind) ? TRANSLATIONS[kind as TranslatedBody] : null;
 
 function vectorPlace(kind: BodyName, { limits, shape }: BodyContext): VectorPlace | null {
   if (shape === null) return null;
@@ -72,12 +76,11 @@ export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, conte
 
 /** The body as our request, and what to check it against. No body is an empty one. */
 function translated(
-  { translate, allowsZeroVector = false }: Translation,
+  { translate, relaxed = (context) => context }: Translation,
   kind: BodyName,
   bytes: Uint8Array,
   context: BodyContext,
 ): [JsonObject, DecodeContext] {
   const body = bytes.length === 0 ? {} : parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
-  const { shape } = context;
-  return [translate(body), allowsZeroVector && shape ? { ...context, shape: { ...shape, metric: 'dot' } } : context];
+  return [translate(body), relaxed(context)];
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../lib/records/fields.ts';
+import type { DecodeContext } from '../../../lib/requests/field.ts';
 import type { RequestName } from '../../../lib/requests/requests.ts';
 import type { VectorPlace } from './lifted-vectors.ts';
 
@@ -7,8 +8,8 @@ export interface Translation {
   request: RequestName;
   /** Where the body has its vectors; null: it has none. */
   vectorsAt: VectorPlace['path'] | null;
-  /** Of a query: a vector without direction passes, whatever the metric. */
-  allowsZeroVector?: boolean;
+  /** What its values are held against, where that is less than what ours are. */
+  relaxed?(context: DecodeContext): DecodeContext;
   /** Renames fields, and leaves out what the request does not have; `request` then checks them. */
   translate(body: JsonObject): JsonObject;
 }

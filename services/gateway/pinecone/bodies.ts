@@ -21,7 +21,8 @@ export const PINECONE_BODIES = {
   pineconeQuery: {
     request: 'query',
     vectorsAt: ['vector'],
-    allowsZeroVector: true,
+    // A vector without direction passes.
+    relaxed: ({ shape, ...rest }) => ({ ...rest, shape: shape && { ...shape, metric: 'dot' } }),
     translate(body) {
       refuseSparse(body.sparseVector, 'sparseVector');
       const isById = isGiven(body.id) && body.id !== '';
@@ -90,8 +91,6 @@ export const PINECONE_BODIES = {
   },
   pineconeConfigure: { request: 'changeCollection', vectorsAt: null, translate: changesOf },
 } as const satisfies Record<string, Translation>;
-
-export type PineconeBody = keyof typeof PINECONE_BODIES;
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const isEmpty = (value: unknown): boolean => isJsonObject(value) && Object.keys(value).length === 0;

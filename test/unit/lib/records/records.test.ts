@@ -15,7 +15,8 @@ import { canonicalMetadata } from '../../../../lib/records/metadata.ts';
 import { decodeVector } from '../../../../lib/records/vector.ts';
 import { cases } from '../../../support/effort.ts';
 
-const decode = (records: unknown, dimensions = 2) => decodeRecords(records, dimensions, LIMITS, 'cosine');
+const decode = (records: unknown, dimensions = 2) =>
+  decodeRecords(records, { dimensions, metric: 'cosine', limits: LIMITS });
 const refusal = (run: () => unknown): Record<string, unknown> => {
   try {
     run();
@@ -119,7 +120,7 @@ describe('decodeRecords', () => {
       { id: 'a', values: [3.4028234663852886e38, 1e-45] },
       { id: 'b', values: [0, 0] },
     ];
-    const batch = decodeRecords(records, 2, LIMITS, 'euclidean');
+    const batch = decodeRecords(records, { dimensions: 2, metric: 'euclidean', limits: LIMITS });
     expect(batch.vectors[0]).toBe(3.4028234663852886e38);
     expect(batch.vectors[1]).toBe(1.401298464324817e-45);
   });

@@ -1,0 +1,23 @@
+import { EACH } from '../bodies/lifted-vectors.ts';
+import type { Translation } from '../bodies/translation.ts';
+
+/** Python sends nulls for what was not given, and both SDKs may upsert nothing. */
+export const RECALL_BODIES = {
+  recallUpsert: {
+    request: 'upsert',
+    vectorsAt: ['records', EACH, 'values'],
+    relaxed: (context) => ({ ...context, recordsMin: 0 }),
+    translate: ({ records }) => ({ records }),
+  },
+  recallQuery: {
+    request: 'query',
+    vectorsAt: ['vector'],
+    translate: ({ vector, topK, filter, includeValues, includeMetadata }) => ({
+      vector,
+      topK: topK ?? undefined,
+      filter: filter ?? undefined,
+      includeValues: includeValues ?? undefined,
+      includeMetadata: includeMetadata ?? undefined,
+    }),
+  },
+} as const satisfies Record<string, Translation>;

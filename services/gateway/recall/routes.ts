@@ -1,0 +1,120 @@
+/** The earlier service's routes: each names what it tells in both of its SDKs' styles. */
+import type { CollectionDetail } from '../../../lib/actions/collections.ts';
+import type { VerifyResult } from '../../../lib/actions/verification.ts';
+import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
+import type { FetchedRecord } from '../../../lib/shard/match.ts';
+import { matchesJson, type Pieces } from '../responses/splice.ts';
+import { type RouteInput, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
+import { RECALL } from './surface.ts';
+
+const route = routesBelow(RECALL);
+const COLLECTION = '/collections/{name}';
+const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
+const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
+
+const snakeOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+/** Every field under its name for JavaScript and for Python. */
+const inBothStyles = (fields: object): object =>
+  Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]) => [
+      [name, value],
+      [snakeOf(name), value],
+    ]),
+  );
+
+function* vectors(records: readonly FetchedRecord[], json: Parameters<Pieces>[0]): ReturnType<Pieces> {
+  json.text('{"vectors":{');
+  for (const [at, { id, metadata, values }] of records.entries()) {
+    const name = JSON.stringify(id);
+    json.text(`${at === 0 ? '' : ','}${name}:{"id":${name},"score":1,"values":`);
+    json.numbers(values);
+    json.text(`,"metadata":${metadata}}`);
+    yield;
+  }
+  json.text('}}');
+}
+
+/** Their `localRoot` is the root of what is stored, `onChainRoot` the anchored one. */
+const verdictOf = ({ verified, match, computedRoot, onChainRoot, vectorCount, checkedAt, ...rest }: VerifyResult) =>
+  inBothStyles({
+    verified,
+    match,
+    localRoot: computedRoot,
+    onChainRoot: onChainRoot ?? '',
+    vectorCount,
+    solanaExplorerUrl: rest.ledgerExplorerUrl ?? '',
+    timestamp: Date.parse(checkedAt),
+    state: rest.state,
+  });
+
+function inspectionOf({ dimensions, vector_count: totalMemories, merkleRoot, anchor }: CollectionDetail) {
+  const confirmedAt = anchor.confirmedAt === null ? 0 : Date.parse(anchor.confirmedAt);
+  const stats = inBothStyles({
+    totalMemories,
+    dimensions,
+    currentMerkleRoot: merkleRoot,
+    onChainRoot: anchor.merkleRoot ?? '',
+    rootsMatch: anchor.merkleRoot === merkleRoot,
+    lastWriteAt: 0,
+    lastChainSyncAt: confirmedAt,
+    hnswLayerCount: 1,
+    memoryUsageBytes: totalMemories * dimensions * Float32Array.BYTES_PER_ELEMENT,
+    encrypted: false,
+  });
+  return { stats, ...inBothStyles({ totalMatching: totalMemories }) };
+}
+
+export const RECALL_ROUTES = [
+  route('POST', '/collections', 'collections.create', 'manage', {
+    body: 'createCollection',
+    status: 201,
+    params: ({ accountId, body }) => ({ ...body, accountId }),
+    answer: (collection) => ({ collection }),
+  }),
+  route('POST', `${COLLECTION}/upsert`, 'collections.upsert', 'write', {
+    mayBeAway: true,
+    queue: 'write',
+    body: 'recallUpsert',
+    async perform(input, call) {
+      if (input.body.records.ids.length > 0) return call('collections.upsert', asked(input));
+      return { upsertedCount: 0, merkleRoot: (await call('collections.get', named(input))).merkleRoot };
+    },
+    answer: ({ upsertedCount, merkleRoot }) => inBothStyles({ upsertedCount, merkleRoot }),
+  }),
+  route('POST', `${COLLECTION}/query`, 'collections.query', 'read', {
+    mayBeAway: true,
+    queue: 'query',
+    body: 'recallQuery',
+    params: asked,
+    answer: matchesJson,
+    expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
+    heldBytes: ({ matches }) => recordBytes(matches),
+    countedQueries: () => 1,
+  }),
+  route('POST', `${COLLECTION}/fetch`, 'collections.fetch', 'read', {
+    mayBeAway: true,
+    body: 'fetch',
+    params: asked,
+    answer: (records) => (json) => vectors(records, json),
+    expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
+    heldBytes: recordBytes,
+  }),
+  route('POST', `${COLLECTION}/delete`, 'collections.delete', 'write', {
+    mayBeAway: true,
+    queue: 'unshared',
+    body: 'delete',
+    params: asked,
+    answer: ({ deletedCount, merkleRoot }) => inBothStyles({ deletedCount, merkleRoot }),
+  }),
+  route('GET', `${COLLECTION}/verify`, 'verification.verify', 'read', {
+    queue: 'verify',
+    timeoutMs: VERIFY_TIMEOUT_MS,
+    params: named,
+    answer: verdictOf,
+  }),
+  route('GET', `${COLLECTION}/inspect`, 'collections.get', 'read', {
+    query: ['limit', 'offset'],
+    params: named,
+    answer: inspectionOf,
+  }),
+];
