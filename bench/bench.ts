@@ -1,8 +1,8 @@
 /**
  * `npm run bench`: starts a service of its own, loads the data set over HTTP and prints what it
  * costs. `--records N` takes the first N, `--anchoring` leaves the ledger on (its wait is then part
- * of every write). `npm run bench -- verify`, `-- neighbour` and `-- records`: see verify.ts,
- * neighbour.ts and records/bench-records.ts.
+ * of every write). `npm run bench -- verify`, `-- neighbour`, `-- pinecone` and `-- records`: see
+ * verify.ts, neighbour.ts, pinecone.ts and records/bench-records.ts.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
@@ -35,7 +35,7 @@ const { values: options, positionals } = parseArgs({
 });
 if (options.help) {
   console.log(`npm run bench -- [what] [--records N] [--seconds N] [--anchoring]
-  what        nothing: load and search the data set; verify, neighbour or records: what they cost
+  what        nothing: load and search the data set; verify, neighbour, pinecone or records: what they cost
   --records   load the first N records of the data set
   --seconds   measure each load for so long
   --anchoring leave the ledger on: each write then waits for its anchor
@@ -166,6 +166,9 @@ switch (positionals[0]) {
     break;
   case 'neighbour':
     await (await import('./neighbour.ts')).benchNeighbour(SECONDS, options.anchoring ?? false);
+    break;
+  case 'pinecone':
+    await (await import('./pinecone.ts')).benchPinecone(Number(options.records ?? Number.POSITIVE_INFINITY), SECONDS);
     break;
   case 'records': {
     const count = Number(options.records ?? Number.POSITIVE_INFINITY);

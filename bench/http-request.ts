@@ -4,6 +4,8 @@ import { type Agent, request } from 'node:http';
 export interface Target {
   url: string;
   key: string;
+  /** How it is spoken to; default: `/api/v1`. */
+  dialect?: '/api/v1' | '/pinecone';
 }
 
 interface Answer {
@@ -33,6 +35,9 @@ export function sendRequest(
 }
 
 /** Sends one JSON body to the API and returns status and text. */
-export function post({ url, key }: Target, agent: Agent, path: string, body: string | Buffer): Promise<Answer> {
-  return sendRequest('POST', `${url}/api/v1${path}`, agent, body, { authorization: `Bearer ${key}` });
+export function post(target: Target, agent: Agent, path: string, body: string | Buffer): Promise<Answer> {
+  const { url, key, dialect = '/api/v1' } = target;
+  const headers: Record<string, string> =
+    dialect === '/pinecone' ? { 'api-key': key } : { authorization: `Bearer ${key}` };
+  return sendRequest('POST', `${url}${dialect}${path}`, agent, body, headers);
 }

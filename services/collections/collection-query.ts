@@ -21,13 +21,15 @@ interface PlacedQuery {
 /**
  * The nearest records of all shards, best first, to each of the queries, which go to each shard in
  * one call. Counts as so many queries of the plan; those of a request that fails are given back,
- * with `background`, which outlives the request. Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and
+ * with `background`, which outlives the request. `idPathOf`: where the id of each stands, of
+ * several. Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and
  * what the shards throw.
  */
 export async function queryCollection(
   read: CollectionRead,
   background: Caller,
   queries: readonly Query[],
+  idPathOf: (at: number) => string | null = () => null,
 ): Promise<QueryResult[]> {
   const { caller, row } = read;
   const taken = { accountId: row.accountId, count: queries.length };
@@ -36,7 +38,6 @@ export async function queryCollection(
     const results: QueryResult[] = [];
     const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
     const answer = async (places: number[]): Promise<void> => {
-      const idPathOf = (at: number) => (queries.length === 1 ? null : `queries[${at}].id`);
       const found = await answersTo(
         read,
         places.map((at) => ({ query: queries[at], idPath: idPathOf(at) })),

@@ -239,7 +239,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       queries(ctx: Params<'collections.queries'>): Result<'collections.queries'> {
         return read(ctx, async (one) => {
           const { queries } = requests.queries.of(ctx.params, { shape: one.row });
-          return { results: await queryCollection(one, broker, queries) };
+          return { results: await queryCollection(one, broker, queries, (at) => `queries[${at}].id`) };
         });
       },
 

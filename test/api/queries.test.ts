@@ -116,6 +116,7 @@ test('they count as that many queries of the plan, and where one fails or too fe
   expect(await used()).toBe(30);
   const absent = await queries(7, { id: 'absent' });
   expect([absent.status, absent.body.error]).toEqual([404, 'There is no record with the id that queries[6].id names.']);
+  expect((await queries(1, { id: 'absent' })).body.error).toContain('queries[0].id');
   expect(await used()).toBe(30);
   expect(await queries(71)).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
   expect((await queries(METERED_LIMIT.queries - 30)).status).toBe(200);

@@ -32,7 +32,7 @@ test('who has no key is told so, whatever the path', async () => {
   expect((await pineconeApi(service.url, 'pv_live_none')('GET', fetchPath(ids(1_000)))).status).toBe(401);
 });
 
-/** Sends text on a connection of its own; what came back by its end. */
+/** Sends text on a connection of its own; what came back by its end, which may be a reset. */
 function exchange(text: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const socket = connect(Number(port), hostname);
@@ -42,7 +42,7 @@ function exchange(text: string): Promise<string> {
     answer += part;
   });
   socket.write(text);
-  return new Promise((resolve, reject) => socket.once('close', () => resolve(answer)).once('error', reject));
+  return new Promise((resolve) => socket.on('error', () => {}).once('close', () => resolve(answer)));
 }
 
 const HOST = 'Host: provec\r\n';
