@@ -89,7 +89,15 @@ export const PINECONE_BODIES = {
     vectorsAt: null,
     translate: (body) => ({ name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body) }),
   },
-  pineconeConfigure: { request: 'changeCollection', vectorsAt: null, translate: changesOf },
+  pineconeConfigure: {
+    request: 'changeCollection',
+    vectorsAt: null,
+    translate(body) {
+      const changes = changesOf(body);
+      if (Object.keys(changes).length > 0) return changes;
+      throw invalid('deletion_protection', 'given (at least one of deletion_protection, tags)', 'missing');
+    },
+  },
 } as const satisfies Record<string, Translation>;
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;

@@ -87,6 +87,15 @@ test('a protected index is not deleted; another one is gone at once', async () =
   expect(await pinecone('GET', '/indexes/kept')).toMatchObject({ status: 404, body: { code: 5 } });
 });
 
+test('a change of nothing is a 400', async () => {
+  await pinecone('POST', '/indexes', { name: 'same', dimension: 1, spec: SPEC });
+  const { status, body } = await pinecone('PATCH', '/indexes/same', { spec: SPEC });
+  expect([status, body.message]).toEqual([
+    400,
+    'deletion_protection must be given (at least one of deletion_protection, tags), but is missing.',
+  ]);
+});
+
 test.each([
   [{ dimension: 0 }, /^dimension must be a whole number/],
   [{ dimension: 1, metric: 'manhattan' }, /^metric must be one of/],
