@@ -276,10 +276,9 @@ export interface CollectionsActions {
   'collections.remove': { params: Named; result: { deleted: true } };
   'collections.upsert': { params: Asked & Awaiting & { records?: unknown; namespace?: string }; result: UpsertResult };
   /**
-   * One entry of an import, its records under their stored ids; only the last one waits for its
-   * anchor. `importedCount` is of this entry.
+   * One entry of an import, its records under their stored ids. `importedCount` is of this entry.
    */
-  'collections.import': { params: Named & { batch: RecordBatch; isLast: boolean }; result: ImportResult };
+  'collections.import': { params: Named & Awaiting & { batch: RecordBatch }; result: ImportResult };
   'collections.delete': { params: Asked & Awaiting & DeleteRecords; result: DeleteResult };
   'collections.updateRecords': { params: Asked & Awaiting & UpdateRecords; result: UpdateResult };
   'collections.query': { params: Asked & CollectionQuery; result: QueryResult };

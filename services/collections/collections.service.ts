@@ -47,7 +47,7 @@ const CHECKS = {
   delete: WRITTEN,
   updateRecords: WRITTEN,
   deleteNamespace: WRITTEN,
-  import: { ...NAMED, batch: 'object', isLast: 'boolean' },
+  import: { ...WRITTEN, batch: 'object' },
   export: { ...NAMED, at: { type: 'object', optional: true } },
   keepExport: { ...NAMED, at: 'object' },
   leaveExport: { ...NAMED, at: 'object' },
@@ -184,8 +184,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       }),
 
       import: timedAction(timeoutMs, (ctx: Params<'collections.import'>): Result<'collections.import'> => {
-        const { batch, isLast } = ctx.params;
-        return write(ctx, (one) => writer.import(isLast ? one : { ...one, isAnchorAwaited: false }, batch));
+        return write(ctx, (one) => writer.import(one, ctx.params.batch));
       }),
 
       delete: timedAction(timeoutMs, (ctx: Params<'collections.delete'>): Result<'collections.delete'> => {

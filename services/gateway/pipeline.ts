@@ -22,8 +22,8 @@ import { waitTurn } from './steps/wait-turn.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Of nearly every request. */
-const STEPS: readonly Step[] = [
+/** Up to the action's result. */
+const CALL_STEPS: readonly Step[] = [
   authenticate,
   limitRate,
   requireScopes,
@@ -35,8 +35,13 @@ const STEPS: readonly Step[] = [
   requireScopes,
   reserveAnswer,
   callAction,
-  answer,
 ];
+
+/** Of nearly every request. */
+const STEPS: readonly Step[] = [...CALL_STEPS, answer];
+
+/** Of an export, whose answer is sent part by part. */
+const EXPORT_STEPS: readonly Step[] = [...CALL_STEPS, exportRecords];
 
 /** Of an import, whose body is worked on as it comes. */
 const IMPORT_STEPS: readonly Step[] = [
@@ -47,21 +52,6 @@ const IMPORT_STEPS: readonly Step[] = [
   readQueryString,
   importRecords,
   answer,
-];
-
-/** Of an export, whose answer is sent part by part. */
-const EXPORT_STEPS: readonly Step[] = [
-  authenticate,
-  limitRate,
-  requireScopes,
-  resolveCollection,
-  readQueryString,
-  readBody,
-  waitTurn,
-  decodeBody,
-  reserveAnswer,
-  callAction,
-  exportRecords,
 ];
 
 function stepsOf({ streams }: Route): readonly Step[] {

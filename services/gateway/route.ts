@@ -141,5 +141,11 @@ export const routesBelow =
       ...definition,
     }) as Route;
 
+/** Parameters of an action on the collection that the path names. */
+export const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
+
+/** With the decoded body. */
+export const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
+
 /** Of a route in logs, metrics and the OpenAPI document. */
 export const patternOf = ({ surface, path }: Pick<Route, 'surface' | 'path'>): string => surface.base + path;

@@ -2,15 +2,11 @@ import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { describeParameter } from './query-string.ts';
-import { matchesJson, recordsJson, resultsJson, vectorsJson } from './responses/splice.ts';
-import { type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
+import { recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
 import { PROVEC } from './surface.ts';
 
 const route = routesBelow(PROVEC);
-
-const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
-
-const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
 
 function namespaceOf({ item, limits }: RouteInput): string {
   if (item === UNDECODABLE) throw invalid('namespace', 'percent-encoded UTF-8 without U+0000', 'bytes that are not');
@@ -43,7 +39,7 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'query',
     params: asked,
-    answer: matchesJson,
+    answer: resultJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,
@@ -77,7 +73,7 @@ const VECTOR_ROUTES = [
     mayBeAway: true,
     body: 'fetch',
     params: asked,
-    answer: vectorsJson,
+    answer: (records) => vectorsJson(records),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
   }),

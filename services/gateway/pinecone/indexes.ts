@@ -1,9 +1,9 @@
 /** Indexes: an index is the collection of its name. */
 import type { CollectionView } from '../../../lib/actions/collections.ts';
 import { readTags, type Tags } from '../../../lib/requests/tags.ts';
-import type { RouteInput } from '../route.ts';
+import { named, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
-import { INDEX, named, route } from './route.ts';
+import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
 
 /** Where an index lies, for clients that ask: where Provec runs. */

@@ -4,10 +4,10 @@ import { notFound } from '../../../lib/errors.ts';
 import { invalid } from '../../../lib/records/fields.ts';
 import { decodeNamespace } from '../../../lib/records/ids.ts';
 import type { CollectionRow } from '../../../lib/store/catalog.ts';
-import { type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
+import { asked, named, type RouteCall, type RouteInput, UNDECODABLE } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { namespaceOf, pineconeNamespace } from './namespace.ts';
-import { asked, askedWith, INDEX, named, pagination, route } from './route.ts';
+import { askedWith, INDEX, pagination, route } from './route.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
 

@@ -1,15 +1,10 @@
-import { type RouteInput, routesBelow } from '../route.ts';
+import { named, type RouteInput, routesBelow } from '../route.ts';
 import { PINECONE } from './surface.ts';
 
 export const route = routesBelow(PINECONE);
 
 /** The data plane of an index: what its model's `host` leads to. */
 export const INDEX = '/indexes/{name}';
-
-export const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
-
-/** With the body as the request that it says. */
-export const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
 
 /** With what was decoded of the query string. */
 export const askedWith = (input: RouteInput, decoded: object) => ({ ...named(input), decoded });

@@ -6,10 +6,11 @@ import { isProvecError, notFound } from '../../../lib/errors.ts';
 import { decodeIds } from '../../../lib/records/ids.ts';
 import { requestsOf } from '../../../lib/requests/requests.ts';
 import type { Bodies } from '../bodies/decoders.ts';
-import type { RouteCall, RouteInput } from '../route.ts';
-import { matchesJson, vectorsJson } from './answers.ts';
+import { matchesJson, vectorsJson } from '../responses/splice.ts';
+import { asked, type RouteCall, type RouteInput } from '../route.ts';
+import { matchOf, recordOf } from './answers.ts';
 import { namespaceOf } from './namespace.ts';
-import { asked, askedWith, INDEX, pagination, route, USAGE } from './route.ts';
+import { askedWith, INDEX, pagination, route, USAGE } from './route.ts';
 
 type Query = RouteInput & { body: Bodies['pineconeQuery'] };
 type Delete = RouteInput & { body: Bodies['pineconeDelete'] };
@@ -61,7 +62,7 @@ export const VECTOR_ROUTES = [
     queue: 'query',
     body: 'pineconeQuery',
     perform: search,
-    answer: ({ matches }, { body: { namespace } }) => matchesJson(matches, { namespace, ...USAGE }),
+    answer: ({ matches }, { body: { namespace } }) => matchesJson(matches.map(matchOf), { namespace, ...USAGE }),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: ({ isCounted }) => Number(isCounted),
@@ -78,7 +79,7 @@ export const VECTOR_ROUTES = [
     needsCollection: true,
     query: ['namespace'],
     params: (input) => askedWith(input, fetched(input)),
-    answer: (records, input) => vectorsJson(records, { ...namespaceIn(input), ...USAGE }),
+    answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...USAGE }),
     expectedBytes: (input, dimensions) => vectorBytes(fetched(input).ids.length, dimensions),
     heldBytes: recordBytes,
   }),
@@ -88,7 +89,7 @@ export const VECTOR_ROUTES = [
     body: 'pineconeFetch',
     params: asked,
     answer: ({ records, nextCursor }, { body: { namespace } }) =>
-      vectorsJson(records, { namespace, ...pagination(nextCursor), ...USAGE }),
+      vectorsJson(records.map(recordOf), { namespace, ...pagination(nextCursor), ...USAGE }),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.limit, dimensions),
     heldBytes: ({ records }) => recordBytes(records),
   }),

@@ -2,16 +2,12 @@
 import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
-import type { FetchedRecord } from '../../../lib/shard/match.ts';
-import { matchesJson, type Pieces } from '../responses/splice.ts';
-import { type RouteInput, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
+import { resultJson, vectorsJson } from '../responses/splice.ts';
+import { asked, named, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './surface.ts';
 
 const route = routesBelow(RECALL);
 const COLLECTION = '/collections/{name}';
-const named = ({ accountId, target }: Pick<RouteInput, 'accountId' | 'target'>) => ({ accountId, name: target });
-const asked = (input: RouteInput) => ({ ...named(input), decoded: input.body as object });
-
 const snakeOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 /** Every field under its name for JavaScript and for Python. */
 const inBothStyles = (fields: object): object =>
@@ -21,18 +17,6 @@ const inBothStyles = (fields: object): object =>
       [snakeOf(name), value],
     ]),
   );
-
-function* vectors(records: readonly FetchedRecord[], json: Parameters<Pieces>[0]): ReturnType<Pieces> {
-  json.text('{"vectors":{');
-  for (const [at, { id, metadata, values }] of records.entries()) {
-    const name = JSON.stringify(id);
-    json.text(`${at === 0 ? '' : ','}${name}:{"id":${name},"score":1,"values":`);
-    json.numbers(values);
-    json.text(`,"metadata":${metadata}}`);
-    yield;
-  }
-  json.text('}}');
-}
 
 /** Their `localRoot` is the root of what is stored, `onChainRoot` the anchored one. */
 const verdictOf = ({ verified, match, computedRoot, onChainRoot, vectorCount, checkedAt, ...rest }: VerifyResult) =>
@@ -86,7 +70,7 @@ export const RECALL_ROUTES = [
     queue: 'query',
     body: 'recallQuery',
     params: asked,
-    answer: matchesJson,
+    answer: resultJson,
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,
@@ -95,7 +79,7 @@ export const RECALL_ROUTES = [
     mayBeAway: true,
     body: 'fetch',
     params: asked,
-    answer: (records) => (json) => vectors(records, json),
+    answer: (records) => vectorsJson(records.map((record) => ({ ...record, score: 1 }))),
     expectedBytes: ({ body }, dimensions) => vectorBytes(body.ids.length, dimensions),
     heldBytes: recordBytes,
   }),

@@ -1,5 +1,5 @@
 import type { ExportPart, QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
-import type { FetchedRecord } from '../../../lib/shard/match.ts';
+import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
 /**
@@ -10,9 +10,10 @@ export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
 /**
  * Bodies of query, list and fetch: metadata goes in as the text it is stored as, unparsed, and
- * nothing is ever a key of a JavaScript object, so any id is safe.
+ * nothing is ever a key of a JavaScript object, so any id is safe. `tail`: members behind them; its
+ * type is one that no request has, so that none is ever told.
  */
-export function matchesJson({ matches, shards }: QueryResult): Pieces {
+export function matchesJson(matches: readonly ShardMatch[], tail: Readonly<Record<string, unknown>> = {}): Pieces {
   return function* write(json) {
     json.text('{"matches":[');
     let separator = '';
@@ -27,16 +28,18 @@ export function matchesJson({ matches, shards }: QueryResult): Pieces {
       separator = ',';
       yield;
     }
-    json.text(shards === undefined ? ']}' : `],"shards":${JSON.stringify(shards)}}`);
+    json.text(`]${ending(tail)}`);
   };
 }
+
+export const resultJson = ({ matches, shards }: QueryResult): Pieces => matchesJson(matches, { shards });
 
 export function resultsJson({ results }: { results: QueryResult[] }): Pieces {
   return function* write(json) {
     json.text('{"results":[');
     for (const [at, result] of results.entries()) {
       if (at > 0) json.text(',');
-      yield* { [Symbol.iterator]: () => matchesJson(result)(json) };
+      yield* { [Symbol.iterator]: () => resultJson(result)(json) };
     }
     json.text(']}');
   };
@@ -75,19 +78,34 @@ export function exportLines({ head, records, end }: ExportPart): Pieces {
   };
 }
 
-/** `{"vectors": {<id>: {id, values, metadata}}}`. */
-export function vectorsJson(records: readonly FetchedRecord[]): Pieces {
+interface ToldRecord {
+  id: string;
+  /** How near it is, for clients that ask of a record that they name. */
+  score?: number;
+  values?: Float32Array;
+  /** JSON text. */
+  metadata?: string | undefined;
+}
+
+/** `{"vectors": {<id>: {id, score?, values, metadata?}}, ...tail}`. */
+export function vectorsJson(records: readonly ToldRecord[], tail: Readonly<Record<string, unknown>> = {}): Pieces {
   return function* write(json) {
     json.text('{"vectors":{');
     let separator = '';
-    for (const { id, metadata, values } of records) {
+    for (const { id, score, metadata, values } of records) {
       const name = JSON.stringify(id);
-      json.text(`${separator}${name}:{"id":${name},"values":`);
-      json.numbers(values);
-      json.text(`,"metadata":${metadata}}`);
+      json.text(`${separator}${name}:{"id":${name}${score === undefined ? '' : `,"score":${score}`},"values":`);
+      json.numbers(values!);
+      json.text(metadata === undefined ? '}' : `,"metadata":${metadata}}`);
       separator = ',';
       yield;
     }
-    json.text('}}');
+    json.text(`}${ending(tail)}`);
   };
+}
+
+/** The end of an object, with more members. */
+function ending(members: object): string {
+  const text = JSON.stringify(members);
+  return text === '{}' ? '}' : `,${text.slice(1)}`;
 }

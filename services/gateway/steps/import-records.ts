@@ -127,7 +127,7 @@ class ImportRun {
     const { id: collectionId, name } = exchange.collection!;
     const permit = await this.#parts.overload.queues.write.enter(queueRequestOf(exchange));
     try {
-      const params = { accountId, name, collectionId, batch, isLast };
+      const params = { accountId, name, collectionId, batch, isAnchorAwaited: isLast };
       const result = (await attemptCall(exchange, this.#parts, params)) as ImportResult;
       this.#stored += result.importedCount;
       return result;

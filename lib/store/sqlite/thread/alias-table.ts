@@ -1,6 +1,7 @@
 import type { AliasRow, StoredAliases } from '../../aliases.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { Database, Sync } from './database.ts';
+import { hasTable } from './schema.ts';
 
 /** Made with the first alias: until then an older version can start on the file. */
 export const ALIASES_SCHEMA = `
@@ -20,8 +21,7 @@ export interface AliasTable extends Sync<StoredAliases> {
 }
 
 /** Whether the file has aliases yet. */
-export const hasAliases = (database: Database): boolean =>
-  database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'aliases'") !== undefined;
+export const hasAliases = (database: Database): boolean => hasTable(database, 'aliases');
 
 export function aliasTable(database: Database): AliasTable {
   const those = (condition: string, ...values: string[]): Sealed<AliasRow>[] =>

@@ -42,6 +42,11 @@ export class Schema {
   }
 }
 
+/** Whether a file has a table that is made when it is needed first. */
+export function hasTable(database: { get(sql: string, ...values: string[]): unknown }, name: string): boolean {
+  return database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name) !== undefined;
+}
+
 function objectsIn(connection: DatabaseSync): Map<string, SchemaObject> {
   const objects = connection.prepare(ALL).all() as unknown as SchemaObject[];
   return new Map(objects.map((object) => [`${object.type} ${object.name}`, object]));

@@ -1,12 +1,12 @@
 import type { Database } from './database.ts';
+import { hasTable } from './schema.ts';
 
 /** Made with the first tags: until then an older version can start on the file. */
 export const TAGS_SCHEMA = `
   CREATE TABLE IF NOT EXISTS collection_tags (id TEXT NOT NULL UNIQUE, tags TEXT NOT NULL) STRICT
 `;
 
-const hasTags = (database: Database): boolean =>
-  database.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'collection_tags'") !== undefined;
+const hasTags = (database: Database): boolean => hasTable(database, 'collection_tags');
 
 /** What to select collections from, where their tags stand beside them. */
 export const collectionsWithTags = (database: Database): string =>

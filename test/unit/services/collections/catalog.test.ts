@@ -136,7 +136,7 @@ describe('going on with a collection that has been deleted', () => {
     const target = { accountId: await harness.account('enterprise'), name: 'switched' };
     const other = { ...target, name: 'other' };
     const { id: collectionId } = await harness.call('collections.create', { ...target, dimensions: 2, shards: 4 });
-    const imports = () => harness.call('collections.import', { ...target, collectionId, batch, isLast: true });
+    const imports = () => harness.call('collections.import', { ...target, collectionId, batch });
     expect(await imports()).toMatchObject({ importedCount: 1 });
     const collection = await harness.call('collections.resolve', target);
     await harness.call('collections.create', { ...other, dimensions: 2 });
