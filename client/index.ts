@@ -1,7 +1,32 @@
+export type * as Api from './api/generated.ts';
+export { Collection } from './collection.ts';
+export { Exported, type ExportedRecord } from './exported.ts';
+export {
+  BadRequestError,
+  ConflictError,
+  ConnectionError,
+  type ErrorCode,
+  ForbiddenError,
+  NotFoundError,
+  OutOfCapacityError,
+  PlanLimitError,
+  ProvecError,
+  RateLimitedError,
+  ServerError,
+  UnauthenticatedError,
+  UnavailableError,
+} from './http/errors.ts';
+export type { ClientOptions, RequestOptions } from './http/transport.ts';
+export type { ImportedRecord, ImportSource } from './imported.ts';
+export { Listing } from './listing.ts';
+export { ProvecOperator } from './operator.ts';
+export { Provec } from './provec.ts';
 export { collectionAddress } from './verify/collection-address.ts';
 export { rootOfRecords, type WholeRecord } from './verify/collection-root.ts';
+export { LedgerError } from './verify/ledger-account.ts';
 export type { ProofTerminal, RecordProof } from './verify/record-proof.ts';
 export { VerificationError, type VerificationFailure } from './verify/verification-error.ts';
 export { type AccountSnapshot, type Anchor, verifyAccount } from './verify/verify-account.ts';
 export { type VerifiedExport, verifyExport } from './verify/verify-export.ts';
+export { verifyOnLedger } from './verify/verify-on-ledger.ts';
 export { type ExpectedRecord, verifyProof } from './verify/verify-proof.ts';

@@ -1,7 +1,7 @@
 /**
  * Writes docs/errors.md and docs/configuration.md from the tables in the code, docs/api.md from the
- * OpenAPI document and its examples, and the calls of CONTRIBUTING.md from the code itself; with
- * `--check` only compares, and exits 1 on a difference.
+ * OpenAPI document and its examples, the client's types from that document too, and the calls of
+ * CONTRIBUTING.md from the code itself; with `--check` only compares, and exits 1 on a difference.
  */
 import { readFileSync } from 'node:fs';
 import { namesOf, VARIABLES } from '../lib/config.ts';
@@ -9,6 +9,7 @@ import { ERROR_TABLE } from '../lib/errors.ts';
 import { DEFAULT_PLANS } from '../lib/plans.ts';
 import { apiPage } from './api-page/page.ts';
 import { callEdges } from './call-graph.ts';
+import { clientTypes } from './client-types/client-types.ts';
 import { generated } from './generated.ts';
 import { FIXED_LIMIT_ROWS, LIMIT_ROWS } from './limit-rows.ts';
 import { number, table } from './markdown.ts';
@@ -112,3 +113,4 @@ generated(
 );
 generated('docs/errors.md', errors, 'npm run docs');
 generated('docs/configuration.md', configuration, 'npm run docs');
+generated('client/api/generated.ts', clientTypes(), 'npm run docs');

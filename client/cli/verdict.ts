@@ -1,7 +1,8 @@
 import { collectionAddress } from '../verify/collection-address.ts';
+import type { AccountContent } from '../verify/ledger-account.ts';
 import { checkShape, type RecordProof } from '../verify/record-proof.ts';
 import { demand, VerificationError } from '../verify/verification-error.ts';
-import { type AccountSnapshot, verifyAccount } from '../verify/verify-account.ts';
+import { anchoredRoot } from '../verify/verify-on-ledger.ts';
 import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
 
 /**
@@ -10,7 +11,7 @@ import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
  */
 export type Trusted =
   | { root: string }
-  | { authority: string; readAccount(address: string): Promise<Omit<AccountSnapshot, 'address'> | null> };
+  | { authority: string; readAccount(address: string): Promise<AccountContent | null> };
 
 export interface Verdict {
   isProven: boolean;
@@ -77,26 +78,12 @@ async function rootOf(
 ): Promise<{ root: string; ledger: string[] }> {
   if ('root' in trusted) return { root: trusted.root, ledger: ['  ledger     not asked: the root was given'] };
   const { authority } = trusted;
-  const address = collectionAddress(authority, collectionId);
-  const account = await trusted.readAccount(address);
-  demand(account !== null, 'wrong-account', `There is no account ${address} on the ledger.`);
-  const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
-  demand(
-    anchor.version === proof.version,
-    'wrong-root',
-    `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again, or check this one with --root against the root that the account's transaction of version ${proof.version} wrote.`,
-  );
-  // Said here, as there it would read like tampering: a version is a sum over the shards.
-  demand(
-    anchor.merkleRoot === proof.merkleRoot,
-    'wrong-root',
-    `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,
-  );
+  const anchor = await anchoredRoot(proof, { ...trusted, collectionId });
   return {
     root: anchor.merkleRoot,
     ledger: [
       `  version    ${anchor.version}, of ${anchor.vectorCount} ${anchor.vectorCount === 1 ? 'vector' : 'vectors'}`,
-      `  ledger     ${address}, written by ${authority}`,
+      `  ledger     ${collectionAddress(authority, collectionId)}, written by ${authority}`,
     ],
   };
 }

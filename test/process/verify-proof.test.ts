@@ -159,7 +159,7 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
     [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
     [
-      /holds version \d+ and the proof is of version \d+: fetch a proof again, or check this one with --root .* of version \d+ wrote\. \(wrong-root\)/,
+      /holds version \d+ and the proof is of version \d+: fetch a proof again, or check this one against the root .* of version \d+ wrote\. \(wrong-root\)/,
       ['{older}', ...ledger],
     ],
     [
@@ -206,8 +206,8 @@ test('what it cannot use is told in one line', async () => {
     [/never\.json cannot be read as JSON/, [join(folder, 'never.json'), '--root', proof.merkleRoot]],
     [/has no account in base64/, ['{proof}', ...pinned(), '--account', '{record}']],
     [/http:\/\/127\.0\.0\.1:1 could not be asked/, ['{proof}', ...pinned(), '--rpc', 'http://127.0.0.1:1/key?k=key']],
-    [/--rpc must be an http or https URL/, ['{proof}', ...pinned(), '--rpc', 'key']],
-    [/--rpc must be an http or https URL/, ['{proof}', ...pinned(), '--rpc', 'http://me:key@127.0.0.1:1/']],
+    [/ledger's URL must be http or https/, ['{proof}', ...pinned(), '--rpc', 'key']],
+    [/ledger's URL must be http or https/, ['{proof}', ...pinned(), '--rpc', 'http://me:key@127.0.0.1:1/']],
     [/error in place of an account: no\\u\{1b\} \\u\{a\}PRESENT/, ['{proof}', ...pinned(), '--account', '{error}']],
     [/error in place of an account: it does not say/, ['{proof}', ...pinned(), '--account', '{mute-error}']],
     [

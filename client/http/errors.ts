@@ -1,0 +1,89 @@
+import type { ErrorBody } from '../api/generated.ts';
+
+export type ErrorCode = ErrorBody['code'];
+
+/** Provec refused a request or could not serve it. A subclass of it for each kind of error. */
+export class ProvecError extends Error {
+  /** Of docs/errors.md; `null` where the answer is not Provec's own, as from a proxy. */
+  readonly code: ErrorCode | null;
+  readonly status: number;
+  readonly requestId: string | null;
+  /** The fields to blame. */
+  readonly details: NonNullable<ErrorBody['details']>;
+  /** How long to wait before trying again, where Provec says so. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(body: Partial<ErrorBody> & Pick<ErrorBody, 'error' | 'status'>, options?: ErrorOptions) {
+    super(body.error, options);
+    this.name = new.target.name;
+    this.code = body.code ?? null;
+    this.status = body.status;
+    this.requestId = body.requestId ?? null;
+    this.details = body.details ?? [];
+    this.retryAfterSeconds = body.retryAfterSeconds ?? null;
+  }
+}
+
+/** 400, 405, 408, 413, 415: the request itself is wrong; `details` names the fields. */
+export class BadRequestError extends ProvecError {}
+/** 401: the key is absent, unknown, revoked or expired. */
+export class UnauthenticatedError extends ProvecError {}
+/** 403: the key lacks the scope, or the collection is protected from deletion. */
+export class ForbiddenError extends ProvecError {}
+/** 404: no such collection, record, namespace, alias, key, verification or account. */
+export class NotFoundError extends ProvecError {}
+/** 409: the name is taken, or something stands in the way. */
+export class ConflictError extends ProvecError {}
+/** 429 `PLAN_LIMIT_REACHED`: the plan is full; trying again does not help. */
+export class PlanLimitError extends ProvecError {}
+/** 429 `RATE_LIMITED`: too many requests in this window, and retries did not outlast it. */
+export class RateLimitedError extends ProvecError {}
+/** 503: the service or a shard is away, and retries did not outlast it. */
+export class UnavailableError extends ProvecError {}
+/** 507: memory or disk is full; reads and deletes still work. */
+export class OutOfCapacityError extends ProvecError {}
+/** 500 and whatever else a server should not answer. */
+export class ServerError extends ProvecError {}
+
+/** No answer came: the service is out of reach, was cut off, or took longer than `timeoutMs`. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+}
+
+type ErrorClass = new (body: ConstructorParameters<typeof ProvecError>[0]) => ProvecError;
+
+const CLASSES: Readonly<Record<number, ErrorClass>> = {
+  400: BadRequestError,
+  401: UnauthenticatedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  405: BadRequestError,
+  408: BadRequestError,
+  409: ConflictError,
+  413: BadRequestError,
+  415: BadRequestError,
+  429: RateLimitedError,
+  503: UnavailableError,
+  507: OutOfCapacityError,
+};
+
+/** The error that an answer other than 2xx stands for; `text` is its body. */
+export function errorOf(response: Response, text: string): ProvecError {
+  const body = bodyOf(text);
+  const { status } = response;
+  const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;
+  const wait = Number(response.headers.get('retry-after'));
+  const retryAfterSeconds = body?.retryAfterSeconds ?? (wait > 0 ? wait : undefined);
+  const Class = body?.code === 'PLAN_LIMIT_REACHED' ? PlanLimitError : (CLASSES[status] ?? ServerError);
+  return new Class({ ...body, error, status, retryAfterSeconds });
+}
+
+function bodyOf(text: string): ErrorBody | null {
+  try {
+    const body: unknown = JSON.parse(text);
+    const isError = typeof body === 'object' && body !== null && 'error' in body && 'code' in body;
+    return isError && typeof body.error === 'string' ? (body as ErrorBody) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,56 @@
+import type { Operations } from '../api/generated.ts';
+import { ConnectionError, ProvecError } from './errors.ts';
+
+/**
+ * What a second time answers otherwise than the first: after a failure that leaves open whether the
+ * first one was done, only the caller can say what a 404 or 409 means.
+ */
+const ONCE: ReadonlySet<keyof Operations> = new Set([
+  'createCollection',
+  'deleteCollection',
+  'deleteNamespace',
+  'deleteAlias',
+  'createKey',
+  'revokeKey',
+  'createAccount',
+  'deleteAccount',
+]);
+/** 502 and 504 are of proxies. */
+const PASSING = [502, 503, 504];
+const FIRST_WAIT_MS = 200;
+const WAIT_MAX_MS = 8_000;
+
+/** Whether the same request may succeed, and do no more than once what it asks for. */
+export function mayRetry(operation: keyof Operations, error: unknown): boolean {
+  if (error instanceof ProvecError && error.status === 429) return error.code !== 'PLAN_LIMIT_REACHED';
+  const isPassing =
+    error instanceof ConnectionError || (error instanceof ProvecError && PASSING.includes(error.status));
+  return isPassing && !ONCE.has(operation);
+}
+
+/**
+ * How long to wait before retry number `retry` (from 0 on): exponential with full jitter, and never
+ * less than the server asks for, so that clients do not come back all at once. `null`: the server
+ * asks for more than `maxMs`.
+ */
+export function retryWaitMs(retry: number, error: unknown, maxMs: number): number | null {
+  const asked = error instanceof ProvecError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+  if (asked > maxMs) return null;
+  return asked + Math.random() * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
+}
+
+/** Rejects with the signal's reason as soon as it is aborted. */
+export function waited(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const give = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', give);
+      resolve();
+    }, ms);
+    if (signal?.aborted) give();
+    else signal?.addEventListener('abort', give, { once: true });
+  });
+}

@@ -1,0 +1,31 @@
+import type * as Api from './api/generated.ts';
+import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
+
+/** The accounts of a Provec, for who has its `PROVEC_ADMIN_TOKEN`. */
+export class ProvecOperator {
+  readonly #transport: Transport;
+
+  constructor({ adminToken, ...options }: Omit<ClientOptions, 'apiKey'> & { adminToken: string }) {
+    this.#transport = new Transport({ ...options, apiKey: adminToken });
+  }
+
+  async accounts(options: RequestOptions = {}): Promise<Api.Account[]> {
+    const { accounts } = await this.#transport.send('listAccounts', {}, options);
+    return accounts;
+  }
+
+  /** With its first key, whose secret the answer alone has. */
+  createAccount(body: Api.CreateAccount, options: RequestOptions = {}): Promise<Api.CreateAccountResult> {
+    return this.#transport.send('createAccount', { body }, options);
+  }
+
+  async changePlan(id: string, body: Api.ChangePlan, options: RequestOptions = {}): Promise<Api.Account> {
+    const { account } = await this.#transport.send('changePlan', { path: { id }, body }, options);
+    return account;
+  }
+
+  /** Deletes the account with its keys and collections. */
+  async deleteAccount(id: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('deleteAccount', { path: { id } }, options);
+  }
+}

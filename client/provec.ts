@@ -1,0 +1,71 @@
+import type * as Api from './api/generated.ts';
+import { Collection } from './collection.ts';
+import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
+import { Listing } from './listing.ts';
+
+/** An account of a Provec, by one of its API keys. Nothing is asked before the first method. */
+export class Provec {
+  readonly #transport: Transport;
+
+  /** Throws TypeError for a URL or a key that can be none. */
+  constructor(options: ClientOptions) {
+    this.#transport = new Transport(options);
+  }
+
+  /** The collection of that name or alias; asks nothing, so it need not be there. */
+  collection(name: string): Collection {
+    return new Collection(this.#transport, name);
+  }
+
+  async createCollection(body: Api.CreateCollection, options: RequestOptions = {}): Promise<Api.Collection> {
+    const { collection } = await this.#transport.send('createCollection', { body }, options);
+    return collection;
+  }
+
+  collections(
+    query: NonNullable<Api.Operations['listCollections']['query']> = {},
+    options: RequestOptions = {},
+  ): Listing<Api.ListCollectionsResult, Api.Collection> {
+    return new Listing(
+      (cursor = query.cursor) => this.#transport.send('listCollections', { query: { ...query, cursor } }, options),
+      ({ collections }) => collections,
+    );
+  }
+
+  async aliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
+    const { aliases } = await this.#transport.send('listAliases', {}, options);
+    return aliases;
+  }
+
+  alias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
+    return this.#transport.send('getAlias', { path: { alias } }, options);
+  }
+
+  /** Makes an alias, or switches it to another collection at once. */
+  putAlias(alias: string, collection: string, options: RequestOptions = {}): Promise<Api.Alias> {
+    return this.#transport.send('putAlias', { path: { alias }, body: { collection } }, options);
+  }
+
+  async deleteAlias(alias: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('deleteAlias', { path: { alias } }, options);
+  }
+
+  usage(options: RequestOptions = {}): Promise<Api.Usage> {
+    return this.#transport.send('getUsage', {}, options);
+  }
+
+  async keys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
+    const { keys } = await this.#transport.send('listKeys', {}, options);
+    return keys;
+  }
+
+  /** The answer alone has the key's secret. */
+  async createKey(body: Api.CreateKey, options: RequestOptions = {}): Promise<Api.NewApiKey> {
+    const { key } = await this.#transport.send('createKey', { body }, options);
+    return key;
+  }
+
+  async revokeKey(id: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('revokeKey', { path: { id } }, options);
+  }
+}

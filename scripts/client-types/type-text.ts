@@ -1,0 +1,73 @@
+import type { JsonSchema } from '../../lib/json/schema.ts';
+
+/** Without indentation and marks, which take up to 16 more. */
+const COMMENT_COLUMNS = 84;
+
+/** Those that are TypeScript's own. */
+const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody', Record: 'WrittenRecord' };
+
+/** The type of a component of the document. */
+export const typeName = (component: string): string => RENAMED[component] ?? component;
+
+/**
+ * A JSON Schema of the OpenAPI document as a TypeScript type. `numbers`: the type of lists of
+ * numbers. Throws for a schema that it does not know, so that none becomes `unknown` unseen.
+ */
+export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
+  const { $ref, type, enum: values, const: only, oneOf, anyOf, allOf } = schema;
+  if (typeof $ref === 'string') return typeName($ref.slice($ref.lastIndexOf('/') + 1));
+  if (only !== undefined) return JSON.stringify(only);
+  if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' | ');
+  if (Array.isArray(allOf)) return typeText(allOf[0] as JsonSchema, numbers);
+  if (schema.properties !== undefined) return objectText(schema, numbers);
+  const members = oneOf ?? anyOf;
+  if (Array.isArray(members)) return members.map((member) => typeText(member as JsonSchema, numbers)).join(' | ');
+  if (Array.isArray(type)) return type.map((one) => typeText({ ...schema, type: one }, numbers)).join(' | ');
+  if (type === 'array') {
+    const items = schema.items as JsonSchema;
+    return items.type === 'number' ? numbers : `Array<${typeText(items, numbers)}>`;
+  }
+  if (type === 'object') return `Record<string, ${valueText(schema, numbers)}>`;
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'string' || type === 'boolean' || type === 'null') return type;
+  throw new Error(`no type for the schema ${JSON.stringify(schema)}`);
+}
+
+function valueText({ additionalProperties: values }: JsonSchema, numbers: string): string {
+  return typeof values === 'object' && values !== null ? typeText(values as JsonSchema, numbers) : 'unknown';
+}
+
+function objectText(schema: JsonSchema, numbers: string): string {
+  const properties = Object.entries(schema.properties as Record<string, JsonSchema>);
+  const required = (schema.required ?? []) as string[];
+  const fields = properties.map(([name, property]) => {
+    const mark = required.includes(name) ? '' : '?';
+    return `${commentText(property.description)}${name}${mark}: ${typeText(property, numbers)};`;
+  });
+  const [pattern] = Object.values((schema.patternProperties ?? {}) as Record<string, JsonSchema>);
+  const others = properties.map(([, property]) => typeText(property, numbers));
+  const open =
+    pattern && `[field: string]: ${[...new Set([typeText(pattern, numbers), ...others])].join(' | ')} | undefined;`;
+  const whole = `{\n${[...fields, ...(open ? [open] : [])].join('\n')}\n}`;
+  return chosenText(whole, properties.length, schema);
+}
+
+/** Of which fields there must be exactly one (`oneOf`), or at least one (`anyOf`). */
+function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema): string {
+  const choices = (oneOf ?? anyOf) as { required: string[] }[] | undefined;
+  if (choices === undefined || fields === 0) return whole;
+  const names = choices.map(({ required: [name] }) => `'${name}'`).join(' | ');
+  return `${oneOf === undefined ? 'AtLeastOne' : 'ExactlyOne'}<${whole}, ${names}>`;
+}
+
+/** A doc comment, with its line end; nothing without a description. */
+export function commentText(description: unknown): string {
+  if (typeof description !== 'string') return '';
+  const lines = [''];
+  for (const word of description.replaceAll('*/', '* /').split(/\s+/)) {
+    const longer = `${lines.at(-1)} ${word}`.trim();
+    if (longer.length > COMMENT_COLUMNS) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */\n`;
+}

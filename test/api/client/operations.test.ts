@@ -1,0 +1,172 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { Provec, ProvecOperator, verifyOnLedger } from '../../../client/index.ts';
+import { ApiDocument } from '../../support/api-document.ts';
+import { type SharedService, shareService } from '../../support/shared-service.ts';
+import { ADMIN_TOKEN } from '../../support/tenant.ts';
+import { until } from '../../support/until.ts';
+
+const RECORDS = [
+  { id: 'a', values: [1, 0, 0], metadata: { n: 1, kind: 'odd' } },
+  { id: 'b/ü', values: new Float32Array([0, 1, 0]), metadata: { n: 2, kind: 'even' } },
+  { id: 'c', values: [0, 0, 1], metadata: { n: 3, kind: 'odd' } },
+];
+
+let service: SharedService;
+let provec: Provec;
+let operator: ProvecOperator;
+/** Method and path of every request that the clients sent. */
+const sent = new Set<string>();
+beforeAll(async () => {
+  service = await shareService('anchored');
+  const watched: typeof fetch = (input, init) => {
+    sent.add(`${init!.method} ${new URL(String(input)).pathname}`);
+    return fetch(input, init);
+  };
+  provec = new Provec({ url: `${service.url}/`, apiKey: service.key, fetch: watched });
+  operator = new ProvecOperator({ url: service.url, adminToken: ADMIN_TOKEN, fetch: watched });
+});
+
+test('a collection is made, described, changed, listed and dropped', async () => {
+  const made = await provec.createCollection({ name: 'notes', dimensions: 3, metric: 'cosine', tags: { of: 'me' } });
+  expect(made).toMatchObject({ name: 'notes', dimensions: 3, metric: 'cosine', tags: { of: 'me' } });
+  const notes = provec.collection('notes');
+  expect(await notes.describe()).toMatchObject({ id: made.id, vector_count: 0, anchor: { status: 'none' } });
+  expect(await notes.change({ deletionProtection: true })).toMatchObject({ deletionProtection: true });
+  await expect(notes.drop()).rejects.toMatchObject({ name: 'ForbiddenError', code: 'FORBIDDEN', status: 403 });
+  await notes.change({ deletionProtection: false });
+  await provec.createCollection({ name: 'other', dimensions: 3 });
+  const pages = provec.collections({ limit: 1 });
+  expect((await pages.all()).map(({ name }) => name).sort()).toEqual(['notes', 'other']);
+  expect((await pages.page()).collections).toHaveLength(1);
+  await provec.collection('other').drop();
+  await expect(provec.collection('other').describe()).rejects.toMatchObject({
+    name: 'NotFoundError',
+    code: 'COLLECTION_NOT_FOUND',
+  });
+});
+
+test('records are written, found, counted, listed and changed', async () => {
+  const notes = provec.collection('notes');
+  expect(await notes.upsert({ records: RECORDS })).toMatchObject({ upsertedCount: 3, vectorCount: 3 });
+  await notes.upsert({ records: [RECORDS[0]!], namespace: 'second' });
+  const vector = new Float64Array([0.1, 0.9, 0]);
+  const { matches } = await notes.query({ vector, topK: 1, filter: { n: { $gte: 2 } } });
+  expect(matches).toMatchObject([{ id: 'b/ü', metadata: { n: 2, kind: 'even' } }]);
+  const { results } = await notes.queryMany({
+    queries: [
+      { vector, topK: 1 },
+      { id: 'c', topK: 1 },
+    ],
+  });
+  expect(results.map(({ matches: [match] }) => match!.id)).toEqual(['b/ü', 'c']);
+  expect(Object.keys((await notes.fetch({ ids: ['a', 'none'] })).vectors)).toEqual(['a']);
+  expect(await notes.count({ filter: { kind: 'odd' } })).toBe(2);
+  expect((await notes.facets({ field: 'kind' })).values).toEqual([
+    { value: 'odd', count: 2 },
+    { value: 'even', count: 1 },
+  ]);
+  const listed = await notes.list({ limit: 2, includeValues: true }).all();
+  expect(listed.map(({ id, values }) => [id, values])).toEqual(RECORDS.map(({ id, values }) => [id, [...values]]));
+  const pages: number[] = [];
+  for await (const { records } of notes.list({ limit: 2 }).pages()) pages.push(records.length);
+  expect(pages).toEqual([2, 1]);
+  const changed = await notes.update({
+    updates: [{ id: 'c', values: Float32Array.of(0, 1, 1), setMetadata: { x: 1 } }],
+  });
+  expect(changed).toMatchObject({ matchedCount: 1, updatedCount: 1 });
+  expect(await notes.delete({ ids: ['a'] })).toMatchObject({ deleted: true, deletedCount: 1 });
+});
+
+test('namespaces are listed and deleted, but not one that no path can name', async () => {
+  const notes = provec.collection('notes');
+  await notes.upsert({ records: [RECORDS[0]!], namespace: '..' });
+  expect((await notes.namespaces({ limit: 1 }).all()).map(({ name }) => name)).toEqual(['', '..', 'second']);
+  expect(await notes.deleteNamespace('second')).toMatchObject({ deletedCount: 1 });
+  for (const name of ['..', '.', '']) {
+    await expect(notes.deleteNamespace(name)).rejects.toThrow(TypeError);
+    await expect(provec.collection(name).drop()).rejects.toThrow(TypeError);
+  }
+  expect(await notes.delete({ all: true, namespace: '..' })).toMatchObject({ deletedCount: 1 });
+  expect(await notes.count()).toBe(2);
+});
+
+test('a record is proven against the ledger, and the collection verified', async () => {
+  const notes = provec.collection('notes');
+  await until('it is anchored', async () => (await notes.describe()).anchor.status === 'confirmed');
+  const { id: collectionId } = await notes.describe();
+  const { url: rpcUrl, authority } = service.ledger!;
+  const record = { id: 'b/ü', values: [0, 1, 0], metadata: { n: 2, kind: 'even' } };
+  const proof = await notes.proof({ id: record.id });
+  const trusted = { authority, collectionId, rpcUrl };
+  expect(await verifyOnLedger(proof, record, trusted)).toMatchObject({
+    outcome: 'present',
+    anchor: { vectorCount: 2 },
+  });
+  const refused = { name: 'VerificationError', reason: 'wrong-content' };
+  await expect(verifyOnLedger(proof, { ...record, values: [0, 1, 1] }, trusted)).rejects.toMatchObject(refused);
+  const absent = await notes.proof({ id: 'a' });
+  expect(await verifyOnLedger(absent, { id: 'a' }, trusted)).toMatchObject({ outcome: 'absent' });
+  const nowhere = { ...trusted, rpcUrl: 'http://127.0.0.1:1/?key=secret' };
+  await expect(verifyOnLedger(proof, record, nowhere)).rejects.toMatchObject({
+    name: 'LedgerError',
+    message: expect.not.stringContaining('secret'),
+  });
+  expect(await notes.verify()).toMatchObject({ state: 'match', verified: true });
+  const { id } = await notes.beginVerification();
+  await until('it is done', async () => (await notes.verification(id)).state === 'done');
+  const anchors = await notes.anchors({ limit: 2 }).all();
+  expect(anchors[0]).toMatchObject({ merkleRoot: proof.merkleRoot, version: proof.version });
+  expect(anchors.length).toBeGreaterThan(2);
+});
+
+test('an alias stands for a collection', async () => {
+  expect(await provec.putAlias('now', 'notes')).toEqual({ alias: 'now', collection: 'notes' });
+  expect(await provec.alias('now')).toEqual({ alias: 'now', collection: 'notes' });
+  expect(await provec.collection('now').count()).toBe(2);
+  expect(await provec.aliases()).toHaveLength(1);
+  await provec.deleteAlias('now');
+  expect(await provec.aliases()).toEqual([]);
+});
+
+test('an export is imported as it is', async () => {
+  const lines: string[] = [];
+  for await (const line of (await provec.collection('notes').export()).lines()) lines.push(line);
+  await provec.createCollection({ name: 'copy', dimensions: 3 });
+  const copied = await provec.collection('copy').import(lines);
+  expect(copied).toMatchObject({
+    importedCount: 2,
+    merkleRoot: (await provec.collection('notes').describe()).merkleRoot,
+  });
+});
+
+test('keys and usage', async () => {
+  const { secret, id } = await provec.createKey({ name: 'reader', scopes: ['read'] });
+  expect((await provec.keys()).map(({ name }) => name)).toContain('reader');
+  const reader = new Provec({ url: service.url, apiKey: secret });
+  await expect(reader.createCollection({ name: 'no', dimensions: 1 })).rejects.toMatchObject({
+    name: 'ForbiddenError',
+  });
+  await provec.revokeKey(id);
+  await until('it is refused', async () => {
+    const refusal = await reader.usage().catch((error: unknown) => error);
+    return (refusal as Error).name === 'UnauthenticatedError';
+  });
+  expect(await provec.usage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
+});
+
+test('an operator makes, changes and deletes accounts', async () => {
+  const { account, key } = await operator.createAccount({ name: 'guest', plan: 'free' });
+  expect(await new Provec({ url: service.url, apiKey: key.secret }).collections().all()).toEqual([]);
+  expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
+  expect((await operator.accounts()).map(({ id }) => id)).toContain(account.id);
+  await operator.deleteAccount(account.id);
+});
+
+test('these were all operations of the document', async () => {
+  const document = new ApiDocument(await (await fetch(`${service.url}/openapi.json`)).json());
+  const unsent = document.operations.filter(({ method, path }) => {
+    const pattern = new RegExp(`^${method} ${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+    return path.startsWith('/api/v1') && ![...sent].some((request) => pattern.test(request));
+  });
+  expect(unsent.map(({ operation }) => operation.operationId)).toEqual([]);
+});

@@ -1,0 +1,104 @@
+/** What `npm publish` would send, as somebody who installs it meets it. */
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { type SharedService, shareService } from '../support/shared-service.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const BIN = join(ROOT, 'node_modules/.bin');
+const run = promisify(execFile);
+
+let service: SharedService;
+let home: string;
+let installed: string;
+beforeAll(async () => {
+  service = await shareService('anchored');
+  home = await mkdtemp(join(tmpdir(), 'provec-package-'));
+  installed = join(home, 'node_modules/@provec/client');
+  await mkdir(installed, { recursive: true });
+  await run('npm', ['pack', '--silent', '--pack-destination', home], { cwd: join(ROOT, 'client') });
+  await run('tar', ['-xzf', join(home, 'provec-client-0.1.0.tgz'), '-C', installed, '--strip-components=1']);
+  await symlink(join(ROOT, 'node_modules/@noble'), join(home, 'node_modules/@noble'));
+  await writeFile(join(home, 'package.json'), '{"type": "module"}');
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+async function file(name: string, text: string): Promise<string> {
+  await writeFile(join(home, name), text);
+  return join(home, name);
+}
+
+test('holds what was built, a README, a licence, and nothing else', async () => {
+  expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+  const built = await readdir(join(installed, 'dist'), { recursive: true });
+  expect(built.filter((name) => /\.\w+$/.test(name) && !/\.(js|d\.ts)$/.test(name))).toEqual([]);
+  expect(await readFile(join(installed, 'LICENSE'), 'utf8')).toBe(await readFile(join(ROOT, 'LICENSE'), 'utf8'));
+});
+
+test('publint finds nothing in it, and would find an entry that is not there', async () => {
+  const lint = () => run(join(BIN, 'publint'), [installed, '--strict', '--pack=false']);
+  expect((await lint()).stdout).toMatch(/All good/);
+  const path = join(installed, 'package.json');
+  const text = await readFile(path, 'utf8');
+  await writeFile(path, text.replace('./dist/index.js', './dist/absent.js'));
+  await expect(lint()).rejects.toMatchObject({ code: 1 });
+  await writeFile(path, text);
+});
+
+const USE = `
+  const provec = new Provec({ url: process.argv[2], apiKey: process.argv[3] });
+  const notes = provec.collection(process.argv[4]);
+  provec.createCollection({ name: notes.name, dimensions: 2 })
+    .then(() => notes.upsert({ records: [{ id: 'a', values: [1, 2] }] }))
+    .then(() => notes.query({ vector: Float32Array.of(1, 2), topK: 1 }))
+    .then(({ matches }) => console.log(matches[0].id, typeof verifyProof));`;
+
+test.each([
+  ['import', 'use.js', `import { Provec, verifyProof } from '@provec/client';${USE}`],
+  ['require', 'use.cjs', `const { Provec, verifyProof } = require('@provec/client');${USE}`],
+])('works by %s', async (how, name, text) => {
+  const { stdout } = await run(process.execPath, [await file(name, text), service.url, service.key, how]);
+  expect(stdout).toBe('a function\n');
+});
+
+test('does what its README begins with, up to the proof', async () => {
+  const readme = await readFile(join(installed, 'README.md'), 'utf8');
+  const [, code] = /```js\n(.*?)```/s.exec(readme)!;
+  const { url, authority } = service.ledger!;
+  const known = `const [authority, rpcUrl] = ${JSON.stringify([authority, url])};\n`;
+  const path = await file('readme.js', known + code!.replace('http://127.0.0.1:8080', service.url));
+  const { stdout } = await run(process.execPath, [path], { env: { ...process.env, PROVEC_KEY: service.key } });
+  expect(stdout).toBe('present\n');
+});
+
+test('brings the command line', async () => {
+  const cli = join(installed, 'dist/cli/provec-verify.js');
+  expect((await run(process.execPath, [cli, '--help'])).stdout).toMatch(/^Usage: provec-verify/);
+});
+
+const TYPED = `import { type Api, NotFoundError, Provec } from '@provec/client';
+const notes = new Provec({ url: 'http://x', apiKey: 'k' }).collection('notes');
+export const found: Promise<Api.Match[]> = notes
+  .query({ vector: new Float32Array(3), filter: { year: { $gte: 2026 }, $or: [{ a: 1 }, { b: { $in: ['x'] } }] } })
+  .then(({ matches }) => matches, (error: unknown) => {
+    if (error instanceof NotFoundError && error.code === 'COLLECTION_NOT_FOUND') return [];
+    throw error;
+  });
+`;
+
+test.each<[string, string, string | null]>([
+  ['takes what is right', '', null],
+  ['refuses two targets of a query', "void notes.query({ vector: [1], id: 'a' });", 'TS2345'],
+  ['refuses a query of nothing', 'void notes.query({ topK: 3 });', 'TS2345'],
+  ['names the field that was meant', 'void notes.query({ vector: [1], topk: 3 });', "mean to write 'topK'"],
+  ['refuses an unknown metric', "void notes.change({ metric: 'cosine' });", 'TS2353'],
+])('its types: %s', async (_, line, fault) => {
+  const path = await file('typed.ts', `${TYPED}${line}\n`);
+  const args = ['--noEmit', '--strict', '--ignoreConfig', '--module', 'nodenext', '--lib', 'es2022,dom', path];
+  const compiled = run(join(BIN, 'tsc'), args);
+  if (fault === null) await compiled;
+  else await expect(compiled).rejects.toMatchObject({ stdout: expect.stringContaining(fault) });
+});
