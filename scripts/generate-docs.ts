@@ -1,6 +1,6 @@
 /**
  * Writes docs/errors.md and docs/configuration.md from the tables in the code, docs/api.md from the
- * OpenAPI document and its examples, the client's types from that document too, and the calls of
+ * OpenAPI document and its examples, the clients' types from that document too, and the calls of
  * CONTRIBUTING.md from the code itself; with `--check` only compares, and exits 1 on a difference.
  */
 import { readFileSync } from 'node:fs';
@@ -10,6 +10,7 @@ import { DEFAULT_PLANS } from '../lib/plans.ts';
 import { apiPage } from './api-page/page.ts';
 import { callEdges } from './call-graph.ts';
 import { clientTypes } from './client-types/client-types.ts';
+import { pythonTypes } from './client-types/python-types.ts';
 import { generated } from './generated.ts';
 import { FIXED_LIMIT_ROWS, LIMIT_ROWS } from './limit-rows.ts';
 import { number, table } from './markdown.ts';
@@ -114,3 +115,4 @@ generated(
 generated('docs/errors.md', errors, 'npm run docs');
 generated('docs/configuration.md', configuration, 'npm run docs');
 generated('client/api/generated.ts', clientTypes(), 'npm run docs');
+generated('python/src/provec/_api.py', pythonTypes(), 'npm run docs');

@@ -1,46 +1,14 @@
-"""Answers the suite `proofs` with what examples/verify.py says: JSON on each line, both ways."""
-import base64, json, os, sys
+"""Answers what a verifier says: `batch.py example`, or `batch.py package` for that of the package
+`provec`. JSON on each line, both ways."""
+import importlib, json, sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples"))
-import verify
-
-
-def of_proof(proof, known, record=None, fetched=None):
-    content = verify.check_proof(verify.parse(proof), **known)
-    if record is None and fetched is None:
-        return "absent" if content is None else "present"
-    expected = verify.parse(record) if fetched is None else verify.parse(fetched)["vectors"][known["id"]]
-    verify.demand(content == verify.content_hashes(expected), "the record is another, or absent")
-    return "present"
-
-
-def of_canonical(text):
-    return verify.canonical(verify.parse(text))
-
-
-def of_content(record):
-    return [part.hex() for part in verify.content_hashes(verify.parse(record))]
-
-
-def of_address(authority, collection):
-    return verify.collection_address(authority, collection)
-
-
-def of_account(owner, data, authority, collection):
-    address = verify.collection_address(authority, collection)
-    return verify.read_account(owner, base64.b64decode(data, validate=True), authority, address)
-
-
-def of_ledger(rpc, authority, collection):
-    address = verify.collection_address(authority, collection)
-    return verify.read_account(*verify.fetch_account(rpc, address), authority, address)
-
+verifier = importlib.import_module(sys.argv[1] + "_verifier")
 
 for line in sys.stdin:
     request = json.loads(line)
     try:
-        answer = {"is": globals()["of_" + request.pop("of")](**request)}
-    except verify.Refused as refusal:
+        answer = {"is": getattr(verifier, "of_" + request.pop("of"))(**request)}
+    except verifier.Refused as refusal:
         answer = {"refused": str(refusal)}
     except Exception as error:
         answer = {"error": "%s: %s" % (type(error).__name__, error)}

@@ -27,20 +27,28 @@ interface Ended {
 }
 
 /** -B: it would leave compiled code in the folder of examples. */
-async function runPython(args: readonly string[], input = ''): Promise<Ended> {
-  const child = spawn('python3', ['-B', ...args], { stdio: 'pipe' });
+async function runPython(args: readonly string[], input = '', python = 'python3'): Promise<Ended> {
+  const child = spawn(python, ['-B', ...args], { stdio: 'pipe' });
   child.stdin.on('error', () => undefined).end(input);
   const ended = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
   const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   return { code, stdout, stderr };
 }
 
-/** All in one process, answered in their order. */
-export async function askPython(requests: readonly Request[]): Promise<PythonAnswer[]> {
-  const { code, stdout, stderr } = await runPython(
-    [BATCH],
-    requests.map((request) => `${JSON.stringify(request)}\n`).join(''),
-  );
+/** All in one process, answered in their order by examples/verify.py. */
+export const askPython = (requests: readonly Request[]): Promise<PythonAnswer[]> => ask('example', requests);
+
+/** ... by the package `provec`, which that Python has. */
+export const askPackage = (requests: readonly Request[], python: string): Promise<PythonAnswer[]> =>
+  ask('package', requests, python);
+
+async function ask(
+  verifier: 'example' | 'package',
+  requests: readonly Request[],
+  python?: string,
+): Promise<PythonAnswer[]> {
+  const lines = requests.map((request) => `${JSON.stringify(request)}\n`);
+  const { code, stdout, stderr } = await runPython([BATCH, verifier], lines.join(''), python);
   const answers = stdout.trimEnd().split('\n');
   if (code !== 0 || answers.length !== requests.length) throw new Error(`batch.py ended with ${code}: ${stderr}`);
   return answers.map((answer) => JSON.parse(answer) as PythonAnswer);

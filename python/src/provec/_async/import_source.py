@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
+from typing import IO, Any
+
+from .._each import each
+from .._wire import json_of
+from .transport import MakeContent
+
+ImportedRecord = Mapping[str, Any] | str | bytes
+#: Records or lines, NDJSON as bytes, a file that is open in binary mode, or the path of one.
+AsyncImportSource = (
+    AsyncIterable[ImportedRecord] | Iterable[ImportedRecord] | bytes | IO[bytes] | os.PathLike[str]
+)
+
+CHUNK_BYTES = 64 * 1024
+
+
+def content_of(source: AsyncImportSource) -> tuple[MakeContent, bool]:
+    """What makes the body of an import, and whether it can do so again."""
+    if isinstance(source, bytes):
+        return lambda: source, True
+    if isinstance(source, os.PathLike):
+        return lambda: _file_chunks(source), True
+    return lambda: _line_chunks(source), False
+
+
+async def _file_chunks(path: os.PathLike[str]) -> AsyncIterator[bytes]:
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+async def _line_chunks(
+    source: AsyncIterable[ImportedRecord] | Iterable[ImportedRecord],
+) -> AsyncIterator[bytes]:
+    chunk = bytearray()
+    async for record in each(source):
+        line = json_of(record) if isinstance(record, Mapping) else record
+        chunk += line.encode() if isinstance(line, str) else line
+        if not chunk.endswith(b"\n"):
+            chunk += b"\n"
+        if len(chunk) >= CHUNK_BYTES:
+            yield bytes(chunk)
+            chunk.clear()
+    if chunk:
+        yield bytes(chunk)

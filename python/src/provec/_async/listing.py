@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+Page = TypeVar("Page")
+
+
+class AsyncListing(Generic[Page, T]):
+    """A list that comes in pages: iterating asks for them one by one, as they are needed. Nothing
+    is asked before."""
+
+    def __init__(
+        self, ask: Callable[[str | None], Awaitable[Page]], cursor: str | None, field: str
+    ) -> None:
+        self._ask = ask
+        self._cursor = cursor
+        self._field = field
+
+    async def page(self) -> Page:
+        """The page at the given cursor, else the first."""
+        return await self._ask(self._cursor)
+
+    async def pages(self) -> AsyncIterator[Page]:
+        """That page and all after it."""
+        cursor = self._cursor
+        while True:
+            page = await self._ask(cursor)
+            yield page
+            cursor = cast("dict[str, Any]", page).get("nextCursor")
+            if cursor is None:
+                return
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        async for page in self.pages():
+            for item in cast("dict[str, list[T]]", page)[self._field]:
+                yield item

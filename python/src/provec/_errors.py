@@ -1,0 +1,103 @@
+"""What a call raises, as `docs/errors.md` names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+class ProvecError(Exception):
+    """Provec refused a request or could not serve it. A subclass for each kind of error."""
+
+    def __init__(self, body: Mapping[str, Any]) -> None:
+        super().__init__(body["error"])
+        self.status: int = body["status"]
+        #: Of `docs/errors.md`; None where the answer is not Provec's own, as from a proxy.
+        self.code: str | None = body.get("code")
+        self.request_id: str | None = body.get("requestId")
+        #: The fields to blame: `path`, `expected` and `got` of each.
+        self.details: list[dict[str, str]] = body.get("details", [])
+        #: How long to wait before trying again, where Provec says so.
+        self.retry_after: float | None = body.get("retryAfterSeconds")
+
+
+class BadRequestError(ProvecError):
+    """400, 405, 408, 413, 415: the request itself is wrong; `details` names the fields."""
+
+
+class UnauthenticatedError(ProvecError):
+    """401: the key is absent, unknown, revoked or expired."""
+
+
+class ForbiddenError(ProvecError):
+    """403: the key lacks the scope, or the collection is protected from deletion."""
+
+
+class NotFoundError(ProvecError):
+    """404: no such collection, record, namespace, alias, key, verification or account."""
+
+
+class ConflictError(ProvecError):
+    """409: the name is taken, or something stands in the way."""
+
+
+class PlanLimitError(ProvecError):
+    """429 PLAN_LIMIT_REACHED: the plan is full; trying again does not help."""
+
+
+class RateLimitedError(ProvecError):
+    """429 RATE_LIMITED: too many requests in this window, and retries did not outlast it."""
+
+
+class UnavailableError(ProvecError):
+    """503: the service or a shard is away, and retries did not outlast it."""
+
+
+class OutOfCapacityError(ProvecError):
+    """507: memory or disk is full; reads and deletes still work."""
+
+
+class ServerError(ProvecError):
+    """500 and whatever else a server should not answer."""
+
+
+class ConnectionError(Exception):
+    """No answer came: the service is out of reach, was cut off, or took longer than `timeout`."""
+
+
+BY_STATUS: Mapping[int, type[ProvecError]] = {
+    400: BadRequestError,
+    401: UnauthenticatedError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    405: BadRequestError,
+    408: BadRequestError,
+    409: ConflictError,
+    413: BadRequestError,
+    415: BadRequestError,
+    429: RateLimitedError,
+    503: UnavailableError,
+    507: OutOfCapacityError,
+}
+
+
+def error_of(status: int, retry_after: str | None, text: str) -> ProvecError:
+    """The error that an answer other than 2xx stands for; `text` is its body."""
+    body = {**_body_of(text), "status": status}
+    if "error" not in body:
+        body["error"] = f"The answer has status {status} and is not Provec's: is the address right?"
+    if retry_after is not None and retry_after.isdecimal():
+        body.setdefault("retryAfterSeconds", int(retry_after))
+    if body.get("code") == "PLAN_LIMIT_REACHED":
+        return PlanLimitError(body)
+    return BY_STATUS.get(status, ServerError)(body)
+
+
+def _body_of(text: str) -> dict[str, Any]:
+    try:
+        body = json.loads(text)
+    except ValueError:
+        return {}
+    is_error = isinstance(body, dict) and isinstance(body.get("error"), str) and "code" in body
+    return body if is_error else {}

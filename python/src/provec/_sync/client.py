@@ -1,0 +1,177 @@
+# Generated from _async by tools/unasync.py; edit that instead.
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Literal, TypeVar, cast
+
+import httpx
+
+from .. import _api as api
+from .._wire import given
+from .collection import Collection
+from .listing import Listing
+from .transport import Transport
+
+Me = TypeVar("Me", bound="_Connected")
+Scope = Literal["read", "write", "manage"]
+
+
+class _Connected:
+    """Ends its connections at the end of a `with`, or by `close`."""
+
+    _transport: Transport
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def __enter__(self: Me) -> Me:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class Provec(_Connected):
+    """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
+
+    `timeout`: seconds without progress until an attempt is given up. `max_retries`: after the first
+    attempt. `max_retry_after`: the longest wait, in seconds, that the service may ask for before a
+    retry. Raises ValueError for a URL or a key that can be none."""
+
+    def __init__(
+        self,
+        url: str,
+        api_key: str,
+        *,
+        timeout: float = 90,
+        max_retries: int = 4,
+        max_retry_after: float = 30,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        self._transport = Transport(
+            url,
+            api_key,
+            timeout=timeout,
+            max_retries=max_retries,
+            max_retry_after=max_retry_after,
+            http_client=http_client,
+        )
+
+    def collection(self, name: str) -> Collection:
+        """The collection of that name or alias; asks nothing, so it need not be there."""
+        return Collection(self._transport, name)
+
+    def create_collection(
+        self,
+        name: str,
+        dimensions: int,
+        *,
+        metric: Literal["cosine", "euclidean", "dot"] | None = None,
+        shards: int | None = None,
+        replicas: int | None = None,
+        quantization: Literal["bf16", "f32", "f16", "i8"] | None = None,
+        deletion_protection: bool | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> api.Collection:
+        body = given(
+            name=name,
+            dimensions=dimensions,
+            metric=metric,
+            shards=shards,
+            replicas=replicas,
+            quantization=quantization,
+            deletion_protection=deletion_protection,
+            tags=tags,
+        )
+        answer = self._transport.send("createCollection", body=body)
+        return cast(api.CreateCollectionResult, answer)["collection"]
+
+    def collections(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> Listing[api.ListCollectionsResult, api.Collection]:
+        def ask(cursor: str | None) -> api.ListCollectionsResult:
+            query = given(limit=limit, cursor=cursor)
+            return cast(
+                api.ListCollectionsResult,
+                self._transport.send("listCollections", query=query),
+            )
+
+        return Listing(ask, cursor, "collections")
+
+    def aliases(self) -> list[api.Alias]:
+        return cast(api.ListAliasesResult, self._transport.send("listAliases"))["aliases"]
+
+    def alias(self, alias: str) -> api.Alias:
+        return cast(api.Alias, self._transport.send("getAlias", {"alias": alias}))
+
+    def put_alias(self, alias: str, collection: str) -> api.Alias:
+        """Makes an alias, or switches it to another collection at once."""
+        body = {"collection": collection}
+        return cast(api.Alias, self._transport.send("putAlias", {"alias": alias}, body=body))
+
+    def delete_alias(self, alias: str) -> None:
+        self._transport.send("deleteAlias", {"alias": alias})
+
+    def usage(self) -> api.Usage:
+        return cast(api.Usage, self._transport.send("getUsage"))
+
+    def keys(self) -> list[api.ApiKey]:
+        return cast(api.ListKeysResult, self._transport.send("listKeys"))["keys"]
+
+    def create_key(
+        self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
+    ) -> api.NewApiKey:
+        """The answer alone has the key's secret. `expires_at`: ISO 8601."""
+        body = {
+            **given(name=name, scopes=scopes),
+            **({} if expires_at is None else {"expires_at": expires_at}),
+        }
+        return cast(api.CreateKeyResult, self._transport.send("createKey", body=body))["key"]
+
+    def revoke_key(self, id: str) -> None:
+        self._transport.send("revokeKey", {"id": id})
+
+
+class ProvecOperator(_Connected):
+    """The accounts of a Provec, for who has its `PROVEC_ADMIN_TOKEN`."""
+
+    def __init__(
+        self,
+        url: str,
+        admin_token: str,
+        *,
+        timeout: float = 90,
+        max_retries: int = 4,
+        max_retry_after: float = 30,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        self._transport = Transport(
+            url,
+            admin_token,
+            timeout=timeout,
+            max_retries=max_retries,
+            max_retry_after=max_retry_after,
+            http_client=http_client,
+        )
+
+    def accounts(self) -> list[api.Account]:
+        return cast(api.ListAccountsResult, self._transport.send("listAccounts"))["accounts"]
+
+    def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
+        """With its first key, whose secret the answer alone has."""
+        answer = self._transport.send("createAccount", body={"name": name, "plan": plan})
+        return cast(api.CreateAccountResult, answer)
+
+    def change_plan(self, id: str, plan: str) -> api.Account:
+        answer = self._transport.send("changePlan", {"id": id}, body={"plan": plan})
+        return cast(api.ChangePlanResult, answer)["account"]
+
+    def delete_account(self, id: str) -> None:
+        """Deletes the account with its keys and collections."""
+        self._transport.send("deleteAccount", {"id": id})

@@ -1,0 +1,259 @@
+# Generated from _async by tools/unasync.py; edit that instead.
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from .. import _api as api
+from .._errors import ConnectionError
+from .._wire import given
+from .import_source import ImportSource, content_of
+from .listing import Listing
+from .transport import Transport
+
+Consistency = Literal["strong", "eventual"]
+
+
+class Collection:
+    """A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
+    docs/api.md describes: its fields are keyword arguments, and dictionaries are its JSON."""
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self.name = name
+        self._transport = transport
+
+    def describe(self) -> api.CollectionDetail:
+        """What it is, how much it holds, its root and its newest anchor."""
+        return cast(api.GetCollectionResult, self._send("getCollection"))["collection"]
+
+    def change(
+        self, *, deletion_protection: bool | None = None, tags: Mapping[str, str] | None = None
+    ) -> api.CollectionDetail:
+        body = given(deletion_protection=deletion_protection, tags=tags)
+        return cast(api.UpdateCollectionResult, self._send("updateCollection", body=body))[
+            "collection"
+        ]
+
+    def drop(self) -> None:
+        """Deletes the collection with all that it holds."""
+        self._send("deleteCollection")
+
+    def upsert(
+        self, records: Sequence[api.Record], *, namespace: str | None = None
+    ) -> api.UpsertResult:
+        """Writes up to 1,000 records; one that is there is replaced as a whole."""
+        body = given(records=records, namespace=namespace)
+        return cast(api.UpsertResult, self._send("upsertVectors", body=body))
+
+    def query(
+        self,
+        *,
+        vector: api.Vector | None = None,
+        id: str | None = None,
+        top_k: int | None = None,
+        filter: api.Filter | None = None,
+        namespace: str | None = None,
+        include_values: bool | None = None,
+        include_metadata: bool | None = None,
+        score_threshold: float | None = None,
+        exact: bool | None = None,
+        consistency: Consistency | None = None,
+        allow_partial: bool | None = None,
+    ) -> api.QueryVectorsResult:
+        """The records most similar to a vector or to a record."""
+        body = given(
+            vector=vector,
+            id=id,
+            top_k=top_k,
+            filter=filter,
+            namespace=namespace,
+            include_values=include_values,
+            include_metadata=include_metadata,
+            score_threshold=score_threshold,
+            exact=exact,
+            consistency=consistency,
+            allow_partial=allow_partial,
+        )
+        return cast(api.QueryVectorsResult, self._send("queryVectors", body=body))
+
+    def query_many(self, queries: Sequence[api.Query]) -> api.QueryManyResult:
+        """Up to 100 queries at once."""
+        return cast(api.QueryManyResult, self._send("queryMany", body={"queries": queries}))
+
+    def fetch(
+        self,
+        ids: Sequence[str],
+        *,
+        namespace: str | None = None,
+        consistency: Consistency | None = None,
+    ) -> dict[str, api.StoredRecord]:
+        """Records by id, without those that are not there."""
+        body = given(ids=ids, namespace=namespace, consistency=consistency)
+        return cast(api.FetchVectorsResult, self._send("fetchVectors", body=body))["vectors"]
+
+    def count(
+        self,
+        *,
+        filter: api.Filter | None = None,
+        namespace: str | None = None,
+        consistency: Consistency | None = None,
+    ) -> int:
+        body = given(filter=filter, namespace=namespace, consistency=consistency)
+        return cast(api.CountRecordsResult, self._send("countRecords", body=body))["count"]
+
+    def facets(
+        self,
+        field: str,
+        *,
+        filter: api.Filter | None = None,
+        limit: int | None = None,
+        namespace: str | None = None,
+        consistency: Consistency | None = None,
+    ) -> api.FacetRecordsResult:
+        """How often each value of a metadata field is there."""
+        body = given(
+            field=field, filter=filter, limit=limit, namespace=namespace, consistency=consistency
+        )
+        return cast(api.FacetRecordsResult, self._send("facetRecords", body=body))
+
+    def list(
+        self,
+        *,
+        prefix: str | None = None,
+        namespace: str | None = None,
+        filter: api.Filter | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+        include_values: bool | None = None,
+        include_metadata: bool | None = None,
+        consistency: Consistency | None = None,
+    ) -> Listing[api.ListRecordsResult, api.ListedRecord]:
+        """Records in the order of their ids."""
+        body = given(
+            prefix=prefix,
+            namespace=namespace,
+            filter=filter,
+            limit=limit,
+            include_values=include_values,
+            include_metadata=include_metadata,
+            consistency=consistency,
+        )
+
+        def ask(cursor: str | None) -> api.ListRecordsResult:
+            page = {**body, **given(cursor=cursor)}
+            return cast(api.ListRecordsResult, self._send("listRecords", body=page))
+
+        return Listing(ask, cursor, "records")
+
+    def update(
+        self,
+        updates: Sequence[api.RecordUpdate] | None = None,
+        *,
+        filter: api.Filter | None = None,
+        set_metadata: Mapping[str, Any] | None = None,
+        unset_metadata: Sequence[str] | None = None,
+        dry_run: bool | None = None,
+        namespace: str | None = None,
+    ) -> api.UpdateResult:
+        """Changes values, and merges into metadata: of the records named, or of all that match."""
+        body = given(
+            updates=updates,
+            filter=filter,
+            set_metadata=set_metadata,
+            unset_metadata=unset_metadata,
+            dry_run=dry_run,
+            namespace=namespace,
+        )
+        return cast(api.UpdateResult, self._send("updateRecords", body=body))
+
+    def delete(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: api.Filter | None = None,
+        all: Literal[True] | None = None,
+        dry_run: bool | None = None,
+        namespace: str | None = None,
+    ) -> api.DeleteResult:
+        body = given(ids=ids, filter=filter, all=all, dry_run=dry_run, namespace=namespace)
+        return cast(api.DeleteResult, self._send("deleteVectors", body=body))
+
+    def namespaces(
+        self, *, prefix: str | None = None, limit: int | None = None, cursor: str | None = None
+    ) -> Listing[api.ListNamespacesResult, api.ListNamespacesResultNamespaces]:
+        def ask(cursor: str | None) -> api.ListNamespacesResult:
+            query = given(prefix=prefix, limit=limit, cursor=cursor)
+            return cast(api.ListNamespacesResult, self._send("listNamespaces", query=query))
+
+        return Listing(ask, cursor, "namespaces")
+
+    def delete_namespace(self, namespace: str) -> api.DeleteResult:
+        """Deletes all records of a namespace."""
+        names = {"name": self.name, "namespace": namespace}
+        return cast(api.DeleteResult, self._transport.send("deleteNamespace", names))
+
+    def export(self) -> Iterator[api.ExportedRecord]:
+        """All records in one state, as they stream in. Raises ConnectionError unless all came."""
+        is_whole = False
+        for line in self.export_lines():
+            said = json.loads(line)
+            if "end" in said:
+                is_whole = True
+            elif "export" not in said:
+                yield said
+        if not is_whole:
+            raise ConnectionError("The export was cut off: it has no end.")
+
+    def export_lines(self) -> Iterator[str]:
+        """The same as lines without their ends, for `verify_export` or to be kept: the head, the
+        records, the end."""
+        with self._transport.open("exportRecords", {"name": self.name}) as chunks:
+            begun = b""
+            for chunk in chunks:
+                *lines, begun = (begun + chunk).split(b"\n")
+                for line in lines:
+                    yield line.decode()
+            if begun:
+                yield begun.decode()
+
+    def import_records(self, source: ImportSource) -> api.ImportRecordsResult:
+        """Writes any number of records. Those before one that is refused, or before the connection
+        broke, are stored; an import that is sent again as a whole replaces them with the same. Only
+        an import of bytes or a path is tried again."""
+        make, is_repeatable = content_of(source)
+        answer = self._transport.send_lines(
+            "importRecords", {"name": self.name}, make, is_repeatable
+        )
+        return cast(api.ImportRecordsResult, answer)
+
+    def verify(self) -> api.VerifyResult:
+        """Recomputes the root from what is stored and compares it with the ledger."""
+        return cast(api.VerifyResult, self._send("verifyCollection"))
+
+    def begin_verification(self) -> api.Verification:
+        """Begins the same in the background, for a collection that takes long."""
+        return cast(api.Verification, self._send("beginVerification"))
+
+    def verification(self, id: str) -> api.Verification:
+        names = {"name": self.name, "id": id}
+        return cast(api.Verification, self._transport.send("getVerification", names))
+
+    def proof(self, id: str, *, namespace: str | None = None) -> api.RecordProof:
+        """A proof that a record is there or is not, for `verify_proof` or `verify_on_ledger`."""
+        query = given(id=id, namespace=namespace)
+        return cast(api.ProveRecordResult, self._send("proveRecord", query=query))["proof"]
+
+    def anchors(
+        self, *, limit: int | None = None, cursor: str | None = None
+    ) -> Listing[api.ListAnchorsResult, api.Anchor]:
+        """Roots on the ledger, the newest first."""
+
+        def ask(cursor: str | None) -> api.ListAnchorsResult:
+            query = given(limit=limit, cursor=cursor)
+            return cast(api.ListAnchorsResult, self._send("listAnchors", query=query))
+
+        return Listing(ask, cursor, "anchors")
+
+    def _send(self, operation: str, **parts: Any) -> Any:
+        return self._transport.send(operation, {"name": self.name}, **parts)

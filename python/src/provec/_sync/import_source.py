@@ -1,0 +1,48 @@
+# Generated from _async by tools/unasync.py; edit that instead.
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any
+
+from .._wire import json_of
+from .transport import MakeContent
+
+ImportedRecord = Mapping[str, Any] | str | bytes
+#: Records or lines, NDJSON as bytes, a file that is open in binary mode, or the path of one.
+ImportSource = (
+    Iterable[ImportedRecord] | bytes | IO[bytes] | os.PathLike[str]
+)
+
+CHUNK_BYTES = 64 * 1024
+
+
+def content_of(source: ImportSource) -> tuple[MakeContent, bool]:
+    """What makes the body of an import, and whether it can do so again."""
+    if isinstance(source, bytes):
+        return lambda: source, True
+    if isinstance(source, os.PathLike):
+        return lambda: _file_chunks(source), True
+    return lambda: _line_chunks(source), False
+
+
+def _file_chunks(path: os.PathLike[str]) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            yield chunk
+
+
+def _line_chunks(
+    source: Iterable[ImportedRecord],
+) -> Iterator[bytes]:
+    chunk = bytearray()
+    for record in source:
+        line = json_of(record) if isinstance(record, Mapping) else record
+        chunk += line.encode() if isinstance(line, str) else line
+        if not chunk.endswith(b"\n"):
+            chunk += b"\n"
+        if len(chunk) >= CHUNK_BYTES:
+            yield bytes(chunk)
+            chunk.clear()
+    if chunk:
+        yield bytes(chunk)

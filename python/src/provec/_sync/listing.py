@@ -1,0 +1,39 @@
+# Generated from _async by tools/unasync.py; edit that instead.
+from __future__ import annotations
+
+from collections.abc import Iterator, Callable
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+Page = TypeVar("Page")
+
+
+class Listing(Generic[Page, T]):
+    """A list that comes in pages: iterating asks for them one by one, as they are needed. Nothing
+    is asked before."""
+
+    def __init__(
+        self, ask: Callable[[str | None], Page], cursor: str | None, field: str
+    ) -> None:
+        self._ask = ask
+        self._cursor = cursor
+        self._field = field
+
+    def page(self) -> Page:
+        """The page at the given cursor, else the first."""
+        return self._ask(self._cursor)
+
+    def pages(self) -> Iterator[Page]:
+        """That page and all after it."""
+        cursor = self._cursor
+        while True:
+            page = self._ask(cursor)
+            yield page
+            cursor = cast("dict[str, Any]", page).get("nextCursor")
+            if cursor is None:
+                return
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            for item in cast("dict[str, list[T]]", page)[self._field]:
+                yield item

@@ -1,0 +1,74 @@
+"""How requests and answers are written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from ._errors import ServerError
+
+BASE = "/api/v1"
+KEY = re.compile(r"[\x21-\x7e]+")
+#: Every URL resolves them, however they are escaped, and names something else then.
+UNNAMEABLE = ("", ".", "..")
+
+
+def base_of(url: str) -> str:
+    """Raises ValueError unless `url` is the address of a service."""
+    parts = urlsplit(url)
+    has_more = parts.username is not None or parts.query or parts.fragment
+    if parts.scheme not in ("http", "https") or not parts.hostname or has_more:
+        raise ValueError("url must be the http or https address of a Provec, without a user name")
+    return url.rstrip("/") + BASE
+
+
+def header_of(api_key: str) -> dict[str, str]:
+    """Raises ValueError, without the key, for what no key can be."""
+    if not isinstance(api_key, str) or not KEY.fullmatch(api_key):
+        raise ValueError("api_key must be an API key of Provec")
+    return {"Authorization": f"Bearer {api_key}"}
+
+
+def path_of(pattern: str, names: Mapping[str, str]) -> str:
+    """The path of an operation. Raises ValueError for a name that no path can hold."""
+    for name, value in names.items():
+        if not isinstance(value, str) or value in UNNAMEABLE:
+            raise ValueError(f"{name} cannot be {value!r} in a path")
+        pattern = pattern.replace("{" + name + "}", quote(value, safe=""))
+    return pattern
+
+
+def json_of(body: object) -> bytes:
+    """JSON of a request; a numpy array is a list. Raises ValueError for NaN and infinity."""
+    text = json.dumps(
+        body, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
+    )
+    return text.encode()
+
+
+def _plain(value: object) -> object:
+    to_list = getattr(value, "tolist", None)
+    if to_list is None:
+        raise TypeError(f"{type(value).__name__} is no JSON value")
+    return to_list()
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """What was given, under its names on the wire."""
+    return {camel(name): value for name, value in fields.items() if value is not None}
+
+
+def camel(name: str) -> str:
+    first, *others = name.rstrip("_").split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+def answer_of(status: int, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        error = "The answer is no JSON: is the address that of a Provec?"
+        raise ServerError({"error": error, "status": status}) from None

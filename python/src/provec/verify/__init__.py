@@ -1,0 +1,21 @@
+"""Checks what a Provec says without trusting it: the format PV1 of docs/format.md. Nothing here
+asks the service."""
+
+from .account import Anchor, collection_address, verify_account
+from .errors import LedgerError, VerificationError
+from .export import VerifiedExport, root_of_records, verify_export
+from .ledger import verify_on_ledger
+from .proof import verify_proof
+
+__all__ = [
+    "Anchor",
+    "LedgerError",
+    "VerificationError",
+    "VerifiedExport",
+    "collection_address",
+    "root_of_records",
+    "verify_account",
+    "verify_export",
+    "verify_on_ledger",
+    "verify_proof",
+]

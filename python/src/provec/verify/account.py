@@ -1,0 +1,129 @@
+"""A collection's account on the ledger: its address, and what it says (docs/format.md, 5 and 6)."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import NamedTuple
+
+from .content import sha256
+from .errors import VerificationError, demand
+from .shape import WHOLE_MAX, is_hash, is_uuid, matches
+
+TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+ADDRESS_CHARS_MAX = 44
+#: Where Token-2022 has what: a mint's fields end, its extensions begin.
+MINT_BYTES, EXTENSIONS_AT, ACCOUNT_BYTES_MAX = 82, 166, 1024
+METADATA = b"\x13\0"
+
+
+class Anchor(NamedTuple):
+    """What a collection's account says of it."""
+
+    merkle_root: str
+    version: int
+    vector_count: int
+    #: Counts what was decided over the account's head, as when an operator takes what is stored
+    #: for right; it only grows.
+    decisions: int
+
+
+def encode_address(data: bytes) -> str:
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def decode_address(text: str) -> bytes:
+    """Raises ValueError for what is no address."""
+    number = 0
+    for char in text[:ADDRESS_CHARS_MAX]:
+        number = number * 58 + BASE58.index(char)
+    data = (number % 2**256).to_bytes(32, "big")
+    if encode_address(data) != text:
+        raise ValueError(f"no address: {text}")
+    return data
+
+
+def collection_address(authority: str, collection_id: str) -> str:
+    """Where the account of a collection is. Raises ValueError for what is no address or UUID."""
+    if not is_uuid(collection_id):
+        raise ValueError("collection_id must be a UUID in lower case")
+    digest = sha256(b"PV1col\0", bytes.fromhex(collection_id.replace("-", "")))
+    seed = base64.urlsafe_b64encode(digest[:24])
+    return encode_address(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
+
+
+def verify_account(owner: str, data: bytes, *, authority: str, collection_id: str) -> Anchor:
+    """What the account at `collection_address` says, if only `authority` can have written it.
+    `data`: its bytes, from a node of the ledger. Raises VerificationError."""
+    demand(owner == TOKEN_2022, "wrong-account", "The account is not Token-2022's.")
+    is_sized = EXTENSIONS_AT <= len(data) <= ACCOUNT_BYTES_MAX
+    demand(is_sized, "malformed", "The account has a wrong size.")
+    is_mint = data[165] == 1 and data[45] == 1 and not any(data[MINT_BYTES:165])
+    demand(is_mint, "wrong-account", "The account is no mint.")
+    metadata = _Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""))
+    is_authority = metadata.take(32) == decode_address(authority)
+    demand(is_authority, "wrong-account", "Somebody else may write the account.")
+    is_own = metadata.take(32) == decode_address(collection_address(authority, collection_id))
+    demand(is_own, "wrong-account", "The metadata is that of another mint.")
+    fields = metadata.fields()
+    root = fields.get("merkleRoot")
+    if not is_hash(root):
+        raise VerificationError("malformed", "The account has no root.")
+    return Anchor(
+        str(root), *(_number(fields.get(name)) for name in ("version", "vectorCount", "decisions"))
+    )
+
+
+def _number(digits: str | None) -> int:
+    is_number = matches("[0-9]{20}", digits) and int(str(digits)) <= WHOLE_MAX
+    demand(is_number, "malformed", "A number of the account is not 20 digits.")
+    return int(str(digits))
+
+
+def _extensions(data: bytes) -> dict[bytes, bytes]:
+    reader, entries = _Reader(data), dict[bytes, bytes]()
+    while any(kind := reader.rest(2)):
+        demand(kind not in entries, "malformed", "An extension occurs twice.")
+        entries[kind] = reader.take(reader.number(2))
+    demand(not any(reader.rest()), "malformed", "Bytes are left over behind the extensions.")
+    demand(METADATA in entries, "wrong-account", "The mint has no metadata.")
+    return entries
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self._stream = io.BytesIO(data)
+
+    def rest(self, size: int = -1) -> bytes:
+        return self._stream.read(size)
+
+    def take(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        demand(len(data) == size, "malformed", "The account ends too early.")
+        return data
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little")
+
+    def text(self) -> str:
+        try:
+            return self.take(self.number(4)).decode()
+        except UnicodeDecodeError:
+            raise VerificationError("malformed", "A text of the account is not UTF-8.") from None
+
+    def fields(self) -> dict[str, str]:
+        """The additional metadata, behind name, symbol and URI."""
+        for _ in ("name", "symbol", "uri"):
+            self.text()
+        fields: dict[str, str] = {}
+        for _ in range(self.number(4)):
+            field = self.text()
+            demand(field not in fields, "malformed", "A field of the account occurs twice.")
+            fields[field] = self.text()
+        demand(not self.rest(), "malformed", "Bytes are left over behind the metadata.")
+        return fields

@@ -1,0 +1,148 @@
+"""An export needs no proof: its records give the root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from .content import EMPTY, bit, inner_hash, key_hash, leaf_hash, meta_hash, vec_hash
+from .errors import VerificationError, demand
+from .json_text import RepeatedKey, parse_once
+from .shape import is_hash, is_uuid, is_whole
+
+HEAD_FIELDS = {
+    "collectionId",
+    "name",
+    "dimensions",
+    "metric",
+    "version",
+    "merkleRoot",
+    "vectorCount",
+}
+END_FIELDS = {"count", "merkleRoot"}
+RECORD_FIELDS = {"id", "values", "metadata", "namespace"}
+
+
+class VerifiedExport(NamedTuple):
+    """What an export says of its collection, and what its records bear out."""
+
+    collection_id: str
+    #: While several shards are written, states with other roots can have the same.
+    version: int
+    #: Hold it against the roots on the ledger, whatever their versions.
+    merkle_root: str
+    vector_count: int
+
+
+def verify_export(lines: Iterable[str]) -> VerifiedExport:
+    """Computes the root of an export (of `export_lines()`, or of a file) from its records alone.
+    Raises VerificationError where that is not the root that the export names, where it was cut off,
+    or where a line is none of an export: with a field that the root does not cover, or a key twice.
+
+    `collectionId`, `name`, `dimensions`, `metric` and `version` of the first line are not shown to
+    be true: compare the id with the one whose account has the root."""
+    records, head, end = RecordSet(), None, None
+    for number, line in enumerate(lines, 1):
+        if line.strip() == "":
+            continue
+        place = f"Line {number}"
+        demand(end is None, "malformed", "Something follows the end of the export.")
+        said = _object(line, place)
+        if head is None:
+            head = _part(said, "export", HEAD_FIELDS, place)
+        elif "end" in said:
+            end = _part(said, "end", END_FIELDS, place)
+        else:
+            _add(records, said, place)
+    if head is None or end is None:
+        raise VerificationError("malformed", "The export was cut off: it has no end.")
+    is_head = is_uuid(head.get("collectionId")) and is_hash(head.get("merkleRoot"))
+    is_head = is_head and is_whole(head.get("version")) and is_whole(head.get("vectorCount"))
+    demand(is_head, "malformed", "The first line is not the head of an export.")
+    is_whole_count = head["vectorCount"] == end.get("count") == len(records)
+    demand(
+        is_whole_count,
+        "wrong-content",
+        f"The export has {len(records)} records, and says otherwise.",
+    )
+    root = records.root()
+    is_root = root == head["merkleRoot"] == end.get("merkleRoot")
+    demand(is_root, "wrong-root", "The records do not give the root.")
+    return VerifiedExport(head["collectionId"], int(head["version"]), root, len(records))
+
+
+def root_of_records(records: Iterable[Mapping[str, Any]]) -> str:
+    """The root (64 hex digits) of the collection that holds these records (`id`, `values`,
+    `metadata`, `namespace`) and no others, in whatever order. Raises ValueError or TypeError for
+    what no record can be, and for an id that occurs twice in a namespace."""
+    found = RecordSet()
+    for record in records:
+        found.add(record)
+    return found.root()
+
+
+class RecordSet:
+    """Records, of which only the hashes are kept."""
+
+    def __init__(self) -> None:
+        self._leaves: dict[bytes, bytes] = {}
+
+    def __len__(self) -> int:
+        return len(self._leaves)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        id, namespace = record["id"], record.get("namespace", "")
+        if not isinstance(id, str) or not isinstance(namespace, str):
+            raise TypeError("id must be text")
+        key = key_hash(id, namespace)
+        if key in self._leaves:
+            raise ValueError(f"the record {id!r} occurs twice")
+        self._leaves[key] = leaf_hash(
+            key, vec_hash(record["values"]), meta_hash(record.get("metadata", {}))
+        )
+
+    def root(self) -> str:
+        return _subtree(sorted(self._leaves.items()), 0).hex() if self._leaves else EMPTY.hex()
+
+
+def _subtree(leaves: list[tuple[bytes, bytes]], depth: int) -> bytes:
+    if len(leaves) == 1:
+        return leaves[0][1]
+    left = [leaf for leaf in leaves if not bit(leaf[0], depth)]
+    right = leaves[len(left) :]
+    return inner_hash(*(_subtree(half, depth + 1) if half else EMPTY for half in (left, right)))
+
+
+def _object(line: str, place: str) -> dict[str, Any]:
+    try:
+        said = parse_once(line)
+    except RepeatedKey:
+        raise VerificationError("malformed", f"{place} has a key twice in one object.") from None
+    except (ValueError, RecursionError):
+        raise VerificationError("malformed", f"{place} is not JSON.") from None
+    if not isinstance(said, dict):
+        raise VerificationError("malformed", f"{place} is not an object.")
+    return said
+
+
+def _part(said: dict[str, Any], name: str, known: set[str], place: str) -> dict[str, Any]:
+    part = said.get(name)
+    if not isinstance(part, dict):
+        raise VerificationError("malformed", f"{place} is not the {name} line of an export.")
+    _refuse_others(said, {name}, place)
+    _refuse_others(part, known, place)
+    return part
+
+
+def _refuse_others(said: dict[str, Any], known: set[str], place: str) -> None:
+    """What no root covers may pass for a record with whoever reads the lines next."""
+    others = sorted(set(said) - known)
+    demand(not others, "malformed", f"{place} has a field of no export: {others!r}.")
+
+
+def _add(records: RecordSet, said: dict[str, Any], place: str) -> None:
+    _refuse_others(said, RECORD_FIELDS, place)
+    try:
+        records.add(said)
+    except (KeyError, TypeError, ValueError) as error:
+        raise VerificationError("malformed", f"{place} is no record: {error}") from None

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .errors import VerificationError, demand
+
+WHOLE_MAX = 2**53 - 1
+SIBLINGS_MAX = 256
+TEXT_BYTES_MAX = 512
+PARTS = ("key", "vecHash", "metaHash")
+
+
+def matches(pattern: str, value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(pattern, value, re.ASCII) is not None
+
+
+def is_hash(value: object) -> bool:
+    return matches("[0-9a-f]{64}", value)
+
+
+def is_uuid(value: object) -> bool:
+    return matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)
+
+
+def is_whole(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value <= WHOLE_MAX and value == int(value)  # type: ignore[operator, call-overload]
+
+
+def _is_text(value: object, least: int, without: str) -> bool:
+    if not isinstance(value, str) or re.search(without, value):
+        return False
+    try:
+        return least <= len(value.encode()) <= TEXT_BYTES_MAX
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_terminal(value: object) -> bool:
+    if not isinstance(value, dict):
+        return value is None
+    return all(is_hash(value.get(part)) for part in PARTS)
+
+
+SHAPE = {
+    "format": lambda value: value == "PV1",
+    "id": lambda value: _is_text(value, 1, r"\A\0"),
+    "namespace": lambda value: _is_text(value, 0, r"\0"),
+    "present": lambda value: isinstance(value, bool),
+    "merkleRoot": is_hash,
+    "version": is_whole,
+    "collectionId": is_uuid,
+    "ledgerAddress": lambda value: value is None or isinstance(value, str),
+    "siblings": lambda value: (
+        isinstance(value, list) and len(value) <= SIBLINGS_MAX and all(map(is_hash, value))
+    ),
+    "terminal": _is_terminal,
+}
+
+
+def checked(proof: Any) -> dict[str, Any]:
+    """The proof with its namespace, if it has the documented shape; else VerificationError."""
+    if not isinstance(proof, dict):
+        raise VerificationError("malformed", "The proof is no dictionary.")
+    whole = {"namespace": "", **proof}
+    for field, is_sound in SHAPE.items():
+        demand(field in whole and is_sound(whole[field]), "malformed", f"{field} is malformed.")
+    return whole

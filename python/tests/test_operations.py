@@ -1,0 +1,246 @@
+"""Every operation, once, on a real service."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+from pathlib import Path
+
+import httpx
+import numpy
+import pytest
+
+import provec as package
+from provec import Collection, Provec, ProvecOperator
+from provec._wire import camel
+
+from .conftest import Service
+from .until import until
+
+RECORDS = [
+    {"id": "a", "values": [1, 0, 0], "metadata": {"n": 1, "kind": "odd"}},
+    {
+        "id": "b/ü",
+        "values": numpy.array([0, 1, 0], dtype=numpy.float32),
+        "metadata": {"n": 2, "kind": "even"},
+    },
+    {"id": "c", "values": (0, 0, 1), "metadata": {"n": 3, "kind": "odd"}},
+]
+
+
+def test_collections(provec: Provec) -> None:
+    made = provec.create_collection("py-notes", 3, metric="cosine", tags={"of": "me"})
+    assert (made["name"], made["dimensions"], made["tags"]) == ("py-notes", 3, {"of": "me"})
+    notes = provec.collection("py-notes")
+    assert notes.describe()["id"] == made["id"]
+    assert notes.change(deletion_protection=True)["deletionProtection"] is True
+    with pytest.raises(package.ForbiddenError) as refused:
+        notes.drop()
+    assert (refused.value.code, refused.value.status) == ("FORBIDDEN", 403)
+    notes.change(deletion_protection=False)
+    provec.create_collection(
+        "py-other", 3, shards=2, replicas=0, quantization="f32", deletion_protection=False
+    )
+    assert {"py-notes", "py-other"} <= {found["name"] for found in provec.collections(limit=1)}
+    assert len(provec.collections(limit=1).page()["collections"]) == 1
+    provec.collection("py-other").drop()
+    with pytest.raises(package.NotFoundError):
+        provec.collection("py-other").describe()
+
+
+def test_records(provec: Provec) -> None:
+    notes = provec.collection("py-notes")
+    assert notes.upsert(RECORDS)["upsertedCount"] == 3
+    notes.upsert(RECORDS[:1], namespace="second")
+    vector = numpy.array([0.1, 0.9, 0])
+    [match] = notes.query(vector=vector, top_k=1, filter={"n": {"$gte": 2}}, include_values=True)[
+        "matches"
+    ]
+    assert (match["id"], match["metadata"], match["values"]) == (
+        "b/ü",
+        {"n": 2, "kind": "even"},
+        [0, 1, 0],
+    )
+    results = notes.query_many([{"vector": vector, "topK": 1}, {"id": "c", "topK": 1}])["results"]
+    assert [result["matches"][0]["id"] for result in results] == ["b/ü", "c"]
+    assert list(notes.fetch(["a", "none"])) == ["a"]
+    assert notes.count(filter={"kind": "odd"}) == 2
+    assert notes.facets("kind")["values"] == [
+        {"value": "odd", "count": 2},
+        {"value": "even", "count": 1},
+    ]
+    assert [record["id"] for record in notes.list(limit=2)] == ["a", "b/ü", "c"]
+    assert [len(page["records"]) for page in notes.list(limit=2).pages()] == [2, 1]
+    changed = notes.update([{"id": "c", "values": numpy.array([0, 1, 1]), "setMetadata": {"x": 1}}])
+    assert (changed["matchedCount"], changed["updatedCount"]) == (1, 1)
+    assert notes.update(filter={"x": 1}, unset_metadata=["x"], dry_run=True)["matchedCount"] == 1
+    assert notes.delete(["a"])["deletedCount"] == 1
+
+
+def test_namespaces(provec: Provec) -> None:
+    notes = provec.collection("py-notes")
+    notes.upsert(RECORDS[:1], namespace="..")
+    assert [found["name"] for found in notes.namespaces(limit=1)] == ["", "..", "second"]
+    assert notes.delete_namespace("second")["deletedCount"] == 1
+    for name in ("", ".", ".."):
+        with pytest.raises(ValueError, match="in a path"):
+            notes.delete_namespace(name)
+        with pytest.raises(ValueError, match="in a path"):
+            provec.collection(name).drop()
+    assert notes.delete(all=True, namespace="..")["deletedCount"] == 1
+    assert notes.count() == 2
+
+
+def test_proofs(provec: Provec, service: Service) -> None:
+    notes = provec.collection("py-notes")
+    until(lambda: notes.describe()["anchor"]["status"] == "confirmed")
+    trusted = {
+        "authority": service.authority,
+        "collection_id": notes.describe()["id"],
+        "rpc_url": service.rpc_url,
+    }
+    record = {"id": "b/ü", "values": [0, 1, 0], "metadata": {"n": 2, "kind": "even"}}
+    proof = notes.proof("b/ü")
+    outcome, anchor = package.verify_on_ledger(proof, **record, **trusted)
+    assert (outcome, anchor.vector_count, anchor.merkle_root) == ("present", 2, proof["merkleRoot"])
+    with pytest.raises(package.VerificationError) as refused:
+        package.verify_on_ledger(proof, **{**record, "values": [0, 1, 1]}, **trusted)
+    assert refused.value.reason == "wrong-content"
+    assert package.verify_on_ledger(notes.proof("a"), id="a", **trusted)[0] == "absent"
+    with pytest.raises(package.LedgerError) as unreachable:
+        package.verify_on_ledger(proof, **{**trusted, "rpc_url": "http://127.0.0.1:1/?key=secret"})
+    assert "secret" not in str(unreachable.value)
+    assert notes.verify()["state"] == "match"
+    begun = notes.begin_verification()
+    until(lambda: notes.verification(begun["id"])["state"] == "done")
+    assert next(iter(notes.anchors(limit=1)))["merkleRoot"] == proof["merkleRoot"]
+
+
+def imported(provec: Provec, name: str, source: object) -> str:
+    provec.create_collection(name, 3)
+    copied = provec.collection(name).import_records(source)  # type: ignore[arg-type]
+    assert copied["importedCount"] == 2
+    provec.collection(name).drop()
+    return copied["merkleRoot"]
+
+
+def test_export_and_import(provec: Provec, tmp_path: Path) -> None:
+    notes = provec.collection("py-notes")
+    root = notes.describe()["merkleRoot"]
+    lines = list(notes.export_lines())
+    assert package.verify_export(lines).merkle_root == root
+    records = list(notes.export())
+    assert [record["metadata"]["n"] for record in records] == [2, 3] or len(records) == 2
+    kept = tmp_path / "notes.ndjson"
+    kept.write_text("\n".join(lines) + "\n")
+    sources = [
+        lines,
+        iter(records),
+        kept,
+        kept.read_bytes(),
+        kept.open("rb"),
+        io.BytesIO(kept.read_bytes()),
+    ]
+    for at, source in enumerate(sources):
+        assert imported(provec, f"py-copy-{at}", source) == root
+
+
+def test_refused_import(provec: Provec) -> None:
+    wrong = ({"id": f"r{at}", "values": [1] if at == 7 else [1, 2, 3]} for at in range(50_000))
+    with pytest.raises(package.BadRequestError, match=r"(?i)line 8") as refused:
+        provec.collection("py-notes").import_records(wrong)
+    assert refused.value.code == "DIMENSION_MISMATCH"
+
+    def failing() -> object:
+        yield {"id": "first", "values": [1, 2, 3]}
+        raise RuntimeError("the source failed")
+
+    with pytest.raises(RuntimeError, match="the source failed"):
+        provec.collection("py-notes").import_records(failing())  # type: ignore[arg-type]
+
+
+def test_aliases(provec: Provec) -> None:
+    assert provec.put_alias("py-now", "py-notes") == {"alias": "py-now", "collection": "py-notes"}
+    assert provec.alias("py-now")["collection"] == "py-notes"
+    assert provec.collection("py-now").count() > 1
+    assert "py-now" in [found["alias"] for found in provec.aliases()]
+    provec.delete_alias("py-now")
+    assert "py-now" not in [found["alias"] for found in provec.aliases()]
+
+
+def test_keys_and_usage(provec: Provec, service: Service) -> None:
+    key = provec.create_key("reader", scopes=["read"], expires_at="2099-01-01T00:00:00.000Z")
+    assert key["expires_at"] == "2099-01-01T00:00:00.000Z"
+    assert "reader" in [found["name"] for found in provec.keys()]
+    with Provec(service.url, key["secret"]) as reader:
+        with pytest.raises(package.ForbiddenError):
+            reader.create_collection("no", 1)
+        provec.revoke_key(key["id"])
+
+        def is_refused() -> bool:
+            try:
+                reader.usage()
+            except package.UnauthenticatedError:
+                return True
+            return False
+
+        until(is_refused)
+    assert provec.usage()["usage"]["collection_count"] >= 1
+
+
+def test_operator(operator: ProvecOperator, service: Service) -> None:
+    made = operator.create_account("guest", "free")
+    with Provec(service.url, made["key"]["secret"]) as guest:
+        assert list(guest.collections()) == []
+    assert operator.change_plan(made["account"]["id"], "pro")["plan"] == "pro"
+    assert made["account"]["id"] in [found["id"] for found in operator.accounts()]
+    operator.delete_account(made["account"]["id"])
+
+
+def test_bad_arguments(provec: Provec) -> None:
+    notes = provec.collection("py-notes")
+    with pytest.raises(package.BadRequestError) as refused:
+        notes.query(vector=[1, 0, 0], top_k=0)
+    assert refused.value.details[0]["path"] == "topK"
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        notes.query(vector=[float("nan"), 0, 0])
+    with pytest.raises(TypeError):
+        notes.upsert([{"id": "a", "values": [1, 2, 3], "metadata": {"x": object()}}])
+
+
+def test_these_were_all(service: Service) -> None:
+    assert service.unsent() == []
+
+
+BODIES = {
+    "CreateCollection": Provec.create_collection,
+    "ChangeCollection": Collection.change,
+    "Upsert": Collection.upsert,
+    "Query": Collection.query,
+    "Queries": Collection.query_many,
+    "Fetch": Collection.fetch,
+    "Count": Collection.count,
+    "Facets": Collection.facets,
+    "List": Collection.list,
+    "Update": Collection.update,
+    "Delete": Collection.delete,
+    "CreateKey": Provec.create_key,
+    "PutAlias": Provec.put_alias,
+    "CreateAccount": ProvecOperator.create_account,
+    "ChangePlan": ProvecOperator.change_plan,
+}
+
+
+def test_every_field_is_an_argument(service: Service) -> None:
+    document = httpx.get(f"{service.url}/openapi.json").json()
+    paths = [operation for methods in document["paths"].values() for operation in methods.values()]
+    bodies = [
+        json.dumps(operation["requestBody"]) for operation in paths if "requestBody" in operation
+    ]
+    for name, schema in document["components"]["schemas"].items():
+        if any(f'/{name}"' in body for body in bodies) and name != "ExportLine":
+            parameters = {camel(each) for each in inspect.signature(BODIES[name]).parameters} - {
+                "self"
+            }
+            assert {camel(each) for each in schema["properties"]} <= parameters, name

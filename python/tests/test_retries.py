@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+import provec as package
+from provec import Provec
+from provec._errors import error_of
+
+Step = Any
+USAGE = (200, {"plan": "free"}, {})
+
+
+def refusal(status: int, code: str, **more: Any) -> Step:
+    return (
+        status,
+        {"error": "A sentence.", "code": code, "status": status, "requestId": "r", **more},
+        {},
+    )
+
+
+class Scripted:
+    """A service that does as it is told, one step a request; after the last, that one again."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.seen: list[str] = []
+        scripted, self.release = self, threading.Event()
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                scripted.seen.append(f"{self.command} {self.path}")
+                step = scripted.steps[min(len(scripted.seen), len(scripted.steps)) - 1]
+                if step == "silence":
+                    scripted.release.wait()
+                elif step != "cut":
+                    status, body, headers = step
+                    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+                    self.send_response(status)
+                    for name, value in {
+                        "Content-Length": str(len(text)),
+                        "Connection": "close",
+                        **headers,
+                    }.items():
+                        self.send_header(name, value)
+                    self.end_headers()
+                    self.wfile.write(text)
+                self.close_connection = True
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.do_GET()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def scripted() -> Iterator[Scripted]:
+    service = Scripted()
+    yield service
+    service.release.set()
+    service.server.shutdown()
+    service.server.server_close()
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        refusal(503, "SHARD_UNAVAILABLE"),
+        refusal(429, "RATE_LIMITED"),
+        (502, b"<html>", {}),
+        "cut",
+        "silence",
+    ],
+)
+def test_what_passes_is_tried_again(scripted: Scripted, failure: Step) -> None:
+    scripted.steps = [failure, failure, USAGE]
+    assert Provec(scripted.url, "k", timeout=1).usage() == {"plan": "free"}
+    assert len(scripted.seen) == 3
+
+
+@pytest.mark.parametrize(
+    ("failure", "expected"),
+    [
+        (refusal(429, "PLAN_LIMIT_REACHED", retryAfterSeconds=1), package.PlanLimitError),
+        (refusal(500, "INTERNAL"), package.ServerError),
+        (refusal(400, "INVALID_ARGUMENT"), package.BadRequestError),
+        (refusal(429, "RATE_LIMITED", retryAfterSeconds=31), package.RateLimitedError),
+        ((200, b"<html>", {}), package.ServerError),
+        ((301, b"", {"Location": "http://127.0.0.1:1/"}), package.ServerError),
+    ],
+)
+def test_what_stays_is_not(scripted: Scripted, failure: Step, expected: type[Exception]) -> None:
+    scripted.steps = [failure]
+    with pytest.raises(expected):
+        Provec(scripted.url, "k").usage()
+    assert len(scripted.seen) == 1
+
+
+def test_gives_up_after_max_retries(scripted: Scripted) -> None:
+    scripted.steps = [refusal(503, "UNAVAILABLE")]
+    with pytest.raises(package.UnavailableError):
+        Provec(scripted.url, "k", max_retries=2).usage()
+    assert len(scripted.seen) == 3
+
+
+def test_waits_as_long_as_asked(scripted: Scripted) -> None:
+    scripted.steps = [(503, b"a proxy", {"Retry-After": "1"}), USAGE]
+    began = time.monotonic()
+    Provec(scripted.url, "k").usage()
+    assert time.monotonic() - began >= 1
+
+
+def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
+    scripted.steps = [
+        "cut",
+        refusal(503, "UNAVAILABLE"),
+        refusal(429, "RATE_LIMITED"),
+        (201, {"collection": {}}, {}),
+    ]
+    provec = Provec(scripted.url, "k")
+    with pytest.raises(package.ConnectionError):
+        provec.create_collection("notes", 3)
+    with pytest.raises(package.UnavailableError):
+        provec.create_collection("notes", 3)
+    assert len(scripted.seen) == 2
+    provec.create_collection("notes", 3)
+    assert len(scripted.seen) == 4
+
+
+@pytest.mark.parametrize("body", [b'{"export":{}}\n{"id":"a","values":[1]}\n', b'{"export":{}}\n'])
+@pytest.mark.parametrize("promised", [0, 10])
+def test_an_export_that_is_cut_off_is_not_taken(
+    scripted: Scripted, body: bytes, promised: int
+) -> None:
+    scripted.steps = [(200, body, {"Content-Length": str(len(body) + promised)})]
+    with pytest.raises(package.ConnectionError):
+        list(Provec(scripted.url, "k").collection("notes").export())
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "notes", "http://me:secret@x", "", "http://x?key=secret"]
+)
+def test_refuses_the_url(url: str) -> None:
+    with pytest.raises(ValueError, match="address") as refused:
+        Provec(url, "k")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("key", ["", "secret\n", "secret ü", None])
+def test_refuses_the_key_without_saying_it(key: Any) -> None:
+    with pytest.raises(ValueError, match="api_key") as refused:
+        Provec("http://x", key)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "<html>", "null", '{"error": {"code": 1}}', '{"error": "only"}']
+)
+def test_an_answer_of_something_else(text: str) -> None:
+    error = error_of(404, None, text)
+    assert isinstance(error, package.NotFoundError)
+    assert (error.code, error.request_id) == (None, None)
+    assert "not Provec's" in str(error)

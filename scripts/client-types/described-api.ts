@@ -1,0 +1,62 @@
+import type { JsonSchema } from '../../lib/json/schema.ts';
+import { LIMITS } from '../../lib/limits.ts';
+import { openApiDocument } from '../../services/gateway/openapi/document.ts';
+
+interface Operation {
+  operationId: string;
+  summary: string;
+  parameters?: JsonSchema[];
+  requestBody?: { content: Record<string, { schema: JsonSchema }> };
+  responses: Record<string, { content: Record<string, { schema: JsonSchema }> }>;
+}
+interface Description {
+  paths: Record<string, Record<string, Operation>>;
+  components: Record<'schemas' | 'parameters', Record<string, JsonSchema>>;
+}
+
+/** An operation and where it is. */
+export interface Called extends Operation {
+  method: string;
+  path: string;
+}
+
+export const BASE = '/api/v1';
+export const JSON_TYPE = 'application/json';
+
+/** What the OpenAPI document says of `/api/v1`, with the operator's routes. */
+export function describedApi(): {
+  called: Called[];
+  schemas: Record<string, JsonSchema>;
+  parameters: Record<string, JsonSchema>;
+} {
+  const { paths, components } = openApiDocument({ limits: LIMITS, adminToken: 'any' }) as Description;
+  const called = Object.entries(paths)
+    .filter(([path]) => path.startsWith(BASE))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+    );
+  return { called, ...components };
+}
+
+/** The schema of the answer of success. */
+export function answerOf({ responses }: Called): JsonSchema {
+  const [, { content }] = Object.entries(responses).find(([status]) => status.startsWith('2'))!;
+  return Object.values(content)[0]!.schema;
+}
+
+/** What such an answer is called where the document has no name for it. */
+export const answerName = ({ operationId }: Called): string =>
+  `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Result`;
+
+/** Names of the components that these schemas lead to. */
+export function reachable(from: JsonSchema[], schemas: Record<string, JsonSchema>): Set<string> {
+  const found = new Set<string>();
+  const queue = from.map((schema) => JSON.stringify(schema));
+  for (let text = queue.pop(); text !== undefined; text = queue.pop()) {
+    for (const [, name] of text.matchAll(/#\/components\/schemas\/(\w+)/g)) {
+      if (!found.has(name!)) queue.push(JSON.stringify(schemas[name!]));
+      found.add(name!);
+    }
+  }
+  return found;
+}

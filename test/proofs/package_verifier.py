@@ -1,0 +1,39 @@
+"""What the package `provec` says, in the words of example_verifier.py."""
+import base64
+
+from provec.verify import VerificationError as Refused
+from provec.verify import collection_address, verify_account, verify_proof
+from provec.verify.content import meta_hash, vec_hash
+from provec.verify.json_text import canonical, parse
+from provec.verify.ledger import ledger_account
+
+
+def of_proof(proof, known, record=None, fetched=None):
+    proof, root, content = parse(proof), known["merkleRoot"], {}
+    if record is not None or fetched is not None:
+        expected = parse(record) if fetched is None else parse(fetched)["vectors"][known["id"]]
+        content = {"values": expected["values"], "metadata": expected.get("metadata", {})}
+    return verify_proof(root, proof, id=known["id"], namespace=known.get("namespace"), **content)
+
+
+def of_canonical(text):
+    return canonical(parse(text))
+
+
+def of_content(record):
+    whole = parse(record)
+    return [vec_hash(whole["values"]).hex(), meta_hash(whole.get("metadata", {})).hex()]
+
+
+def of_address(authority, collection):
+    return collection_address(authority, collection)
+
+
+def of_account(owner, data, authority, collection):
+    data = base64.b64decode(data, validate=True)
+    return list(verify_account(owner, data, authority=authority, collection_id=collection))
+
+
+def of_ledger(rpc, authority, collection):
+    owner, data = ledger_account(rpc, collection_address(authority, collection))
+    return list(verify_account(owner, data, authority=authority, collection_id=collection))
