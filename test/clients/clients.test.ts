@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ServiceProcess, startProcess } from '../support/service-process.ts';
-import { TEST_KEY } from '../support/tenant.ts';
+import { ADMIN_TOKEN, createTenant, TEST_KEY } from '../support/tenant.ts';
 import { until } from '../support/until.ts';
 import { type Installed, installFolder, type Scenario } from './installed.ts';
 
@@ -15,7 +15,8 @@ let installed: Installed;
 let service: ServiceProcess;
 beforeAll(async () => {
   installed = await installFolder();
-  service = await startProcess();
+  const plans = JSON.stringify({ free: { vectors: 100, collections: -1 } });
+  service = await startProcess({ PROVEC_ADMIN_TOKEN: ADMIN_TOKEN, PROVEC_PLANS: plans });
 });
 afterAll(async () => {
   await service.dispose();
@@ -31,7 +32,8 @@ describe.each([
   const name = `${language.toLowerCase()}-${major}`;
   let scenario: Scenario;
   /** Gives the names of the part's steps. */
-  const client = (part: 'write' | 'read' | 'end') => scenario(file, major, service.url, TEST_KEY, part);
+  const client = (part: 'write' | 'read' | 'end' | 'full', key = TEST_KEY) =>
+    scenario(file, major, service.url, key, part);
   beforeAll(async () => {
     scenario =
       language === 'Node'
@@ -54,6 +56,11 @@ describe.each([
 
   test('deletes everything', async () => {
     expect(await client('end')).toHaveLength(1);
+  });
+
+  test('says within 20 s that a plan is full', async () => {
+    const { key } = await createTenant(service, 'free', name);
+    expect(await client('full', key.secret)).toHaveLength(2);
   });
 });
 

@@ -2,6 +2,7 @@
  * What a program does with one version of Pinecone's client for Node, from an empty account on:
  * `node node-scenario.ts <folder of the package> <major> <url> <key> <part>`. The part `write`
  * leaves 9,900 vectors; `read`, after a restart of the service, finds them; `end` removes all.
+ * `full` is for an account whose plan has no room for 200 vectors.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -10,6 +11,9 @@ const [folder, version, url, apiKey, part] = process.argv.slice(2) as [string, s
 const MAJOR = Number(version);
 const DIMENSION = 8;
 const COUNT = 10_000;
+const BATCH = 200;
+/** By then a client has to say that the plan is full, its own retries included. */
+const TOLD_MS = 20_000;
 const NAME = `node-${MAJOR}`;
 
 interface Match {
@@ -80,11 +84,12 @@ async function configure(): Promise<void> {
   await change({ deletionProtection: 'disabled' });
 }
 
+const batches = Array.from({ length: COUNT / BATCH }, (_, batch) =>
+  Array.from({ length: BATCH }, (_, at) => recordOf(batch * BATCH + at)),
+);
+
 async function upsert(): Promise<void> {
   const index = await indexOf();
-  const batches = Array.from({ length: COUNT / 200 }, (_, batch) =>
-    Array.from({ length: 200 }, (_, at) => recordOf(batch * 200 + at)),
-  );
   await Promise.all(batches.map((batch) => index.upsert!(listed('records', batch))));
   await namespaceOf(index, 'second').upsert!(listed('records', [recordOf(1), recordOf(2)]));
   const stats = (await index.describeIndexStats!()) as { totalRecordCount: number; namespaces: Record<string, object> };
@@ -210,9 +215,18 @@ async function removeAll(): Promise<void> {
   await rejects(pinecone.describeIndex!(NAME), 'PineconeNotFoundError');
 }
 
+async function fillUp(): Promise<void> {
+  const index = await indexOf();
+  const started = performance.now();
+  const upserts = batches.map((batch) => index.upsert!(listed('records', batch)));
+  await Promise.all(upserts.map((upsert) => rejects(upsert, 'PineconeBadRequestError', /^The plan "free" allows/)));
+  assert.ok(performance.now() - started < TOLD_MS);
+}
+
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => Promise<void>>>>> = {
   write: { create, configure, upsert, query, 'fetch and list': fetchAndList, update, remove, namespaces, refusals },
   read: { 'read again': readAgain },
   end: { 'remove all': removeAll },
+  full: { create, 'fill up': fillUp },
 };
 for (const [name, run] of Object.entries(PARTS[part]!)) await step(name, run);

@@ -1,17 +1,21 @@
 """What a program does with one version of Pinecone's client for Python, from an empty account on:
 `python scenario.py <major> <url> <key> <part>`. The part `write` leaves 9,900 vectors; `read`,
-after a restart of the service, finds them; `end` removes all.
+after a restart of the service, finds them; `end` removes all. `full` is for an account whose plan
+has no room for 200 vectors.
 """
 
 import math
 import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from pinecone import Pinecone, ServerlessSpec
 
 MAJOR, URL, KEY, PART = int(sys.argv[1]), *sys.argv[2:5]
-DIMENSION, COUNT = 8, 10_000
+DIMENSION, COUNT, BATCH = 8, 10_000, 200
+# By then a client has to say that the plan is full, its own retries included.
+TOLD_S = 20
 NAME = f"python-{MAJOR}"
 
 if PART == "read":
@@ -42,13 +46,14 @@ def tags_of_index():
     return tags.to_dict() if MAJOR < 9 else dict(tags)
 
 
-def raises(call, status, text=""):
+def raises(call, status, text="", name=""):
     try:
         call()
     except Exception as error:
         seen = getattr(error, "status", None) or getattr(error, "status_code", None)
         assert seen == status, (seen, status, error)
         assert text in str(error), str(error)
+        assert type(error).__name__.startswith(name), type(error)
         return
     raise AssertionError("nothing was raised")
 
@@ -75,7 +80,7 @@ def configure():
 
 def upsert():
     index = open_index()
-    batches = [[record_of(at) for at in range(first, first + 200)] for first in range(0, COUNT, 200)]
+    batches = [[record_of(at) for at in range(first, first + BATCH)] for first in range(0, COUNT, BATCH)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda batch: index.upsert(vectors=batch), batches))
     index.upsert(vectors=[record_of(1), record_of(2)], namespace="second")
@@ -159,10 +164,25 @@ def remove_all():
     assert not pinecone.has_index(NAME)
 
 
+def fill_up():
+    index = open_index()
+    records = [record_of(at) for at in range(COUNT)]
+    started = time.monotonic()
+    raises(lambda: index.upsert(vectors=records[:BATCH]), 403, "stored vectors", "Forbidden")
+    if MAJOR < 9:
+        raises(lambda: index.upsert(vectors=records, batch_size=BATCH), 403, "stored vectors", "Forbidden")
+    else:
+        response = index.upsert(vectors=records, batch_size=BATCH)
+        assert response.failed_item_count == COUNT
+        assert {type(failed.error).__name__ for failed in response.errors} == {"ForbiddenError"}
+    assert time.monotonic() - started < TOLD_S
+
+
 PARTS = {
     "write": [create, configure, upsert, query, fetch_and_list, update, remove, namespaces, refusals],
     "read": [read_again],
     "end": [remove_all],
+    "full": [create, fill_up],
 }
 for step in PARTS[PART]:
     try:

@@ -25,8 +25,11 @@ const CODES: Readonly<Record<number, readonly [string, number]>> = {
 };
 const UNKNOWN = ['UNKNOWN', 2] as const;
 
-/** Node's clients try a 507 again, and then do not say what it was. */
-const STATUSES: { readonly [C in ErrorCode]?: number } = { OUT_OF_CAPACITY: 403 };
+/**
+ * Clients try a 429 and a 507 again, each batch of an upsert by itself, and Node's then do not say
+ * what a 507 was. A full plan or disk is full the next time, too.
+ */
+const STATUSES: { readonly [C in ErrorCode]?: number } = { PLAN_LIMIT_REACHED: 403, OUT_OF_CAPACITY: 403 };
 
 /** Fields that our requests name otherwise. */
 const FIELDS: Readonly<Record<string, string>> = {

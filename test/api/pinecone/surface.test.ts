@@ -1,7 +1,9 @@
 /** Keys, scopes, errors and what Provec has not, as Pinecone's clients meet them. */
 import { beforeAll, expect, test } from '@jest/globals';
+import { METERED_LIMIT, METERED_PRICING_URL } from '../../support/lending.ts';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
+import { createTenant } from '../../support/tenant.ts';
 
 let service: SharedService;
 let pinecone: PineconeApi;
@@ -42,6 +44,23 @@ test('a key has its scopes', async () => {
   for (const api of [reads, writes]) {
     expect((await api('DELETE', '/indexes/surface')).status).toBe(403);
     expect((await api('PATCH', '/indexes/surface', { tags: { a: 'b' } })).status).toBe(403);
+  }
+});
+
+test('a full plan is a 403, which clients do not try again, and says what is full', async () => {
+  const metered = await shareService('metered');
+  const api = pineconeApi(metered.url, (await createTenant(metered, 'free')).key.secret);
+  const create = (name: string) => api('POST', '/indexes', { name, dimension: 1, metric: 'dotproduct' });
+  for (const name of ['one', 'two']) expect((await create(name)).status).toBe(201);
+  const vectors = Array.from({ length: METERED_LIMIT.vectors + 1 }, (_, at) => ({ id: `${at}`, values: [1] }));
+  const refused = {
+    'stored vectors': await api('POST', '/indexes/one/vectors/upsert', { vectors }),
+    collections: await create('three'),
+  };
+  for (const [noun, { status, body, headers }] of Object.entries(refused)) {
+    const message = expect.stringMatching(`^The plan "free" allows \\d+ ${noun}; .*${METERED_PRICING_URL}$`);
+    expect([status, body]).toMatchObject([403, { code: 7, error: { code: 'FORBIDDEN' }, message }]);
+    expect(headers.get('retry-after')).toBeNull();
   }
 });
 
