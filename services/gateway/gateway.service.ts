@@ -12,6 +12,7 @@ import { HttpServer, type HttpTimeouts } from './http-server.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { pagesOf } from './operations.ts';
 import { Overload, type OverloadBounds } from './overload/overload.ts';
+import { PINECONE_DOCUMENT_PATH, pineconeDocument } from './pinecone/openapi/document.ts';
 import { PINECONE_ROUTES } from './pinecone/routes.ts';
 import { rateLimitOf } from './rate-limit.ts';
 import { RECALL_ROUTES } from './recall/routes.ts';
@@ -70,7 +71,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
       shards: () => call(caller, 'shards.stats', {}),
       anchoring: () => call(caller, 'anchoring.stats', {}),
     }),
-    openApi: JSON.stringify(openApiDocument(config)),
+    documents: { '/openapi.json': openApiDocument(config), [PINECONE_DOCUMENT_PATH]: pineconeDocument(config) },
   });
   const routes = [...routesOf(config.adminToken !== null), ...PINECONE_ROUTES, ...RECALL_ROUTES];
   const parts = { config, clock, timers, log, metrics, overload, rateLimit, bodies, sender, responder };

@@ -14,7 +14,8 @@ interface OperationsParts {
   isStopping(): boolean;
   metrics: Metrics;
   refresh(): Promise<void>;
-  openApi: string;
+  /** OpenAPI documents, by their paths. */
+  documents: Readonly<Record<string, object>>;
 }
 
 /** `host`: of the request. */
@@ -27,5 +28,10 @@ export const pagesOf = (parts: OperationsParts): ReadonlyMap<string, Page> =>
     ['/livez', livezPage],
     ['/readyz', () => readyzPage(parts)],
     ['/metrics', () => metricsPage(parts)],
-    ['/openapi.json', () => ({ status: 200, type: JSON_TYPE, text: parts.openApi })],
+    ...Object.entries(parts.documents).map(documentPage),
   ]);
+
+function documentPage([path, document]: [string, object]): [string, Page] {
+  const text = JSON.stringify(document);
+  return [path, () => ({ status: 200, type: JSON_TYPE, text })];
+}

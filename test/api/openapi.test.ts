@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { ApiDocument, type ApiOperation, type Json } from '../support/api-document.ts';
+import { ApiDocument, type Json } from '../support/api-document.ts';
+import { expectKnownSchemas, expectWholeOperations, expectWholeReferences } from '../support/document-soundness.ts';
+import { DocumentedCalls } from '../support/documented-calls.ts';
 import { ANCHORED_LIMITS } from '../support/lending.ts';
 import { rawRequest } from '../support/raw-request.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
@@ -84,46 +86,13 @@ describe('the document', () => {
 
   test.each(['anchored', 'unmanaged'] as const)(
     'refers to nothing that is not there, and leaves nothing unused: %s',
-    async (kind) => {
-      const whole = await documentOf(await shareService(kind));
-      const references = new Set(whole.references);
-      for (const reference of references)
-        expect([reference, whole.resolve(reference)]).toEqual([reference, expect.any(Object)]);
-      for (const [place, entries] of Object.entries(whole.json.components)) {
-        if (place === 'securitySchemes') continue;
-        for (const name of Object.keys(entries)) expect(references).toContain(`#/components/${place}/${name}`);
-      }
-    },
+    async (kind) => expectWholeReferences(await documentOf(await shareService(kind))),
   );
 
-  test('has only schemas that JSON Schema 2020-12 knows', () => {
-    for (const schema of Object.values(document.json.components.schemas)) document.compile(schema as Json);
-    for (const { operation } of document.operations) {
-      for (const { content } of [operation.requestBody ?? {}, ...Object.values(operation.responses)]) {
-        for (const { schema } of Object.values(content ?? {})) document.compile(schema);
-      }
-    }
-  });
+  test('has only schemas that JSON Schema 2020-12 knows', () => expectKnownSchemas(document));
 
-  test('names every operation once, every parameter of a path, a known way in, and what each answer is', () => {
-    const ids = document.operations.map(({ operation }) => operation.operationId);
-    expect(new Set(ids).size).toBe(ids.length);
-    const schemes = Object.keys(document.json.components.securitySchemes);
-    const tags = (document.json.tags as { name: string }[]).map(({ name }) => name);
-    for (const { path, operation } of document.operations) {
-      const inPath = (operation.parameters ?? [])
-        .map((parameter) => (parameter.$ref ? document.resolve(parameter.$ref as string) : parameter) as Json)
-        .filter((parameter) => parameter.in === 'path');
-      expect(inPath.map(({ name, required }) => [name, required])).toEqual(
-        [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
-      );
-      for (const requirement of operation.security)
-        expect(schemes).toEqual(expect.arrayContaining(Object.keys(requirement)));
-      for (const { description } of Object.values(operation.responses)) expect(description).toMatch(/\S/);
-      expect(tags).toEqual(expect.arrayContaining(operation.tags));
-      expect(operation.tags).toHaveLength(1);
-    }
-  });
+  test('names every operation once, every parameter of a path, a known way in, and what each answer is', () =>
+    expectWholeOperations(document));
 
   test('has the limits of this configuration', () => {
     const { Query, Upsert } = document.json.components.schemas as Record<string, { properties: Record<string, Json> }>;
@@ -273,30 +242,15 @@ describe('what it says is so', () => {
   });
 
   test('answers, requests and errors are as it describes them, of every operation', async () => {
-    const called = new Set<string>();
-    /** Sends a request, holds both bodies against the document, and returns the answer's. */
+    const calls = new DocumentedCalls(document, (method, path, token, body) =>
+      send(method, path, path.includes('/admin/') ? ADMIN_TOKEN : (token ?? service.key), body),
+    );
     async function call(name: string, status: number, into: Json = {}, body?: object): Promise<Json> {
-      const [method, pattern] = name.split(' ');
-      const operation: ApiOperation = document.json.paths[pattern][method.toLowerCase()];
-      const path = pattern.replaceAll(/\{(\w+)\}/g, (_, parameter) => encodeURIComponent(into[parameter] as string));
-      const token = pattern.includes('/admin/') ? ADMIN_TOKEN : ((into.token as string) ?? service.key);
-      const answer = await send(method, path + ((into.search as string) ?? ''), token, body);
-      expect([name, body, answer.status]).toEqual([name, body, status]);
-      expect([name, Object.keys(operation.responses)]).toEqual([name, expect.arrayContaining([`${status}`])]);
-      if (body !== undefined && status < 300) {
-        expect([name, document.faultsOf(operation.requestBody, body)]).toEqual([name, []]);
+      const json = await calls.call(name, status, into, body);
+      if (status >= 400) {
+        const { description } = calls.operationOf(name).responses[status];
+        expect([name, description]).toEqual([name, expect.stringContaining(`\`${json.code}\``)]);
       }
-      const type = answer.headers['content-type']!.split(';')[0];
-      expect(Object.keys(operation.responses[status].content!)).toContain(type);
-      if (status < 300) called.add(name);
-      if (type !== 'application/json') return {};
-      const json = JSON.parse(answer.text) as Json;
-      expect([name, status, document.faultsOf(operation.responses[status], json)]).toEqual([name, status, []]);
-      if (status >= 400)
-        expect([name, operation.responses[status].description]).toEqual([
-          name,
-          expect.stringContaining(`\`${json.code}\``),
-        ]);
       return json;
     }
     const V1 = '/api/v1';
@@ -421,7 +375,7 @@ describe('what it says is so', () => {
     await call(`PATCH ${V1}/admin/accounts/{id}`, 400, { id: tenant.account.id }, { plan: 'gold' });
     await call(`DELETE ${V1}/admin/accounts/{id}`, 200, { id: tenant.account.id });
     await call(`DELETE ${V1}/admin/accounts/{id}`, 404, { id: tenant.account.id });
-    expect([...called].sort()).toEqual(namesOf(document));
+    expect([...calls.succeeded].sort()).toEqual(namesOf(document));
   });
 
   test('a request that the service refuses is not one by the document either', () => {

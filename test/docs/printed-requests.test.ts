@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { LIMITS } from '../../lib/limits.ts';
 import { openApiDocument } from '../../services/gateway/openapi/document.ts';
+import { pineconeDocument } from '../../services/gateway/pinecone/openapi/document.ts';
 import { ApiDocument, type ApiOperation } from '../support/api-document.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -34,7 +35,9 @@ interface Printed {
   body: string | null;
 }
 
-const document = new ApiDocument(openApiDocument({ limits: LIMITS, adminToken: 'any' }));
+const DOCUMENTS = [openApiDocument({ limits: LIMITS, adminToken: 'any' }), pineconeDocument({ limits: LIMITS })].map(
+  (json) => new ApiDocument(json),
+);
 
 const printedOn = (page: string): Printed[] =>
   FORMS.flatMap((form) => Array.from(readFileSync(new URL(page, ROOT), 'utf8').matchAll(form), printed));
@@ -47,7 +50,7 @@ function printed({ groups }: RegExpExecArray): Printed {
 }
 
 /** With any text in the place of a parameter; pages leave the beginning out. */
-function operationOf({ method, path }: Printed): ApiOperation | undefined {
+function operationOf(document: ApiDocument, { method, path }: Printed): ApiOperation | undefined {
   const matching = (pattern: string) =>
     new RegExp(`^(${BASE})?${pattern.replace(BASE, '').replaceAll(/\{\w+\}/g, '[^/]+')}$`);
   return document.operations.find((each) => each.method === method && matching(each.path).test(path))?.operation;
@@ -55,8 +58,9 @@ function operationOf({ method, path }: Printed): ApiOperation | undefined {
 
 /** What of a request is not as the document has it. */
 function faultsOf(request: Printed): string[] {
-  const operation = operationOf(request);
-  if (operation === undefined) return ['there is no such operation'];
+  const document = DOCUMENTS.find((each) => operationOf(each, request) !== undefined);
+  if (document === undefined) return ['there is no such operation'];
+  const operation = operationOf(document, request)!;
   const known = (operation.parameters ?? []).map(({ name }) => name);
   const unknown = request.parameters.filter((name) => !known.includes(name)).map((name) => `no parameter ${name}`);
   if (request.body === null) return unknown;
@@ -73,7 +77,7 @@ function faultsOf(request: Printed): string[] {
   ];
 }
 
-test.each(PAGES)('requests on %s are as the OpenAPI document has them', (page) => {
+test.each(PAGES)('requests on %s are as the OpenAPI documents have them', (page) => {
   for (const request of printedOn(page)) expect([request, faultsOf(request)]).toEqual([request, []]);
 });
 
@@ -82,7 +86,7 @@ test('requests are found on the pages, in each form, and their bodies', () => {
   expect(counts('README.md').map((count) => count >= 3)).toEqual([true, true]);
   expect(counts('docs/recipes.md').map((count) => count >= 7)).toEqual([true, true]);
   expect(counts('docs/api.md')[1]).toBeGreaterThanOrEqual(
-    document.operations.filter(({ operation }) => operation.requestBody).length,
+    DOCUMENTS[0].operations.filter(({ operation }) => operation.requestBody).length,
   );
   expect(
     faultsOf({ method: 'POST', path: '/collections/notes/query', parameters: ['k'], body: '{"vector": "a"}' }),

@@ -34,14 +34,14 @@ function lint([source, ...command]: (typeof LINTERS)[number], document: object):
   return { isClean: status === 0, output: `${stdout}\n${stderr}` };
 }
 
-async function documentOf(kind: 'anchored' | 'unmanaged'): Promise<ApiDocument['json']> {
+async function documentOf(kind: 'anchored' | 'unmanaged', base = ''): Promise<ApiDocument['json']> {
   const { url } = await shareService(kind);
-  return new ApiDocument(await (await fetch(`${url}/openapi.json`)).json()).json;
+  return new ApiDocument(await (await fetch(`${url}${base}/openapi.json`)).json()).json;
 }
 
-test.each(LINTERS)('%s finds nothing, with an operator and without', async (...linter) => {
-  for (const kind of ['anchored', 'unmanaged'] as const) {
-    const { isClean, output } = lint(linter, await documentOf(kind));
+test.each(LINTERS)('%s finds nothing, with an operator and without, nor below /pinecone', async (...linter) => {
+  for (const [kind, base] of [['anchored'], ['unmanaged'], ['anchored', '/pinecone']] as const) {
+    const { isClean, output } = lint(linter, await documentOf(kind, base));
     expect(isClean ? '' : output).toBe('');
     expect(output).not.toMatch(/\b[1-9]\d* (warning|error|problem)/);
   }

@@ -7,7 +7,7 @@ import { PROVEC } from '../surface.ts';
 import { ACCOUNT_SCHEMAS, ACCOUNT_WORDS, OPERATOR_SCHEMAS } from './accounts.ts';
 import { COLLECTION_WORDS, collectionSchemas } from './collections.ts';
 import { withExamples } from './examples/attached.ts';
-import { errorResponses, operationOf, requestSchemas, TAGS } from './operation.ts';
+import { errorResponses, HEADER_COMPONENTS, operationOf, requestSchemas, TAGS } from './operation.ts';
 import { integer, list, object, ref, type Schema, type Schemas, text } from './schema.ts';
 
 const WORDS = { ...COLLECTION_WORDS, ...ACCOUNT_WORDS };
@@ -65,9 +65,14 @@ const OPERATION_PATHS: Schemas = {
   '/metrics': page('metrics', 'Metrics for Prometheus', 'The numbers of this process.', {
     200: content('Text exposition format.', 'text/plain', { type: 'string' }),
   }),
-  '/openapi.json': page('openapi', 'This document', 'With the limits of this service.', {
-    200: json('OpenAPI 3.1.', { type: 'object' }),
-  }),
+  '/openapi.json': page(
+    'openapi',
+    'This document',
+    'With the limits of this service. `/pinecone/openapi.json` is of `/pinecone`.',
+    {
+      200: json('OpenAPI 3.1.', { type: 'object' }),
+    },
+  ),
 };
 
 /**
@@ -118,13 +123,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
         Namespace: { name: 'namespace', in: 'path', required: true, schema: ref('Namespace') },
         Id: { name: 'id', in: 'path', required: true, description: 'As lists have it.', schema: { type: 'string' } },
       },
-      headers: {
-        RequestId: {
-          description: "The request's X-Request-Id when it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
-          schema: { type: 'string' },
-        },
-        RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
-      },
+      headers: HEADER_COMPONENTS,
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' },
         ...(adminToken === null

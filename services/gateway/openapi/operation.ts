@@ -55,6 +55,13 @@ const WITH_BODY = ['INVALID_JSON', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE', '
 
 const JSON_TYPE = 'application/json';
 
+export const HEADER_COMPONENTS: Schemas = {
+  RequestId: {
+    description: "The request's X-Request-Id when it matches `^[A-Za-z0-9._:-]{1,128}$`, else a new one.",
+    schema: { type: 'string' },
+  },
+  RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 1 } },
+};
 const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}` });
 const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
@@ -70,23 +77,33 @@ const LOCATIONS: Readonly<Record<number, string>> = {
   201: 'Path of what was made.',
   202: 'Path to ask how far it is.',
 };
-const response = (description: string, schema: Schema, headers: Schemas = {}, type = JSON_TYPE): Schema => ({
+/** Without a schema: of an empty body. */
+export const response = (
+  description: string,
+  schema: Schema | null,
+  headers: Schemas = {},
+  type = JSON_TYPE,
+): Schema => ({
   description,
   headers: { ...REQUEST_ID, ...headers },
-  content: { [type]: { schema } },
+  ...(schema && { content: { [type]: { schema } } }),
 });
 
 /** Of these errors, by status. */
-export function errorResponses(codes: Iterable<ErrorCode>): Schemas {
-  const byStatus = Map.groupBy(codes, (code) => ERROR_TABLE[code].status);
-  const responses = [...byStatus].map(([status, ofStatus]) => {
-    const meanings = ofStatus.map((code) => `\`${code}\`: ${ERROR_TABLE[code].when}`);
-    return [status, response(meanings.join('\n\n'), ref('Error'), HEADERS[status])];
+export function errorResponses(
+  codes: Iterable<ErrorCode>,
+  statusOf = (code: ErrorCode): number => ERROR_TABLE[code].status,
+  meaningOf = (code: ErrorCode) => `\`${code}\`: ${ERROR_TABLE[code].when}`,
+): Schemas {
+  const responses = [...Map.groupBy(codes, statusOf)].map(([status, ofStatus]) => {
+    const meanings = new Set(ofStatus.map(meaningOf));
+    return [status, response([...meanings].join('\n\n'), ref('Error'), HEADERS[status])];
   });
   return Object.fromEntries(responses);
 }
 
-function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
+/** What a request of the route can be refused with. */
+export function errorsOf({ access, action, body, method, path, mayBeAway }: Route): ReadonlySet<ErrorCode> {
   return new Set<ErrorCode>([
     ...ALWAYS,
     ...(access === 'operator' ? [] : (['FORBIDDEN', 'RATE_LIMITED'] as const)),

@@ -2,7 +2,7 @@
  * How Pinecone's clients speak: the key is in `Api-Key`, query parameters that a route does not
  * know are ignored, and an error has the one shape that all their versions read.
  */
-import { type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
 import { errorResponse } from '../error-response.ts';
 import type { Surface } from '../surface.ts';
 
@@ -23,13 +23,17 @@ const CODES: Readonly<Record<number, readonly [string, number]>> = {
   501: ['UNIMPLEMENTED', 12],
   503: ['UNAVAILABLE', 14],
 };
+const INTERNAL = ['INTERNAL', 13] as const;
 const UNKNOWN = ['UNKNOWN', 2] as const;
+/** All that an error can have. */
+export const ERROR_CODES = [...Object.values(CODES), INTERNAL, UNKNOWN];
 
 /**
  * Clients try a 429 and a 507 again, each batch of an upsert by itself, and Node's then do not say
  * what a 507 was. A full plan or disk is full the next time, too.
  */
 const STATUSES: { readonly [C in ErrorCode]?: number } = { PLAN_LIMIT_REACHED: 403, OUT_OF_CAPACITY: 403 };
+export const statusOf = (code: ErrorCode): number => STATUSES[code] ?? ERROR_TABLE[code].status;
 
 /** Fields that our requests name otherwise. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -74,9 +78,9 @@ export const PINECONE: Surface = {
   },
 
   errorResponse(error, requestId, config) {
-    const { body, headers, status: ours } = errorResponse(error, requestId, config);
-    const status = STATUSES[error.code] ?? ours;
-    const [code, number] = CODES[status] ?? (status >= 500 ? (['INTERNAL', 13] as const) : UNKNOWN);
+    const { body, headers } = errorResponse(error, requestId, config);
+    const status = statusOf(error.code);
+    const [code, number] = CODES[status] ?? (status >= 500 ? INTERNAL : UNKNOWN);
     const message = inTheirWords(error, body.error);
     return { status, headers, body: { status, error: { code, message }, code: number, message, details: [] } };
   },

@@ -77,7 +77,7 @@ export const VECTOR_ROUTES = [
   route('GET', `${INDEX}/vectors/fetch`, 'collections.fetch', 'read', {
     mayBeAway: true,
     needsCollection: true,
-    query: ['namespace'],
+    query: ['ids', 'namespace'],
     params: (input) => askedWith(input, fetched(input)),
     answer: (records, input) => vectorsJson(records.map(recordOf), { ...namespaceIn(input), ...USAGE }),
     expectedBytes: (input, dimensions) => vectorBytes(fetched(input).ids.length, dimensions),

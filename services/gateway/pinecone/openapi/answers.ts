@@ -1,0 +1,105 @@
+import type { Limits } from '../../../../lib/limits.ts';
+import { collectionFields, collectionName } from '../../../../lib/requests/collection-requests.ts';
+import { namespace, recordId, vector } from '../../../../lib/requests/vector-requests.ts';
+import { count, flag, integer, list, object, ref, type Schema, type Schemas, text } from '../../openapi/schema.ts';
+import { ERROR_CODES } from '../surface.ts';
+import { metric, protection } from './requests.ts';
+
+const ERROR = object({
+  status: integer('As in the status line.'),
+  error: object({
+    code: text('For programs.', { enum: [...new Set(ERROR_CODES.map(([code]) => code))] }),
+    message: text('A sentence a person can act on.'),
+  }),
+  code: integer("gRPC's number of `error.code`.", { enum: [...new Set(ERROR_CODES.map(([, number]) => number))] }),
+  message: text('As in `error`.'),
+  details: list({ type: 'object' }, { maxItems: 0 }),
+});
+
+const PLACE: Schemas = { cloud: text('Always `provec`.'), region: text('Always `self-hosted`.') };
+const STATE: Schema = { type: 'string', const: 'Ready' };
+const READ_CAPACITY = object({ mode: { type: 'string', const: 'OnDemand' }, status: object({ state: STATE }) });
+const USAGE = object({ readUnits: { type: 'integer', const: 1 } });
+const PAGINATION = object({ next: text('The `paginationToken` of the next page.') }, [], {
+  description: 'While there are more.',
+});
+const METADATA: Schema = { type: 'object', description: 'Free-form JSON object.', additionalProperties: true };
+
+function indexSchema(limits: Limits): Schema {
+  const { dimensions: dimension, tags } = collectionFields(limits);
+  const field = { dimension: dimension.schema, metric };
+  return object(
+    {
+      name: ref('IndexName'),
+      host: text('Where the paths below the index begin.'),
+      status: object({ ready: flag('Always true.'), state: STATE }),
+      deletion_protection: protection,
+      tags: tags.schema,
+      ...field,
+      vector_type: { type: 'string', const: 'dense' },
+      spec: object({ serverless: object({ ...PLACE, read_capacity: READ_CAPACITY }) }),
+      deployment: object({ deployment_type: { type: 'string', const: 'managed' }, ...PLACE }),
+      schema: object({
+        fields: object({ _values: object({ type: { type: 'string', const: 'dense_vector' }, ...field }) }),
+      }),
+      read_capacity: READ_CAPACITY,
+    },
+    ['tags'],
+  );
+}
+
+/** What answers below `/pinecone` hold. */
+export function answerSchemas(limits: Limits): Schemas {
+  const values = vector(limits, 'Stored as float32.').schema;
+  const stored = object({ id: ref('RecordId'), values, metadata: METADATA }, ['metadata']);
+  const match = {
+    id: ref('RecordId'),
+    score: { type: 'number', description: 'Higher is better; `euclidean`: the squared distance, lower is better.' },
+    values: { ...values, minItems: 0, description: 'Empty without `includeValues`.' },
+    metadata: METADATA,
+  };
+  const vectors = { type: 'object', description: 'By id; absent ones are left out.', additionalProperties: stored };
+  const one = namespace(limits).schema;
+  return {
+    Error: ERROR,
+    IndexName: collectionName(limits).schema,
+    Index: indexSchema(limits),
+    RecordId: recordId(limits).schema,
+    Namespace: { ...one, description: `${one.description} So is \`__default__\`.` },
+    QueryResult: object({ matches: list(object(match, ['metadata'])), namespace: ref('Namespace'), usage: USAGE }),
+    FetchResult: object({ vectors, namespace: ref('Namespace'), pagination: PAGINATION, usage: USAGE }, ['pagination']),
+    ListResult: object(
+      {
+        vectors: list(object({ id: ref('RecordId') })),
+        pagination: PAGINATION,
+        namespace: ref('Namespace'),
+        usage: USAGE,
+      },
+      ['pagination'],
+    ),
+    NamespaceCount: object({
+      name: ref('Namespace'),
+      record_count: text('How many vectors it has.', { pattern: '^\\d+$' }),
+    }),
+    NamespacePage: object(
+      {
+        namespaces: list(ref('NamespaceCount')),
+        total_count: count('How many there are on all pages.'),
+        pagination: PAGINATION,
+      },
+      ['pagination'],
+    ),
+    Statistics: object({
+      namespaces: {
+        type: 'object',
+        description: 'By name.',
+        additionalProperties: object({ vectorCount: count('How many vectors it has.') }),
+      },
+      dimension: collectionFields(limits).dimensions.schema,
+      indexFullness: { type: 'number', const: 0 },
+      totalVectorCount: count('In all namespaces.'),
+      metric,
+      vectorType: { type: 'string', const: 'dense' },
+    }),
+  };
+}

@@ -1,0 +1,131 @@
+import type { Config } from '../../../../lib/config.ts';
+import { ERROR_TABLE, type ErrorCode } from '../../../../lib/errors.ts';
+import { filterSchemas } from '../../../../lib/filter/filter-schema.ts';
+import type { Limits } from '../../../../lib/limits.ts';
+import { errorResponses, errorsOf, HEADER_COMPONENTS, response } from '../../openapi/operation.ts';
+import { ref, type Schema, type Schemas } from '../../openapi/schema.ts';
+import { patternOf, type Route } from '../../route.ts';
+import { PINECONE_ROUTES } from '../routes.ts';
+import { PINECONE, statusOf } from '../surface.ts';
+import { answerSchemas } from './answers.ts';
+import { bodySchemas, isOptional, type PineconeBody, parametersOf, vectorSchema } from './requests.ts';
+import { WORDS } from './words.ts';
+
+export const PINECONE_DOCUMENT_PATH = `${PINECONE.base}/openapi.json`;
+
+const TAGS = {
+  Vectors: 'Writing, finding and deleting what an index holds.',
+  Indexes: 'An index is the collection of its name.',
+  Namespaces: 'Parts of an index.',
+  Operations: 'For tools. They need no key.',
+};
+
+/** Of requests whose namespace has to be there. */
+const IN_NAMESPACE = ['describe_namespace', 'delete_vectors'];
+const MEANINGS: { readonly [C in ErrorCode]?: string } = {
+  UNAUTHENTICATED: 'The header `Api-Key` is absent, or its key is unknown, revoked or expired.',
+};
+
+const refusals = (codes: Iterable<ErrorCode>): Schemas =>
+  errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when);
+
+/** `pineconeQuery` is the `QueryRequest`. */
+const componentOf = (body: string): string => `${body.replace('pinecone', '')}Request`;
+
+function errorCodesOf(route: Route, operationId: string): Set<ErrorCode> {
+  const codes = new Set(errorsOf(route));
+  // A query answers nothing in its place.
+  codes.delete('RECORD_NOT_FOUND');
+  if (IN_NAMESPACE.includes(operationId)) codes.add('NAMESPACE_NOT_FOUND');
+  return codes;
+}
+
+function inputOf({ body, path, query }: Route, limits: Limits, bodies: Readonly<Record<string, Schema>>): Schema {
+  const known = parametersOf(path, limits);
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    $ref: `#/components/parameters/${name === 'name' ? 'IndexName' : 'Namespace'}`,
+  }));
+  const parameters = [...inPath, ...query.map((name) => ({ name, in: 'query', ...known[name] }))];
+  const content = body && { 'application/json': { schema: ref(componentOf(body)) } };
+  return {
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: { required: !isOptional(bodies[body]), content } }),
+  };
+}
+
+/** Throws for a route that nothing describes. */
+function operationOf(route: Route, limits: Limits, bodies: Readonly<Record<PineconeBody, Schema>>): Schema {
+  const name = `${route.method} ${route.path}`;
+  const [tag, words] = Object.entries(WORDS).find(([, ofTag]) => ofTag[name] !== undefined) ?? [];
+  if (words === undefined) throw new Error(`no description of ${name} below ${PINECONE.base}`);
+  const [operationId, summary, answer, description] = words[name];
+  const needs = `Needs the scope \`${route.access}\`.`;
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description: description === undefined ? needs : `${description}\n\n${needs}`,
+    security: [{ apiKey: [] }],
+    ...inputOf(route, limits, bodies),
+    responses: { [route.status]: response('Done.', answer), ...refusals(errorCodesOf(route, operationId)) },
+  };
+}
+
+const PAGE: Schema = {
+  operationId: 'openapi',
+  tags: ['Operations'],
+  summary: 'This document',
+  description: 'With the limits of this service.',
+  security: [],
+  responses: {
+    200: response('OpenAPI 3.1.', { type: 'object' }),
+    ...refusals(['INVALID_ARGUMENT', 'METHOD_NOT_ALLOWED']),
+  },
+};
+
+/**
+ * The OpenAPI 3.1 document of what is below `/pinecone`, with the limits of this configuration.
+ * Throws for a route that nothing describes.
+ */
+export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
+  const bodies = bodySchemas(limits);
+  const paths: Record<string, Record<string, Schema>> = {};
+  for (const route of PINECONE_ROUTES) {
+    const path = patternOf(route);
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route, limits, bodies);
+  }
+  const inPath = (name: string, schema: string) => ({ name, in: 'path', required: true, schema: ref(schema) });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: "Provec, for Pinecone's clients",
+      version: 'v1',
+      summary: "What Provec answers to Pinecone's clients.",
+      description: [
+        `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels.`,
+        'A null is an absent field. Provec ignores unknown fields and query parameters, and the version in `X-Pinecone-Api-Version`.',
+        'What Pinecone has and Provec has not (embedding, imports, backups, documents) is not here: Provec answers 501.',
+      ].join(' '),
+      contact: { name: 'Provec', url: 'https://provec.dev' },
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ apiKey: [] }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: { ...paths, [PINECONE_DOCUMENT_PATH]: { get: PAGE } },
+    components: {
+      schemas: {
+        ...answerSchemas(limits),
+        ...filterSchemas(limits),
+        Vector: vectorSchema(limits),
+        ...Object.fromEntries(Object.entries(bodies).map(([body, schema]) => [componentOf(body), schema])),
+      },
+      parameters: { IndexName: inPath('name', 'IndexName'), Namespace: inPath('namespace', 'Namespace') },
+      headers: HEADER_COMPONENTS,
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'Api-Key', description: 'An API key of the account.' },
+      },
+    },
+  };
+}

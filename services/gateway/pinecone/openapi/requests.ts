@@ -1,0 +1,108 @@
+import type { Limits } from '../../../../lib/limits.ts';
+import { METRICS } from '../../../../lib/requests/collection-requests.ts';
+import { LISTING_CURSOR_MAX_CHARS } from '../../../../lib/requests/listing-cursor.ts';
+import { type RequestName, requestsOf } from '../../../../lib/requests/requests.ts';
+import { recordSchema } from '../../../../lib/requests/vector-requests.ts';
+import { flag, object, ref, type Schema, type Schemas, text } from '../../openapi/schema.ts';
+import type { PINECONE_BODIES } from '../bodies.ts';
+import { pineconeMetric } from '../metric.ts';
+
+export type PineconeBody = keyof typeof PINECONE_BODIES;
+
+export const metric = text('How vectors are compared.', { enum: METRICS.map(pineconeMetric) });
+export const protection = text('Whether the index cannot be deleted.', { enum: ['enabled', 'disabled'] });
+
+const NO_SPARSE: Schema = { type: 'null', description: 'Provec keeps dense vectors only.' };
+const namespace = ref('Namespace');
+const paginationToken = text('`pagination.next` of the page before.', { maxLength: LISTING_CURSOR_MAX_CHARS });
+const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
+/** Of properties that may all be absent, apart from what `more` says. */
+const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
+
+/** Schemas of the fields of our request, which a body names otherwise at most. */
+const fieldsOf = (limits: Limits, kind: RequestName) => requestsOf(limits)[kind].schema.properties as Schemas;
+
+/** What the bodies below `/pinecone` hold, under the bounds of the requests that they become. */
+export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schema>> {
+  const [query, deleted, update, listed] = (['query', 'delete', 'update', 'list'] as const).map((kind) =>
+    fieldsOf(limits, kind),
+  );
+  const { dimensions, tags } = fieldsOf(limits, 'createCollection');
+  const field = object({ type: { type: 'string', const: 'dense_vector' }, dimension: dimensions, metric }, ['metric']);
+  const changes = { deletion_protection: protection, tags };
+  return {
+    pineconeUpsert: object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
+      'namespace',
+    ]),
+    pineconeQuery: any(
+      {
+        vector: query.vector,
+        id: { ...ref('RecordId'), description: 'Search near the vector of this record, whatever `vector` is.' },
+        topK: query.topK,
+        filter: ref('Filter'),
+        includeValues: query.includeValues,
+        includeMetadata: flag('Return the metadata as well.'),
+        namespace,
+        sparseVector: NO_SPARSE,
+      },
+      someOf('vector', 'id'),
+    ),
+    pineconeDelete: any(
+      { ids: deleted.ids, deleteAll: deleted.all, filter: deleted.filter, namespace },
+      { oneOf: ['ids', 'deleteAll', 'filter'].map((one) => ({ required: [one] })) },
+    ),
+    pineconeUpdate: any(
+      {
+        id: ref('RecordId'),
+        filter: { ...update.filter, description: 'Of the vectors to change, where no `id` is given.' },
+        values: { ...query.vector, description: 'The new vector; with `id` only.' },
+        setMetadata: update.setMetadata,
+        dryRun: update.dryRun,
+        namespace,
+        sparseValues: NO_SPARSE,
+      },
+      someOf('id', 'filter'),
+    ),
+    pineconeFetch: any({ filter: ref('Filter'), limit: listed.limit, paginationToken, namespace }),
+    pineconeStats: any({
+      filter: { type: 'object', maxProperties: 0, description: 'Provec counts whole namespaces.' },
+    }),
+    pineconeNamespace: object({ name: namespace }),
+    pineconeCreate: any(
+      {
+        name: { ...ref('IndexName'), description: 'Absent: Provec gives it one.' },
+        dimension: dimensions,
+        metric,
+        vector_type: { type: 'string', const: 'dense' },
+        schema: object({
+          fields: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: field },
+        }),
+        ...changes,
+      },
+      someOf('dimension', 'schema'),
+    ),
+    pineconeConfigure: any(changes, someOf('deletion_protection', 'tags')),
+  };
+}
+
+/** What a vector of an upsert is: a record. */
+export function vectorSchema(limits: Limits): Schema {
+  const { properties, required } = recordSchema(limits);
+  return { type: 'object', properties: { ...(properties as Schemas), sparseValues: NO_SPARSE }, required };
+}
+
+/** Query parameters of a route, by name. */
+export function parametersOf(path: string, limits: Limits): Schemas {
+  const listed = fieldsOf(limits, 'list');
+  const pageMax = path.endsWith('/namespaces') ? limits.namespacesPageMax : limits.listPageMax;
+  return {
+    ids: { required: true, schema: fieldsOf(limits, 'fetch').ids, description: 'Given once for each vector.' },
+    prefix: { schema: { type: 'string' }, description: 'Only those whose ids or names begin with it.' },
+    limit: { schema: { ...listed.limit, maximum: pageMax }, description: 'Maximum number of items on the page.' },
+    paginationToken: { schema: paginationToken },
+    namespace: { schema: namespace },
+  };
+}
+
+/** Whether a body may be left out, since nothing has to be in it. */
+export const isOptional = ({ required, anyOf, oneOf }: Schema): boolean => !required && !anyOf && !oneOf;

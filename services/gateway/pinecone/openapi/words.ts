@@ -1,0 +1,82 @@
+import { count, list, object, ref, type Schema } from '../../openapi/schema.ts';
+import { INDEX } from '../route.ts';
+
+/** What a route does not say itself; without an answer it has an empty body. */
+type Words = readonly [id: string, summary: string, answer: Schema | null, description?: string];
+
+const NOTHING = object({});
+
+/** By tag, and by method and path of the route. */
+export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = {
+  Vectors: {
+    [`POST ${INDEX}/query`]: [
+      'query_vectors',
+      'Find the most similar vectors',
+      ref('QueryResult'),
+      'An id or a namespace that is not there matches nothing.',
+    ],
+    [`POST ${INDEX}/vectors/upsert`]: [
+      'upsert_vectors',
+      'Write vectors; an existing vector is replaced as a whole',
+      object({ upsertedCount: count('Vectors written.') }),
+      'The answer does not wait for the anchor of the write.',
+    ],
+    [`GET ${INDEX}/vectors/fetch`]: ['fetch_vectors', 'Vectors by id', ref('FetchResult')],
+    [`POST ${INDEX}/vectors/fetch_by_metadata`]: [
+      'fetch_vectors_by_metadata',
+      'Vectors that match a filter, in the order of their ids',
+      ref('FetchResult'),
+    ],
+    [`GET ${INDEX}/vectors/list`]: ['list_vectors', 'Ids of vectors, in the order of their bytes', ref('ListResult')],
+    [`POST ${INDEX}/vectors/delete`]: [
+      'delete_vectors',
+      'Delete vectors by id, by filter, or all of a namespace',
+      NOTHING,
+      'Exactly one of `ids`, `filter` and `deleteAll`.',
+    ],
+    [`POST ${INDEX}/vectors/update`]: [
+      'update_vector',
+      'Change a vector, or merge into the metadata of those that match a filter',
+      object({ matchedRecords: count('With a filter only: how many matched.') }, ['matchedRecords']),
+      'The merge is shallow: each key is set as a whole.',
+    ],
+  },
+  Indexes: {
+    'POST /indexes': [
+      'create_index',
+      'Create an index: a collection of that name',
+      ref('Index'),
+      'Dimension and metric are in the body, or in its `schema`, which goes before. Provec ignores cloud and region.',
+    ],
+    'GET /indexes': ['list_indexes', 'List indexes, newest first', object({ indexes: list(ref('Index')) })],
+    [`GET ${INDEX}`]: ['describe_index', 'An index', ref('Index')],
+    [`PATCH ${INDEX}`]: [
+      'configure_index',
+      'Change deletion protection or tags',
+      ref('Index'),
+      'Tags are set one by one, the others stay, and an empty text removes one.',
+    ],
+    [`DELETE ${INDEX}`]: ['delete_index', 'Delete an index with everything in it', null, 'It is gone at once.'],
+  },
+  Namespaces: {
+    [`GET ${INDEX}/namespaces`]: [
+      'list_namespaces',
+      'List namespaces that hold vectors, by name',
+      ref('NamespacePage'),
+    ],
+    [`POST ${INDEX}/namespaces`]: [
+      'create_namespace',
+      'Make nothing, and say how many vectors the namespace has',
+      ref('NamespaceCount'),
+      'A namespace is there as long as it has a vector.',
+    ],
+    [`GET ${INDEX}/namespaces/{namespace}`]: ['describe_namespace', 'A namespace', ref('NamespaceCount')],
+    [`DELETE ${INDEX}/namespaces/{namespace}`]: ['delete_namespace', 'Delete all vectors of a namespace', NOTHING],
+    [`POST ${INDEX}/describe_index_stats`]: [
+      'describe_index_stats',
+      'How many vectors each namespace has',
+      ref('Statistics'),
+    ],
+    [`GET ${INDEX}/describe_index_stats`]: ['get_index_stats', 'The same, asked for without a body', ref('Statistics')],
+  },
+};
