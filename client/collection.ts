@@ -10,8 +10,9 @@ type OfCollection = {
 }[OperationId];
 
 /**
- * A collection, by its name or an alias. Every method is one operation of `/api/v1` and takes its
- * body or parameters; docs/api.md describes them.
+ * A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
+ * docs/api.md describes: it takes the body or the parameters, and where the answer has a single
+ * field, gives that.
  */
 export class Collection {
   readonly name: string;
@@ -28,14 +29,9 @@ export class Collection {
     return collection;
   }
 
-  async change(body: Api.ChangeCollection, options?: RequestOptions): Promise<Api.CollectionDetail> {
+  async configure(body: Api.ChangeCollection, options?: RequestOptions): Promise<Api.CollectionDetail> {
     const { collection } = await this.#send('updateCollection', { body }, options);
     return collection;
-  }
-
-  /** Deletes the collection with all that it holds. */
-  async drop(options?: RequestOptions): Promise<void> {
-    await this.#send('deleteCollection', {}, options);
   }
 
   /** Writes up to 1,000 records; one that is there is replaced as a whole. */
@@ -48,14 +44,16 @@ export class Collection {
     return this.#send('queryVectors', { body }, options);
   }
 
-  /** Up to 100 queries at once. */
-  queryMany(body: Api.Queries, options?: RequestOptions): Promise<Api.QueryManyResult> {
-    return this.#send('queryMany', { body }, options);
+  /** The results of up to 100 queries at once, in their order. */
+  async queryMany(body: Api.Queries, options?: RequestOptions): Promise<Api.QueryManyResult['results']> {
+    const { results } = await this.#send('queryMany', { body }, options);
+    return results;
   }
 
-  /** Records by id; `vectors` lacks those that are not there. */
-  fetch(body: Api.Fetch, options?: RequestOptions): Promise<Api.FetchVectorsResult> {
-    return this.#send('fetchVectors', { body }, options);
+  /** Records by id, without those that are not there. */
+  async fetch(body: Api.Fetch, options?: RequestOptions): Promise<Record<string, Api.StoredRecord>> {
+    const { vectors } = await this.#send('fetchVectors', { body }, options);
+    return vectors;
   }
 
   async count(body: Api.Count = {}, options?: RequestOptions): Promise<number> {
@@ -85,8 +83,8 @@ export class Collection {
     return this.#send('deleteVectors', { body }, options);
   }
 
-  namespaces(
-    query: NonNullable<Api.Operations['listNamespaces']['query']> = {},
+  listNamespaces(
+    query: Api.ListNamespacesParams = {},
     options?: RequestOptions,
   ): Listing<Api.ListNamespacesResult, Api.ListNamespacesResult['namespaces'][number]> {
     return new Listing(
@@ -110,15 +108,16 @@ export class Collection {
 
   /**
    * Writes any number of records. Those before one that is refused, or before the connection broke,
-   * are stored; an import that is sent again as a whole replaces them with the same.
+   * are stored; sent again as a whole, an import replaces them with the same.
    */
   async import(source: ImportSource, options: RequestOptions = {}): Promise<Api.ImportRecordsResult> {
     const body = importBody(source);
     try {
-      const call = { path: { name: this.name } };
-      return await this.#transport.send('importRecords', call, { timeoutMs: 0, ...options }, body);
+      return await this.#transport.send('importRecords', { path: { name: this.name } }, options, body);
     } catch (error) {
       throw body.failure() ?? error;
+    } finally {
+      body.end();
     }
   }
 
@@ -128,29 +127,23 @@ export class Collection {
     return this.#send('verifyCollection', { query: {} }, options) as Promise<Api.VerifyResult>;
   }
 
-  /** Begins the same in the background, for a collection that takes long. */
-  beginVerification(options?: RequestOptions): Promise<Api.Verification> {
+  /** Starts the same in the background, for a collection that takes minutes. */
+  startVerification(options?: RequestOptions): Promise<Api.Verification> {
     return this.#send('beginVerification', {}, options);
   }
 
-  verification(id: string, options: RequestOptions = {}): Promise<Api.Verification> {
+  getVerification(id: string, options: RequestOptions = {}): Promise<Api.Verification> {
     return this.#transport.send('getVerification', { path: { name: this.name, id } }, options);
   }
 
   /** A proof that a record is there or is not, for `verifyProof` or `verifyOnLedger`. */
-  async proof(
-    query: Api.Operations['proveRecord']['query'],
-    options?: RequestOptions,
-  ): Promise<Api.ProveRecordResult['proof']> {
+  async proof(query: Api.ProveRecordParams, options?: RequestOptions): Promise<Api.ProveRecordResult['proof']> {
     const { proof } = await this.#send('proveRecord', { query }, options);
     return proof;
   }
 
   /** Roots on the ledger, the newest first. */
-  anchors(
-    query: NonNullable<Api.Operations['listAnchors']['query']> = {},
-    options?: RequestOptions,
-  ): Listing<Api.ListAnchorsResult, Api.Anchor> {
+  listAnchors(query: Api.ListAnchorsParams = {}, options?: RequestOptions): Listing<Api.ListAnchorsResult, Api.Anchor> {
     return new Listing(
       (cursor = query.cursor) => this.#send('listAnchors', { query: { ...query, cursor } }, options),
       ({ anchors }) => anchors,

@@ -1,31 +1,42 @@
 import type { ExportLine } from './api/generated.ts';
-import { ConnectionError } from './http/errors.ts';
+import { APIConnectionError } from './http/errors.ts';
+import type { OpenAnswer } from './http/transport.ts';
 import { parseJson } from './verify/json-text.ts';
 
 export type ExportedRecord = Extract<ExportLine, { id: string }>;
-export type ExportHead = Extract<ExportLine, { export: unknown }>['export'];
 
-/** An export that has begun; to be read once, as records, lines or bytes. */
+/**
+ * An export that has begun, to be read once: as records, as lines or as bytes. Until it is read to
+ * its end, left in the middle of a loop, or cancelled, it holds a connection.
+ */
 export class Exported implements AsyncIterable<ExportedRecord> {
-  readonly #body: ReadableStream<Uint8Array>;
+  readonly #answer: OpenAnswer;
 
-  constructor(body: ReadableStream<Uint8Array>) {
-    this.#body = body;
-  }
-
-  /** As they come, to be kept as they are. Such a file lacks its last line where it was cut off. */
-  bytes(): ReadableStream<Uint8Array> {
-    return this.#body;
+  constructor(answer: OpenAnswer) {
+    this.#answer = answer;
   }
 
   /**
-   * Without their ends, for `verifyExport`: the head, the records, the end. Throws a
-   * ConnectionError where the connection broke. Leaving the loop ends the request.
+   * As they come, to be kept as they are. A file of them lacks its last line where it was cut off.
+   */
+  bytes(): ReadableStream<Uint8Array> {
+    return this.#answer.body;
+  }
+
+  /** Ends the request, unless something reads it already. */
+  async cancel(): Promise<void> {
+    await this.#answer.body.cancel();
+    this.#answer.end();
+  }
+
+  /**
+   * Without their ends, for `verifyExport`: the head, the records, the end. Throws an
+   * APIConnectionError where the connection broke.
    */
   async *lines(): AsyncGenerator<string, void, undefined> {
     const decoder = new TextDecoder();
     let open = '';
-    for await (const chunk of chunksOf(this.#body)) {
+    for await (const chunk of this.#chunks()) {
       const lines = (open + decoder.decode(chunk, { stream: true })).split('\n');
       open = lines.pop()!;
       yield* lines;
@@ -33,7 +44,7 @@ export class Exported implements AsyncIterable<ExportedRecord> {
     if (open !== '') yield open;
   }
 
-  /** The records alone; throws a ConnectionError unless all came. */
+  /** The records alone; throws an APIConnectionError unless all came. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ExportedRecord, void, undefined> {
     let isWhole = false;
     for await (const line of this.lines()) {
@@ -41,26 +52,26 @@ export class Exported implements AsyncIterable<ExportedRecord> {
       if ('end' in said) isWhole = true;
       else if (!('export' in said)) yield said;
     }
-    if (!isWhole) throw new ConnectionError('The export was cut off: it has no end.');
+    if (!isWhole) throw new APIConnectionError('The export was cut off: it has no end.');
   }
-}
 
-/** Not every browser can iterate a stream. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = stream.getReader();
-  let isDone = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      isDone = done;
-      if (done) return;
-      yield value;
+  /** Not every browser can iterate a stream. */
+  async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    const { body, signal } = this.#answer;
+    const reader = body.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        yield value;
+      }
+    } catch (cause) {
+      signal?.throwIfAborted();
+      throw new APIConnectionError('The export was cut off.', { cause });
+    } finally {
+      // Of a body that was read to its end, or that broke, this does nothing.
+      await reader.cancel().catch(() => undefined);
+      this.#answer.end();
     }
-  } catch (cause) {
-    isDone = true;
-    if ((cause as Error).name !== 'TypeError') throw cause;
-    throw new ConnectionError('The export was cut off.', { cause });
-  } finally {
-    if (!isDone) await reader.cancel();
   }
 }

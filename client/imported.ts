@@ -2,65 +2,107 @@ import type { WrittenRecord } from './api/generated.ts';
 import { withLists } from './http/body-text.ts';
 import type { RawBody } from './http/transport.ts';
 
-/** A record of any namespace, or a line of NDJSON. */
+/** A record of any namespace, or a whole line of NDJSON. */
 export type ImportedRecord = (WrittenRecord & { namespace?: string }) | string;
 
 /**
- * What an import reads: records or lines, or the bytes of NDJSON, as an export or a file has them.
+ * What an import reads: records or lines, or NDJSON as bytes or text: whole, as a Blob, or as a
+ * stream (of `fetch`, or of Node), however it is cut into chunks.
  */
-export type ImportSource = Iterable<ImportedRecord> | AsyncIterable<ImportedRecord> | ReadableStream<Uint8Array> | Blob;
+export type ImportSource =
+  | Iterable<ImportedRecord>
+  | AsyncIterable<ImportedRecord | Uint8Array>
+  | ReadableStream<Uint8Array>
+  | Blob
+  | Uint8Array
+  | string;
+
+type Records = Iterable<ImportedRecord> | AsyncIterable<ImportedRecord | Uint8Array>;
 
 const TYPE = 'application/x-ndjson';
 /** Of text that goes out at once. */
 const CHUNK_CHARS = 64 * 1024;
 
-/** The body of an import; `failure` is what the source threw, which `fetch` does not pass on. */
+/** The body of an import, with what its source needs beside. */
 export interface ImportBody extends RawBody {
+  /** What the source threw, which `fetch` does not pass on. */
   failure(): unknown;
+  /** To be called when the import has ended, however it did. */
+  end(): void;
 }
 
+/** Throws TypeError for a stream that is being read already. */
 export function importBody(source: ImportSource): ImportBody {
-  const none = () => undefined;
-  if (source instanceof Blob) return { body: source, contentType: TYPE, isRepeatable: true, failure: none };
-  if (source instanceof ReadableStream) return { body: source, contentType: TYPE, isRepeatable: false, failure: none };
+  const idle = { contentType: TYPE, failure: () => undefined, end: () => undefined };
+  if (typeof source === 'string' || ArrayBuffer.isView(source) || 'arrayBuffer' in source)
+    return { ...idle, body: source as Blob, isRepeatable: true };
+  if ('getReader' in source) {
+    if (source.locked) throw new TypeError('The stream is locked: something reads it already.');
+    return { ...idle, body: source, isRepeatable: false };
+  }
   const lines = new LineStream(source);
-  return { body: lines.stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure };
+  const { stream } = lines;
+  const end = () => void lines.end().catch(() => undefined);
+  return { body: stream, contentType: TYPE, isRepeatable: false, failure: () => lines.failure, end };
 }
 
 /** Records as a stream of bytes, read from their source as fast as they are sent. */
 class LineStream {
   failure: unknown;
   readonly stream: ReadableStream<Uint8Array>;
+  readonly #records: Iterator<ImportedRecord> | AsyncIterator<ImportedRecord | Uint8Array>;
+  readonly #encoder = new TextEncoder();
 
-  constructor(source: Iterable<ImportedRecord> | AsyncIterable<ImportedRecord>) {
-    const records = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
-    const encoder = new TextEncoder();
-    this.stream = new ReadableStream({
-      pull: async (controller) => {
-        try {
-          const { text, isLast } = await chunkOf(records);
-          if (text !== '') controller.enqueue(encoder.encode(text));
-          if (isLast) controller.close();
-        } catch (error) {
-          this.failure = error;
-          controller.error(error);
-        }
-      },
-      cancel: async () => {
-        await records.return?.();
-      },
-    });
+  constructor(source: Records) {
+    this.#records = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+    this.stream = new ReadableStream({ pull: (controller) => this.#pull(controller) });
+  }
+
+  /**
+   * Closes the source where it was not read to its end: `fetch` does not always cancel. Nobody waits
+   * for it, since it may be waiting itself.
+   */
+  async end(): Promise<void> {
+    await this.#records.return?.();
+  }
+
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    try {
+      await turn();
+      const { chunks, isLast } = await this.#taken();
+      for (const chunk of chunks) if (chunk.length > 0) controller.enqueue(chunk);
+      if (isLast) controller.close();
+    } catch (error) {
+      this.failure = error;
+      controller.error(error);
+    }
+  }
+
+  /** Records of about a chunk; bytes as they are, since a line may be cut anywhere between two. */
+  async #taken(): Promise<{ chunks: Uint8Array[]; isLast: boolean }> {
+    let text = '';
+    while (text.length < CHUNK_CHARS) {
+      const { done, value } = await this.#records.next();
+      if (done) return { chunks: [this.#encoder.encode(text)], isLast: true };
+      if (ArrayBuffer.isView(value)) return { chunks: [this.#encoder.encode(text), value], isLast: false };
+      text += lineOf(value);
+    }
+    return { chunks: [this.#encoder.encode(text)], isLast: false };
   }
 }
 
-async function chunkOf(
-  records: Iterator<ImportedRecord> | AsyncIterator<ImportedRecord>,
-): Promise<{ text: string; isLast: boolean }> {
-  let text = '';
-  while (text.length < CHUNK_CHARS) {
-    const { done, value } = await records.next();
-    if (done) return { text, isLast: true };
-    text += `${typeof value === 'string' ? value : JSON.stringify(withLists(value))}\n`;
-  }
-  return { text, isLast: false };
+/**
+ * A turn of Node's event loop: a source that never waits would keep it from seeing that the service
+ * refused the import already.
+ */
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    const { setImmediate } = globalThis as { setImmediate?: (resolve: () => void) => void };
+    if (setImmediate === undefined) resolve();
+    else setImmediate(resolve);
+  });
+
+function lineOf(record: ImportedRecord): string {
+  const text = typeof record === 'string' ? record : JSON.stringify(withLists(record));
+  return text.endsWith('\n') ? text : `${text}\n`;
 }

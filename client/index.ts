@@ -2,9 +2,11 @@ export type * as Api from './api/generated.ts';
 export { Collection } from './collection.ts';
 export { Exported, type ExportedRecord } from './exported.ts';
 export {
+  APIConnectionError,
+  APIStatusError,
+  APITimeoutError,
   BadRequestError,
   ConflictError,
-  ConnectionError,
   type ErrorCode,
   ForbiddenError,
   NotFoundError,

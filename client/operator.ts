@@ -1,7 +1,7 @@
 import type * as Api from './api/generated.ts';
 import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
 
-/** The accounts of a Provec, for who has its `PROVEC_ADMIN_TOKEN`. */
+/** The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`. */
 export class ProvecOperator {
   readonly #transport: Transport;
 
@@ -9,12 +9,12 @@ export class ProvecOperator {
     this.#transport = new Transport({ ...options, apiKey: adminToken });
   }
 
-  async accounts(options: RequestOptions = {}): Promise<Api.Account[]> {
+  async listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
     const { accounts } = await this.#transport.send('listAccounts', {}, options);
     return accounts;
   }
 
-  /** With its first key, whose secret the answer alone has. */
+  /** With its first key, whose secret only this answer has. */
   createAccount(body: Api.CreateAccount, options: RequestOptions = {}): Promise<Api.CreateAccountResult> {
     return this.#transport.send('createAccount', { body }, options);
   }

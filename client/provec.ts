@@ -7,7 +7,7 @@ import { Listing } from './listing.ts';
 export class Provec {
   readonly #transport: Transport;
 
-  /** Throws TypeError for a URL or a key that can be none. */
+  /** Throws TypeError for an invalid URL or key. */
   constructor(options: ClientOptions) {
     this.#transport = new Transport(options);
   }
@@ -22,8 +22,13 @@ export class Provec {
     return collection;
   }
 
-  collections(
-    query: NonNullable<Api.Operations['listCollections']['query']> = {},
+  /** Deletes a collection with all that it holds; takes no alias. */
+  async deleteCollection(name: string, options: RequestOptions = {}): Promise<void> {
+    await this.#transport.send('deleteCollection', { path: { name } }, options);
+  }
+
+  listCollections(
+    query: Api.ListCollectionsParams = {},
     options: RequestOptions = {},
   ): Listing<Api.ListCollectionsResult, Api.Collection> {
     return new Listing(
@@ -32,12 +37,12 @@ export class Provec {
     );
   }
 
-  async aliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
+  async listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
     const { aliases } = await this.#transport.send('listAliases', {}, options);
     return aliases;
   }
 
-  alias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
+  getAlias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
     return this.#transport.send('getAlias', { path: { alias } }, options);
   }
 
@@ -50,16 +55,16 @@ export class Provec {
     await this.#transport.send('deleteAlias', { path: { alias } }, options);
   }
 
-  usage(options: RequestOptions = {}): Promise<Api.Usage> {
+  getUsage(options: RequestOptions = {}): Promise<Api.Usage> {
     return this.#transport.send('getUsage', {}, options);
   }
 
-  async keys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
+  async listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
     const { keys } = await this.#transport.send('listKeys', {}, options);
     return keys;
   }
 
-  /** The answer alone has the key's secret. */
+  /** Only this answer has the key's secret. */
   async createKey(body: Api.CreateKey, options: RequestOptions = {}): Promise<Api.NewApiKey> {
     const { key } = await this.#transport.send('createKey', { body }, options);
     return key;

@@ -880,6 +880,43 @@ export interface DeleteAccountResult {
   deleted: true;
 }
 
+export interface ListNamespacesParams {
+  /** Only names that begin so. */
+  prefix?: Namespace;
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface ListCollectionsParams {
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface VerifyCollectionParams {
+  /** Answer with a proof for this record, like `/proof`. */
+  id?: RecordId;
+  /** Of the record to prove. */
+  namespace?: Namespace;
+}
+
+export interface ProveRecordParams {
+  /** Record to prove. */
+  id: RecordId;
+  /** Of the record to prove. */
+  namespace?: Namespace;
+}
+
+export interface ListAnchorsParams {
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
 /** What each operation takes and answers. */
 export interface Operations {
   /** Find the most similar records */
@@ -977,14 +1014,7 @@ export interface Operations {
     path: {
       name: CollectionName;
     };
-    query: {
-      /** Only names that begin so. */
-      prefix?: Namespace;
-      /** Maximum number of items on the page. */
-      limit?: number;
-      /** `nextCursor` of the page before. */
-      cursor?: string;
-    };
+    query: ListNamespacesParams;
     body: undefined;
     result: ListNamespacesResult;
   };
@@ -1028,12 +1058,7 @@ export interface Operations {
   /** List collections, newest first */
   listCollections: {
     path: undefined;
-    query: {
-      /** Maximum number of items on the page. */
-      limit?: number;
-      /** `nextCursor` of the page before. */
-      cursor?: string;
-    };
+    query: ListCollectionsParams;
     body: undefined;
     result: ListCollectionsResult;
   };
@@ -1049,12 +1074,7 @@ export interface Operations {
     path: {
       name: CollectionName;
     };
-    query: {
-      /** Answer with a proof for this record, like `/proof`. */
-      id?: RecordId;
-      /** Of the record to prove. */
-      namespace?: Namespace;
-    };
+    query: VerifyCollectionParams;
     body: undefined;
     result: VerifyCollectionResult;
   };
@@ -1063,12 +1083,7 @@ export interface Operations {
     path: {
       name: CollectionName;
     };
-    query: {
-      /** Record to prove. */
-      id: RecordId;
-      /** Of the record to prove. */
-      namespace?: Namespace;
-    };
+    query: ProveRecordParams;
     body: undefined;
     result: ProveRecordResult;
   };
@@ -1106,12 +1121,7 @@ export interface Operations {
     path: {
       name: CollectionName;
     };
-    query: {
-      /** Maximum number of items on the page. */
-      limit?: number;
-      /** `nextCursor` of the page before. */
-      cursor?: string;
-    };
+    query: ListAnchorsParams;
     body: undefined;
     result: ListAnchorsResult;
   };

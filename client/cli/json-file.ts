@@ -12,3 +12,8 @@ export async function readJson(path: string): Promise<unknown> {
     throw new Misuse(`${path} cannot be read as JSON: ${(error as Error).message}`);
   }
 }
+
+/** The object at `key` where there is one, else the whole: files hold answers as they came. */
+export function within(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && key in value ? (value as Record<string, unknown>)[key] : value;
+}

@@ -7,11 +7,10 @@
  * 0 proven; 1 not proven; 2 wrong arguments, or something that could not be read.
  */
 import { parseArgs } from 'node:util';
-import { within } from '../verify/ledger-account.ts';
 import type { RecordProof } from '../verify/record-proof.ts';
 import type { ExpectedRecord } from '../verify/verify-proof.ts';
 import { accountAt, accountInFile } from './account-source.ts';
-import { Misuse, readJson } from './json-file.ts';
+import { Misuse, readJson, within } from './json-file.ts';
 import { printable } from './printable.ts';
 import { type Trusted, verdictOn } from './verdict.ts';
 

@@ -2,8 +2,24 @@ import type { ErrorBody } from '../api/generated.ts';
 
 export type ErrorCode = ErrorBody['code'];
 
-/** Provec refused a request or could not serve it. A subclass of it for each kind of error. */
+/** Whatever the client rejects with, apart from bad arguments and the reason of an aborted signal. */
 export class ProvecError extends Error {
+  override name = 'ProvecError';
+}
+
+/** No answer came: the service is out of reach, or the connection was cut off. */
+export class APIConnectionError extends ProvecError {
+  override name = 'APIConnectionError';
+}
+
+/** No answer came within `timeoutMs`. */
+export class APITimeoutError extends APIConnectionError {
+  override name = 'APITimeoutError';
+}
+
+/** Provec refused a request or could not serve it. A subclass for each kind of error. */
+export class APIStatusError extends ProvecError {
+  override name = 'APIStatusError';
   /** Of docs/errors.md; `null` where the answer is not Provec's own, as from a proxy. */
   readonly code: ErrorCode | null;
   readonly status: number;
@@ -15,7 +31,6 @@ export class ProvecError extends Error {
 
   constructor(body: Partial<ErrorBody> & Pick<ErrorBody, 'error' | 'status'>, options?: ErrorOptions) {
     super(body.error, options);
-    this.name = new.target.name;
     this.code = body.code ?? null;
     this.status = body.status;
     this.requestId = body.requestId ?? null;
@@ -25,34 +40,47 @@ export class ProvecError extends Error {
 }
 
 /** 400, 405, 408, 413, 415: the request itself is wrong; `details` names the fields. */
-export class BadRequestError extends ProvecError {}
+export class BadRequestError extends APIStatusError {
+  override name = 'BadRequestError';
+}
 /** 401: the key is absent, unknown, revoked or expired. */
-export class UnauthenticatedError extends ProvecError {}
+export class UnauthenticatedError extends APIStatusError {
+  override name = 'UnauthenticatedError';
+}
 /** 403: the key lacks the scope, or the collection is protected from deletion. */
-export class ForbiddenError extends ProvecError {}
+export class ForbiddenError extends APIStatusError {
+  override name = 'ForbiddenError';
+}
 /** 404: no such collection, record, namespace, alias, key, verification or account. */
-export class NotFoundError extends ProvecError {}
+export class NotFoundError extends APIStatusError {
+  override name = 'NotFoundError';
+}
 /** 409: the name is taken, or something stands in the way. */
-export class ConflictError extends ProvecError {}
+export class ConflictError extends APIStatusError {
+  override name = 'ConflictError';
+}
 /** 429 `PLAN_LIMIT_REACHED`: the plan is full; trying again does not help. */
-export class PlanLimitError extends ProvecError {}
+export class PlanLimitError extends APIStatusError {
+  override name = 'PlanLimitError';
+}
 /** 429 `RATE_LIMITED`: too many requests in this window, and retries did not outlast it. */
-export class RateLimitedError extends ProvecError {}
+export class RateLimitedError extends APIStatusError {
+  override name = 'RateLimitedError';
+}
 /** 503: the service or a shard is away, and retries did not outlast it. */
-export class UnavailableError extends ProvecError {}
+export class UnavailableError extends APIStatusError {
+  override name = 'UnavailableError';
+}
 /** 507: memory or disk is full; reads and deletes still work. */
-export class OutOfCapacityError extends ProvecError {}
+export class OutOfCapacityError extends APIStatusError {
+  override name = 'OutOfCapacityError';
+}
 /** 500 and whatever else a server should not answer. */
-export class ServerError extends ProvecError {}
-
-/** No answer came: the service is out of reach, was cut off, or took longer than `timeoutMs`. */
-export class ConnectionError extends Error {
-  override readonly name = 'ConnectionError';
+export class ServerError extends APIStatusError {
+  override name = 'ServerError';
 }
 
-type ErrorClass = new (body: ConstructorParameters<typeof ProvecError>[0]) => ProvecError;
-
-const CLASSES: Readonly<Record<number, ErrorClass>> = {
+const CLASSES: Readonly<Record<number, typeof APIStatusError>> = {
   400: BadRequestError,
   401: UnauthenticatedError,
   403: ForbiddenError,
@@ -68,7 +96,7 @@ const CLASSES: Readonly<Record<number, ErrorClass>> = {
 };
 
 /** The error that an answer other than 2xx stands for; `text` is its body. */
-export function errorOf(response: Response, text: string): ProvecError {
+export function errorOf(response: Response, text: string): APIStatusError {
   const body = bodyOf(text);
   const { status } = response;
   const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;

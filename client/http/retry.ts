@@ -1,5 +1,5 @@
 import type { Operations } from '../api/generated.ts';
-import { ConnectionError, ProvecError } from './errors.ts';
+import { APIConnectionError, APIStatusError, APITimeoutError } from './errors.ts';
 
 /**
  * What a second time answers otherwise than the first: after a failure that leaves open whether the
@@ -15,17 +15,18 @@ const ONCE: ReadonlySet<keyof Operations> = new Set([
   'createAccount',
   'deleteAccount',
 ]);
-/** 502 and 504 are of proxies. */
+/** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
 const FIRST_WAIT_MS = 200;
 const WAIT_MAX_MS = 8_000;
 
 /** Whether the same request may succeed, and do no more than once what it asks for. */
 export function mayRetry(operation: keyof Operations, error: unknown): boolean {
-  if (error instanceof ProvecError && error.status === 429) return error.code !== 'PLAN_LIMIT_REACHED';
-  const isPassing =
-    error instanceof ConnectionError || (error instanceof ProvecError && PASSING.includes(error.status));
-  return isPassing && !ONCE.has(operation);
+  if (error instanceof APIStatusError && error.status === 429) return error.code !== 'PLAN_LIMIT_REACHED';
+  // It would begin anew, and take as long.
+  if (error instanceof APITimeoutError && operation === 'verifyCollection') return false;
+  const isStatus = error instanceof APIStatusError && PASSING.includes(error.status);
+  return (isStatus || error instanceof APIConnectionError) && !ONCE.has(operation);
 }
 
 /**
@@ -34,7 +35,7 @@ export function mayRetry(operation: keyof Operations, error: unknown): boolean {
  * asks for more than `maxMs`.
  */
 export function retryWaitMs(retry: number, error: unknown, maxMs: number): number | null {
-  const asked = error instanceof ProvecError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
+  const asked = error instanceof APIStatusError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   if (asked > maxMs) return null;
   return asked + Math.random() * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
 }

@@ -4,8 +4,9 @@
  * its own.
  */
 import { type Operations, ROUTES } from '../api/generated.ts';
+import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
-import { ConnectionError, errorOf, ServerError } from './errors.ts';
+import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { mayRetry, retryWaitMs, waited } from './retry.ts';
 
 export interface ClientOptions {
@@ -13,8 +14,8 @@ export interface ClientOptions {
   url: string;
   apiKey: string;
   /**
-   * Of each attempt, in ms; 90,000 by default. Exports have it until the answer begins, imports not
-   * at all.
+   * Of each attempt, in ms; `Infinity`: none. By default 90,000, for `verify` 280,000, and for
+   * imports none. Of an export, until its answer begins.
    */
   timeoutMs?: number;
   /** After the first attempt; 4 by default. */
@@ -47,6 +48,15 @@ export interface RawBody {
   isRepeatable: boolean;
 }
 
+/** An answer that streams. */
+export interface OpenAnswer {
+  readonly body: ReadableStream<Uint8Array>;
+  /** The caller's. */
+  readonly signal: AbortSignal | undefined;
+  /** To be called when the body was read or is given up. */
+  end(): void;
+}
+
 interface Parts {
   path?: Record<string, string>;
   query?: Record<string, unknown>;
@@ -55,6 +65,11 @@ interface Parts {
 }
 
 const BASE = '/api/v1';
+const TIMEOUT_MS = 90_000;
+/** Where others than TIMEOUT_MS hold. Node's `fetch` waits 300,000 ms for an answer, at most. */
+const TIMEOUTS_MS: { readonly [K in OperationId]?: number } = { verifyCollection: 280_000, importRecords: Infinity };
+/** More than this a timer takes for 1. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 const JSON_TYPE = 'application/json';
 const KEY = /^[\x21-\x7e]+$/;
 /** Every URL resolves them, however they are escaped, and names something else then. */
@@ -63,7 +78,7 @@ const UNNAMEABLE = ['', '.', '..'];
 export class Transport {
   readonly #base: string;
   readonly #key: string;
-  readonly #options: Required<Omit<ClientOptions, 'url' | 'apiKey'>>;
+  readonly #options: Required<Omit<ClientOptions, 'url' | 'apiKey' | 'timeoutMs'>> & Pick<ClientOptions, 'timeoutMs'>;
 
   /** Throws TypeError for a URL that is none, and without a key. */
   constructor({ url, apiKey, ...options }: ClientOptions) {
@@ -71,12 +86,12 @@ export class Transport {
     // Said here: fetch would say it with the key.
     if (typeof apiKey !== 'string' || !KEY.test(apiKey)) throw new TypeError('apiKey must be an API key of Provec');
     this.#key = apiKey;
-    const { fetch = globalThis.fetch, timeoutMs = 90_000, maxRetries = 4, maxRetryAfterMs = 30_000 } = options;
+    const { fetch = globalThis.fetch, timeoutMs, maxRetries = 4, maxRetryAfterMs = 30_000 } = options;
     // In browsers it must be called on nothing but the window.
     this.#options = { fetch: (...args) => fetch(...args), timeoutMs, maxRetries, maxRetryAfterMs };
   }
 
-  /** The answer of an operation. Rejects with a ProvecError or a ConnectionError. */
+  /** The answer of an operation. Rejects with a ProvecError, or the reason of the signal. */
   send<K extends OperationId>(
     operation: K,
     call: Call<K>,
@@ -84,28 +99,33 @@ export class Transport {
     raw?: RawBody,
   ): Promise<Operations[K]['result']> {
     const parts: Parts = { ...(call as Parts), ...(raw && { raw }) };
-    return this.#withRetries(operation, parts, options, jsonOf<Operations[K]['result']>);
+    return this.#withRetries(operation, parts, options, async (response, attempt) => {
+      const answer = await jsonOf<Operations[K]['result']>(response);
+      attempt.end();
+      return answer;
+    });
   }
 
-  /** The body of an answer that has begun; as `send` rejects. */
-  open<K extends OperationId>(
-    operation: K,
-    call: Call<K>,
-    options: RequestOptions = {},
-  ): Promise<ReadableStream<Uint8Array>> {
-    return this.#withRetries(operation, call as Parts, options, async (response) => response.body!);
+  /** An answer that has begun; as `send` rejects. */
+  open<K extends OperationId>(operation: K, call: Call<K>, options: RequestOptions = {}): Promise<OpenAnswer> {
+    return this.#withRetries(operation, call as Parts, options, async (response, attempt) => {
+      attempt.isAnswered();
+      return { body: response.body!, signal: options.signal, end: () => attempt.end() };
+    });
   }
 
   async #withRetries<T>(
     operation: OperationId,
     parts: Parts,
     { signal, timeoutMs = this.#options.timeoutMs, maxRetries = this.#options.maxRetries }: RequestOptions,
-    read: (response: Response) => Promise<T>,
+    read: (response: Response, attempt: Attempt) => Promise<T>,
   ): Promise<T> {
     const [url, init] = this.#request(operation, parts);
+    const limitMs = timeoutMs ?? TIMEOUTS_MS[operation] ?? TIMEOUT_MS;
     for (let retry = 0; ; retry++) {
+      signal?.throwIfAborted();
       try {
-        return await this.#attempt(url, init, signal, timeoutMs, read);
+        return await this.#attempt(url, init, signal, limitMs, read);
       } catch (error) {
         signal?.throwIfAborted();
         const isSpent = retry >= maxRetries || parts.raw?.isRepeatable === false || !mayRetry(operation, error);
@@ -131,30 +151,63 @@ export class Transport {
     url: string,
     init: RequestInit,
     signal: AbortSignal | undefined,
-    timeoutMs: number,
-    read: (response: Response) => Promise<T>,
+    limitMs: number,
+    read: (response: Response, attempt: Attempt) => Promise<T>,
   ): Promise<T> {
-    const late = new AbortController();
-    const timer = timeoutMs > 0 ? setTimeout(() => late.abort(), timeoutMs) : undefined;
+    const attempt = new Attempt(signal, limitMs);
     try {
-      const signals = [late.signal, ...(signal ? [signal] : [])];
-      const response = await this.#options.fetch(url, { ...init, signal: AbortSignal.any(signals) });
+      const response = await this.#options.fetch(url, { ...init, signal: attempt.signal });
       if (!response.ok) throw errorOf(response, await response.text());
-      return await read(response);
+      return await read(response, attempt);
     } catch (error) {
-      if (late.signal.aborted) throw new ConnectionError(`No answer within ${timeoutMs} ms.`, { cause: error });
-      // What fetch rejects with where no answer comes; it may be of another realm.
-      throw (error as Error).name === 'TypeError' ? connectionError(error as Error) : error;
-    } finally {
-      clearTimeout(timer);
+      attempt.end();
+      if (attempt.isLate) throw new APITimeoutError(`No answer within ${limitMs} ms.`, { cause: error });
+      throw error instanceof ProvecError ? error : connectionError(error as Error);
     }
+  }
+}
+
+/** The signal of one attempt: it ends with the caller's, and when the time is up. */
+class Attempt {
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #abort = () => this.#controller.abort(this.#caller!.reason);
+  isLate = false;
+
+  constructor(caller: AbortSignal | undefined, limitMs: number) {
+    this.#caller = caller;
+    caller?.addEventListener('abort', this.#abort, { once: true });
+    if (limitMs > TIMER_MAX_MS) return;
+    this.#timer = setTimeout(() => {
+      this.isLate = true;
+      this.#controller.abort();
+    }, limitMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The time counts no more. */
+  isAnswered(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** The caller's signal counts no more, either. */
+  end(): void {
+    this.isAnswered();
+    this.#caller?.removeEventListener('abort', this.#abort);
   }
 }
 
 function baseOf(url: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
-  const isPlain = parsed !== null && /^https?:$/.test(parsed.protocol) && `${parsed.username}${parsed.search}` === '';
-  if (!isPlain) throw new TypeError('url must be the http or https address of a Provec, without a user name');
+  const isHttp = parsed !== null && /^https?:$/.test(parsed.protocol);
+  const isPlain =
+    isHttp && `${parsed.username}${parsed.password}${parsed.search}` === '' && !parsed.pathname.includes(BASE);
+  if (!isPlain)
+    throw new TypeError(`url must be the http or https address of a Provec, without user, query or ${BASE}`);
   return `${parsed.origin}${parsed.pathname.replace(/\/+$/, '')}${BASE}`;
 }
 
@@ -167,17 +220,17 @@ function segment(name: string, value: string | undefined): string {
 async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text();
   try {
-    return JSON.parse(text) as T;
+    return parseJson(text) as T;
   } catch (cause) {
     const { status } = response;
-    throw new ServerError({ error: 'The answer is no JSON: is the address that of a Provec?', status }, { cause });
+    throw new ServerError({ error: 'The answer is not JSON: is this the address of a Provec?', status }, { cause });
   }
 }
 
 /** `fetch` says only that it failed; why is in the causes, and an AggregateError has no message. */
-function connectionError(cause: Error): ConnectionError {
+function connectionError(cause: Error): APIConnectionError {
   const reasons: string[] = [];
   for (let error: (Error & { code?: string }) | undefined = cause; error; error = error.cause as Error | undefined)
     reasons.push(error.message || `${error.code}`);
-  return new ConnectionError(`No answer came: ${reasons.join(': ')}`, { cause });
+  return new APIConnectionError(`No answer came: ${reasons.join(': ')}`, { cause });
 }

@@ -26,7 +26,7 @@ export class RecordSet {
 
   /** Throws TypeError for what no record can be, and for an id that the namespace has already. */
   add({ id, namespace = '', values, metadata = {} }: WholeRecord): void {
-    if (typeof id !== 'string' || typeof namespace !== 'string') throw new TypeError('id must be text');
+    if (typeof id !== 'string' || typeof namespace !== 'string' || id === '') throw new TypeError('id must be text');
     const key = keyHashOf(id, namespace);
     const text = bytesToHex(key);
     if (this.#keys.has(text)) throw new TypeError(`The record ${JSON.stringify(id)} occurs twice.`);

@@ -27,10 +27,13 @@ export function keyHashOf(id: string, namespace = ''): Uint8Array {
 }
 
 /**
- * Over the values as float32, with -0 taken as +0. Throws TypeError when one is not a number, or
- * not finite as float32.
+ * Over the values as float32, with -0 taken as +0. Throws TypeError for anything but a list or a
+ * typed array of at least one number, and when one is not finite as float32.
  */
 export function vecHashOf(values: ArrayLike<number>): Uint8Array {
+  // An object with a length could carry more than what is hashed.
+  const isList = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
+  if (!isList || values.length === 0) throw new TypeError('values must be an array of at least one number');
   const bytes = new DataView(new ArrayBuffer(5 + 4 * values.length));
   bytes.setUint8(0, FLOAT32);
   bytes.setUint32(1, values.length, true);
@@ -44,8 +47,10 @@ export function vecHashOf(values: ArrayLike<number>): Uint8Array {
   return sha256(concatBytes(VECTOR_TAG, new Uint8Array(bytes.buffer)));
 }
 
-/** Over the metadata as canonical JSON. Throws as `canonicalJson`. */
+/** Over the metadata as canonical JSON. Throws TypeError for no object, else as `canonicalJson`. */
 export function metaHashOf(metadata: object): Uint8Array {
+  const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
+  if (!isObject) throw new TypeError('metadata must be an object');
   return sha256(concatBytes(METADATA_TAG, utf8ToBytes(canonicalJson(metadata))));
 }
 

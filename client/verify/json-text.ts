@@ -15,8 +15,11 @@ export type JsonParser = (text: string) => unknown;
 const KEY_END = /\s*:/y;
 const PREFIX_BYTES = 16;
 const drawnPrefix = (): string => bytesToHex(randomBytes(PREFIX_BYTES));
-/** Tried first: to draw one takes as long as to read a small record. */
-const PREFIX = drawnPrefix();
+/**
+ * Tried first: to draw one takes as long as to read a small record. Drawn when it is needed: some
+ * runtimes give no randomness to a module that is being loaded.
+ */
+let firstPrefix: string | undefined;
 
 interface Key {
   name: string;
@@ -105,7 +108,8 @@ function countKeys(value: unknown): number {
 
 /** Nobody can know which it is, so this is short however the text was made. */
 function unusedPrefix(texts: readonly string[]): string {
-  let prefix = PREFIX;
+  firstPrefix ??= drawnPrefix();
+  let prefix = firstPrefix;
   while (texts.some((text) => text.includes(prefix))) prefix = drawnPrefix();
   return prefix;
 }

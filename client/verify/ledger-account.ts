@@ -16,7 +16,11 @@ const ANSWER_MAX_BYTES = 256 * 1024;
  * Asks a node of the ledger for an account; null where there is none. Rejects with a LedgerError,
  * which names the URL's origin at most: keys stand in paths and queries.
  */
-export async function ledgerAccount(url: string, address: string): Promise<AccountContent | null> {
+export async function ledgerAccount(
+  url: string,
+  address: string,
+  signal?: AbortSignal,
+): Promise<AccountContent | null> {
   const where = URL.canParse(url) ? new URL(url) : null;
   if (where === null || !/^https?:$/.test(where.protocol) || where.username !== '' || where.password !== '')
     throw new LedgerError("The ledger's URL must be http or https, without a user name.");
@@ -31,11 +35,12 @@ export async function ledgerAccount(url: string, address: string): Promise<Accou
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getAccountInfo', params }),
       // The node that is trusted answers, and no other.
       redirect: 'error',
-      signal: AbortSignal.timeout(RPC_TIMEOUT_MS),
+      signal: AbortSignal.any([AbortSignal.timeout(RPC_TIMEOUT_MS), ...(signal ? [signal] : [])]),
     });
     ({ status } = response);
     text = await boundedText(response);
   } catch (error) {
+    signal?.throwIfAborted();
     throw new LedgerError(`${origin} could not be asked: ${(error as Error).message}`);
   }
   let answer: unknown;
@@ -63,24 +68,26 @@ async function boundedText(response: Response): Promise<string> {
   }
 }
 
-/** The account in an answer to getAccountInfo, or in a part of one. Throws LedgerError. */
+/**
+ * The account in an answer to getAccountInfo; null where that says that there is none. Throws
+ * LedgerError.
+ */
 export function accountIn(answer: unknown, source: string): AccountContent | null {
-  const error = within(answer, 'error');
-  if (error !== answer && error !== null) {
-    const message = within(error, 'message');
+  const { result, error } = membersOf(answer);
+  if (error !== undefined && error !== null) {
+    const { message } = membersOf(error);
     const said = typeof message === 'string' ? message : 'it does not say which';
     throw new LedgerError(`${source} has an error in place of an account: ${said}`);
   }
-  const value = within(within(answer, 'result'), 'value');
+  const { value } = membersOf(result ?? answer);
   if (value === null) return null;
-  const { data, owner } = value as { data?: unknown; owner?: unknown };
+  // A file may hold the account alone.
+  const { data, owner } = membersOf(value ?? answer);
   const bytes = Array.isArray(data) ? data[0] : data;
   if (typeof bytes !== 'string' || typeof owner !== 'string')
     throw new LedgerError(`${source} has no account in base64 as getAccountInfo answers it.`);
   return { data: bytes, owner };
 }
 
-/** The object at `key` where there is one, else the whole: files hold answers as they came. */
-export function within(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && key in value ? (value as Record<string, unknown>)[key] : value;
-}
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

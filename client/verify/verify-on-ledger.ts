@@ -14,17 +14,22 @@ export interface Ledger {
 }
 
 /**
- * Checks a proof against the collection's account, asked for at `rpcUrl`. `authority` and
- * `collectionId` are the caller's own: from its notes, never from the answer that is checked.
- * Rejects with a VerificationError where it does not hold, as when the root is not on the ledger
- * yet, and with a LedgerError where nobody could be asked.
+ * Checks a proof against the collection's account, which a node of the ledger is asked for (at
+ * `rpcUrl`, or by `readAccount`). `authority` and `collectionId` are the caller's own: from its
+ * notes, never from the answer that is checked. Rejects with a VerificationError where it does not
+ * hold, as when the root is not on the ledger yet, and with a LedgerError where nobody could be
+ * asked.
  */
 export async function verifyOnLedger(
   proof: RecordProof,
   expected: ExpectedRecord,
-  { rpcUrl, ...trusted }: { authority: string; collectionId: string; rpcUrl: string },
+  ledger: Ledger | (Omit<Ledger, 'readAccount'> & { rpcUrl: string }),
+  { signal }: { signal?: AbortSignal } = {},
 ): Promise<{ outcome: 'present' | 'absent'; anchor: Anchor }> {
-  const anchor = await anchoredRoot(proof, { ...trusted, readAccount: (address) => ledgerAccount(rpcUrl, address) });
+  const { authority, collectionId } = ledger;
+  const readAccount = (address: string) =>
+    'rpcUrl' in ledger ? ledgerAccount(ledger.rpcUrl, address, signal) : ledger.readAccount(address);
+  const anchor = await anchoredRoot(proof, { authority, collectionId, readAccount });
   return { outcome: verifyProof(anchor.merkleRoot, proof, expected), anchor };
 }
 

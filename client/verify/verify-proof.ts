@@ -82,12 +82,6 @@ function hashesOf(expected: ExpectedRecord) {
   const { id, namespace = id === undefined ? undefined : '', values, metadata } = expected;
   if (id !== undefined && typeof id !== 'string') throw new TypeError('id must be text');
   if (namespace !== undefined && typeof namespace !== 'string') throw new TypeError('namespace must be text');
-  const isList = Array.isArray(values) || (ArrayBuffer.isView(values) && 'length' in values);
-  if (values !== undefined && (!isList || values.length === 0)) {
-    throw new TypeError('values must be an array of at least one number');
-  }
-  const isObject = typeof metadata === 'object' && metadata !== null && !Array.isArray(metadata);
-  if (metadata !== undefined && !isObject) throw new TypeError('metadata must be an object');
   return {
     id,
     namespace,

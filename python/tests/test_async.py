@@ -35,19 +35,52 @@ def test_in_the_event_loop(service: Service) -> None:
                 "r299", *(f"r299{at}" for at in range(10))
             ]  # fmt: skip
             assert len([record async for record in notes.export()]) == 3_000
+            verified = await package.verify_export_async(notes.export_lines())
+            assert verified.collection_id == made["id"]
             lines = [line async for line in notes.export_lines()]
-            assert package.verify_export(lines).collection_id == made["id"]
             copy = await provec.create_collection("py-async-copy", 2)
             assert (await provec.collection(copy["name"]).import_records(lines))[
                 "importedCount"
             ] == 3_000
             with pytest.raises(package.NotFoundError):
                 await provec.collection("py-absent").describe()
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(notes.query(id="r1"), timeout=0)
-            assert await notes.count() == 3_000
+            while (await notes.describe())["anchor"]["status"] != "confirmed":
+                await asyncio.sleep(0.02)
+            outcome, _ = await package.verify_on_ledger_async(
+                await notes.proof("r7"),
+                id="r7",
+                values=[1, 7],
+                authority=service.authority,
+                collection_id=made["id"],
+                rpc_url=service.rpc_url,
+            )
+            assert outcome == "present"
 
     asyncio.run(run())
+
+
+def test_a_cancelled_task_ends_its_request() -> None:
+    async def run() -> None:
+        arrived, closed = asyncio.Event(), asyncio.Event()
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            arrived.set()
+            await reader.read()
+            writer.close()
+            closed.set()
+
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        async with server, AsyncProvec(f"http://127.0.0.1:{port}", "k") as provec:
+            task = asyncio.create_task(provec.get_usage())
+            await arrived.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            await closed.wait()
+
+    asyncio.run(asyncio.wait_for(run(), timeout=60))
 
 
 def test_both_are_one() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 import provec as package
 from provec import Provec
 from provec._errors import error_of
+from provec._retry import retry_wait
 
 Step = Any
 USAGE = (200, {"plan": "free"}, {})
@@ -88,7 +89,7 @@ def scripted() -> Iterator[Scripted]:
 )
 def test_what_passes_is_tried_again(scripted: Scripted, failure: Step) -> None:
     scripted.steps = [failure, failure, USAGE]
-    assert Provec(scripted.url, "k", timeout=1).usage() == {"plan": "free"}
+    assert Provec(scripted.url, "k", timeout=1).get_usage() == {"plan": "free"}
     assert len(scripted.seen) == 3
 
 
@@ -106,22 +107,54 @@ def test_what_passes_is_tried_again(scripted: Scripted, failure: Step) -> None:
 def test_what_stays_is_not(scripted: Scripted, failure: Step, expected: type[Exception]) -> None:
     scripted.steps = [failure]
     with pytest.raises(expected):
-        Provec(scripted.url, "k").usage()
+        Provec(scripted.url, "k").get_usage()
     assert len(scripted.seen) == 1
 
 
 def test_gives_up_after_max_retries(scripted: Scripted) -> None:
     scripted.steps = [refusal(503, "UNAVAILABLE")]
     with pytest.raises(package.UnavailableError):
-        Provec(scripted.url, "k", max_retries=2).usage()
+        Provec(scripted.url, "k", max_retries=2).get_usage()
     assert len(scripted.seen) == 3
 
 
-def test_waits_as_long_as_asked(scripted: Scripted) -> None:
-    scripted.steps = [(503, b"a proxy", {"Retry-After": "1"}), USAGE]
-    began = time.monotonic()
-    Provec(scripted.url, "k").usage()
-    assert time.monotonic() - began >= 1
+def test_takes_what_the_header_says_where_the_body_does_not(scripted: Scripted) -> None:
+    scripted.steps = [(503, b"a proxy", {"Retry-After": "31"})]
+    with pytest.raises(package.UnavailableError) as refused:
+        Provec(scripted.url, "k").get_usage()
+    assert refused.value.retry_after == 31
+    assert len(scripted.seen) == 1
+
+
+def test_waits_grow_are_random_and_keep_to_retry_after() -> None:
+    def asking(seconds: int) -> Exception:
+        return error_of(503, str(seconds), "")
+
+    for retry in range(12):
+        waits = [retry_wait(retry, Exception(), 30) or 0 for _ in range(200)]
+        longest = min(0.2 * 2**retry, 8)
+        assert longest * 0.8 < max(waits) <= longest
+        assert min(waits) < longest * 0.2
+        assert (retry_wait(retry, asking(30), 30) or 0) >= 30
+        assert retry_wait(retry, asking(31), 30) is None
+
+
+def test_a_verify_that_takes_too_long_is_not_begun_anew(scripted: Scripted) -> None:
+    scripted.steps = ["silence"]
+    with pytest.raises(package.APITimeoutError) as late:
+        Provec(scripted.url, "k", timeout=0.2).collection("notes").verify()
+    assert isinstance(late.value, TimeoutError)
+    assert len(scripted.seen) == 1
+
+
+def test_errors_can_be_pickled(scripted: Scripted) -> None:
+    scripted.steps = [refusal(400, "INVALID_ARGUMENT", details=[{"path": "topK"}])]
+    with pytest.raises(package.BadRequestError) as refused:
+        Provec(scripted.url, "k").get_usage()
+    again = pickle.loads(pickle.dumps(refused.value))
+    assert (str(again), again.details) == ("A sentence.", [{"path": "topK"}])
+    shown = pickle.loads(pickle.dumps(package.VerificationError("wrong-root", "Why.")))
+    assert (str(shown), shown.reason) == ("Why.", "wrong-root")
 
 
 def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
@@ -132,7 +165,7 @@ def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
         (201, {"collection": {}}, {}),
     ]
     provec = Provec(scripted.url, "k")
-    with pytest.raises(package.ConnectionError):
+    with pytest.raises(package.APIConnectionError):
         provec.create_collection("notes", 3)
     with pytest.raises(package.UnavailableError):
         provec.create_collection("notes", 3)
@@ -147,12 +180,21 @@ def test_an_export_that_is_cut_off_is_not_taken(
     scripted: Scripted, body: bytes, promised: int
 ) -> None:
     scripted.steps = [(200, body, {"Content-Length": str(len(body) + promised)})]
-    with pytest.raises(package.ConnectionError):
+    with pytest.raises(package.APIConnectionError):
         list(Provec(scripted.url, "k").collection("notes").export())
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://x", "notes", "http://me:secret@x", "", "http://x?key=secret"]
+    "url",
+    [
+        "ftp://x",
+        "notes",
+        "http://me:secret@x",
+        "",
+        "http://x?key=secret",
+        "http://:secret@x",
+        "http://x/api/v1",
+    ],
 )
 def test_refuses_the_url(url: str) -> None:
     with pytest.raises(ValueError, match="address") as refused:

@@ -27,6 +27,10 @@ END = {"count": 3, "merkleRoot": ROOT}
 LINES = [json.dumps(line) for line in [{"export": HEAD}, *RECORDS, {"end": END}]]
 
 
+def nested(levels: int) -> str:
+    return '{"id": "c", "values": [1], "metadata": {"a": ' + "[" * levels + "]" * levels + "}}"
+
+
 def test_takes_what_is_whole_in_any_order() -> None:
     verified = verify_export(LINES)
     assert (verified.merkle_root, verified.vector_count, verified.version) == (ROOT, 3, 3)
@@ -49,6 +53,14 @@ def test_takes_what_is_whole_in_any_order() -> None:
         ("malformed", [json.dumps({"export": {**HEAD, "more": 1}}), *LINES[1:]]),
         ("malformed", [json.dumps({"export": {**HEAD, "merkleRoot": ROOT.upper()}}), *LINES[1:]]),
         ("malformed", [LINES[0], '{"id": "c", "values": "12"}', *LINES[1:]]),
+        ("malformed", [LINES[0], '{"id": "c", "values": {"0": 1, "length": 1}}', *LINES[1:]]),
+        ("malformed", [LINES[0], '{"id": "c", "values": []}', *LINES[1:]]),
+        ("malformed", [LINES[0], '{"id": "c", "values": [1], "metadata": null}', *LINES[1:]]),
+        ("malformed", [LINES[0], '{"id": "c", "values": [1], "metadata": []}', *LINES[1:]]),
+        ("malformed", [LINES[0], '{"id": "", "values": [1]}', *LINES[1:]]),
+        ("malformed", [LINES[0], nested(70), *LINES[1:]]),
+        ("malformed", [LINES[0], nested(700), *LINES[1:]]),
+        ("malformed", [LINES[0], nested(100_000), *LINES[1:]]),
         ("wrong-content", [*LINES[:3], LINES[4]]),
         ("wrong-content", [*LINES[:4], json.dumps({"end": {**END, "count": 2}})]),
         ("wrong-root", [*LINES[:3], LINES[3].replace("[1, 2]", "[1, 3]"), LINES[4]]),

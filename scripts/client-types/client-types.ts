@@ -12,7 +12,7 @@ import type { AtLeastOne, ExactlyOne, Numbers } from './choices.ts';
 `;
 
 /**
- * client/api/generated.ts: the bodies, parameters and answers of every operation below \`/api/v1\`,
+ * client/api/generated.ts: the bodies, parameters and answers of every operation below `/api/v1`,
  * and where it is.
  */
 export function clientTypes(): string {
@@ -25,6 +25,7 @@ export function clientTypes(): string {
     const schema = answerOf(operation);
     return schema.$ref === undefined ? [declared(answerName(operation), schema, 'number[]')] : [];
   });
+  const params = called.flatMap((operation) => paramsText(operation, parameters));
   const shapes = called.map((operation) => shapeText(operation, parameters));
   const routes = called.map(({ operationId, method, path }) => {
     return `${operationId}: { method: '${method}', path: '${path.slice(BASE.length)}' },`;
@@ -34,6 +35,7 @@ export function clientTypes(): string {
       HEAD,
       ...components,
       ...answers,
+      ...params,
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
       `/** Where each operation is, below \`${BASE}\`. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
     ].join('\n'),
@@ -49,22 +51,37 @@ function declared(component: string, schema: JsonSchema, numbers: string): strin
     : `${comment}export type ${name} = ${text};\n`;
 }
 
-function shapeText(operation: Called, components: Record<string, JsonSchema>): string {
-  const parameters = (operation.parameters ?? []).map(({ $ref, ...own }) =>
-    typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own,
-  );
-  const named = (place: string) => {
-    const fields = parameters.filter((parameter) => parameter.in === place);
-    const text = fields.map(({ name, required, schema, description }) => {
-      return `${commentText(description)}${name}${required ? '' : '?'}: ${typeText(schema as JsonSchema)};`;
-    });
-    return text.length === 0 ? 'undefined' : `{\n${text.join('\n')}\n}`;
-  };
+type Components = Record<string, JsonSchema>;
+
+const parametersOf = ({ parameters = [] }: Called, components: Components, place: string): JsonSchema[] =>
+  parameters
+    .map(({ $ref, ...own }) => (typeof $ref === 'string' ? components[$ref.slice($ref.lastIndexOf('/') + 1)]! : own))
+    .filter((parameter) => parameter.in === place);
+
+function fieldsText(parameters: JsonSchema[]): string {
+  const texts = parameters.map(({ name, required, schema, description }) => {
+    return `${commentText(description)}${name}${required ? '' : '?'}: ${typeText(schema as JsonSchema)};`;
+  });
+  return `{\n${texts.join('\n')}\n}`;
+}
+
+const paramsName = ({ operationId }: Called): string =>
+  `${operationId.charAt(0).toUpperCase()}${operationId.slice(1)}Params`;
+
+/** The query parameters of an operation, where it has some. */
+function paramsText(operation: Called, components: Components): string[] {
+  const inQuery = parametersOf(operation, components, 'query');
+  return inQuery.length === 0 ? [] : [`export interface ${paramsName(operation)} ${fieldsText(inQuery)}\n`];
+}
+
+function shapeText(operation: Called, components: Components): string {
+  const inPath = parametersOf(operation, components, 'path');
+  const hasQuery = parametersOf(operation, components, 'query').length > 0;
   const body = operation.requestBody?.content[JSON_TYPE]?.schema;
   const answer = answerOf(operation);
   return `${commentText(operation.summary)}${operation.operationId}: {
-    path: ${named('path')};
-    query: ${named('query')};
+    path: ${inPath.length === 0 ? 'undefined' : fieldsText(inPath)};
+    query: ${hasQuery ? paramsName(operation) : 'undefined'};
     body: ${body === undefined ? 'undefined' : typeText(body)};
     result: ${answer.$ref === undefined ? answerName(operation) : typeText(answer)};
   };`;

@@ -18,7 +18,7 @@ export function typeText(schema: JsonSchema, numbers = 'number[]'): string {
   if (typeof $ref === 'string') return typeName($ref.slice($ref.lastIndexOf('/') + 1));
   if (only !== undefined) return JSON.stringify(only);
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(' | ');
-  if (Array.isArray(allOf)) return typeText(allOf[0] as JsonSchema, numbers);
+  if (Array.isArray(allOf) && allOf.length === 1) return typeText(allOf[0] as JsonSchema, numbers);
   if (schema.properties !== undefined) return objectText(schema, numbers);
   const members = oneOf ?? anyOf;
   if (Array.isArray(members)) return members.map((member) => typeText(member as JsonSchema, numbers)).join(' | ');

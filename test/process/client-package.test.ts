@@ -94,7 +94,7 @@ test.each<[string, string, string | null]>([
   ['refuses two targets of a query', "void notes.query({ vector: [1], id: 'a' });", 'TS2345'],
   ['refuses a query of nothing', 'void notes.query({ topK: 3 });', 'TS2345'],
   ['names the field that was meant', 'void notes.query({ vector: [1], topk: 3 });', "mean to write 'topK'"],
-  ['refuses an unknown metric', "void notes.change({ metric: 'cosine' });", 'TS2353'],
+  ['refuses an unknown metric', "void notes.configure({ metric: 'cosine' });", 'TS2353'],
 ])('its types: %s', async (_, line, fault) => {
   const path = await file('typed.ts', `${TYPED}${line}\n`);
   const args = ['--noEmit', '--strict', '--ignoreConfig', '--module', 'nodenext', '--lib', 'es2022,dom', path];

@@ -5,7 +5,7 @@ from provec.verify import VerificationError as Refused
 from provec.verify import collection_address, verify_account, verify_proof
 from provec.verify.content import meta_hash, vec_hash
 from provec.verify.json_text import canonical, parse
-from provec.verify.ledger import ledger_account
+from provec._sync.ledger import ledger_account
 
 
 def of_proof(proof, known, record=None, fetched=None):
@@ -26,7 +26,10 @@ def of_content(record):
 
 
 def of_address(authority, collection):
-    return collection_address(authority, collection)
+    try:
+        return collection_address(authority, collection)
+    except Refused as refusal:
+        raise ValueError(str(refusal)) from None
 
 
 def of_account(owner, data, authority, collection):

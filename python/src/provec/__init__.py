@@ -3,11 +3,14 @@
 from . import _api as api
 from ._async.client import AsyncProvec, AsyncProvecOperator
 from ._async.collection import AsyncCollection
+from ._async.ledger import verify_on_ledger as verify_on_ledger_async
 from ._async.listing import AsyncListing
 from ._errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
     BadRequestError,
     ConflictError,
-    ConnectionError,
     ForbiddenError,
     NotFoundError,
     OutOfCapacityError,
@@ -20,17 +23,26 @@ from ._errors import (
 )
 from ._sync.client import Provec, ProvecOperator
 from ._sync.collection import Collection
+from ._sync.ledger import verify_on_ledger
 from ._sync.listing import Listing
 from .verify import (
+    Anchor,
     LedgerError,
     VerificationError,
+    VerifiedExport,
+    collection_address,
+    root_of_records,
     verify_account,
     verify_export,
-    verify_on_ledger,
+    verify_export_async,
     verify_proof,
 )
 
 __all__ = [
+    "APIConnectionError",
+    "APIStatusError",
+    "APITimeoutError",
+    "Anchor",
     "AsyncCollection",
     "AsyncListing",
     "AsyncProvec",
@@ -38,7 +50,6 @@ __all__ = [
     "BadRequestError",
     "Collection",
     "ConflictError",
-    "ConnectionError",
     "ForbiddenError",
     "LedgerError",
     "Listing",
@@ -53,9 +64,14 @@ __all__ = [
     "UnauthenticatedError",
     "UnavailableError",
     "VerificationError",
+    "VerifiedExport",
     "api",
+    "collection_address",
+    "root_of_records",
     "verify_account",
     "verify_export",
+    "verify_export_async",
     "verify_on_ledger",
+    "verify_on_ledger_async",
     "verify_proof",
 ]

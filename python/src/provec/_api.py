@@ -2,10 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Union
-
-if TYPE_CHECKING:
-    from typing_extensions import NotRequired
+from typing import Any, Literal, Protocol, TypedDict, Union
 
 
 class HasToList(Protocol):
@@ -19,30 +16,30 @@ Filter = Mapping[str, Any]
 FilterScalar = Union[str, float, bool, None]
 
 
-class Query(TypedDict):
+class Query(TypedDict, total=False):
     #: The vector to search near.
-    vector: NotRequired[Vector]
-    id: NotRequired[str]
+    vector: Vector
+    id: str
     #: Maximum number of matches to return.
-    topK: NotRequired[int]
-    filter: NotRequired[Filter]
-    namespace: NotRequired[str]
+    topK: int
+    filter: Filter
+    namespace: str
     #: Return the vectors as well.
-    includeValues: NotRequired[bool]
+    includeValues: bool
     #: Return the metadata as well.
-    includeMetadata: NotRequired[bool]
+    includeMetadata: bool
     #: Only matches with at least this score.
-    scoreThreshold: NotRequired[float]
+    scoreThreshold: float
     #: Compare with every record instead of searching the index.
-    exact: NotRequired[bool]
+    exact: bool
     #: `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may
     #: answer, and it may be behind.
-    consistency: NotRequired[Literal["strong", "eventual"]]
+    consistency: Literal["strong", "eventual"]
     #: Answer from the shards that respond within 3 s, and say how many did.
-    allowPartial: NotRequired[bool]
+    allowPartial: bool
 
 
-class Collection(TypedDict):
+class _Collection(TypedDict):
     #: UUID.
     id: str
     name: str
@@ -62,8 +59,11 @@ class Collection(TypedDict):
     quantization: Literal["bf16", "f32", "f16", "i8"]
     #: The collection cannot be deleted.
     deletionProtection: bool
+
+
+class Collection(_Collection, total=False):
     #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
-    tags: NotRequired[dict[str, str]]
+    tags: dict[str, str]
 
 
 class CollectionDetailAnchor(TypedDict):
@@ -85,7 +85,7 @@ class CollectionDetailAnchor(TypedDict):
     confirmedAt: str | None
 
 
-class CollectionDetail(TypedDict):
+class _CollectionDetail(TypedDict):
     #: UUID.
     id: str
     name: str
@@ -105,8 +105,6 @@ class CollectionDetail(TypedDict):
     quantization: Literal["bf16", "f32", "f16", "i8"]
     #: The collection cannot be deleted.
     deletionProtection: bool
-    #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
-    tags: NotRequired[dict[str, str]]
     #: Root over all records: 64 hex digits.
     merkleRoot: str
     #: Counts the writes behind the root, in the groups in which they were committed; it only
@@ -115,12 +113,20 @@ class CollectionDetail(TypedDict):
     anchor: CollectionDetailAnchor
 
 
-class Record(TypedDict):
+class CollectionDetail(_CollectionDetail, total=False):
+    #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
+    tags: dict[str, str]
+
+
+class _Record(TypedDict):
     id: str
     #: As many as the collection has dimensions; stored as float32. For `cosine` not all zero.
     values: Vector
+
+
+class Record(_Record, total=False):
     #: At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent.
-    metadata: NotRequired[dict[str, Any]]
+    metadata: dict[str, Any]
 
 
 class UpsertResultAnchor(TypedDict):
@@ -147,14 +153,17 @@ class UpsertResult(TypedDict):
     anchor: UpsertResultAnchor
 
 
-class RecordUpdate(TypedDict):
+class _RecordUpdate(TypedDict):
     id: str
+
+
+class RecordUpdate(_RecordUpdate, total=False):
     #: The new vector.
-    values: NotRequired[Vector]
+    values: Vector
     #: Keys of the metadata to set, each as a whole; null is a value.
-    setMetadata: NotRequired[dict[str, Any]]
+    setMetadata: dict[str, Any]
     #: Top-level keys of the metadata to remove.
-    unsetMetadata: NotRequired[list[str]]
+    unsetMetadata: list[str]
 
 
 class UpdateResultAnchor(TypedDict):
@@ -209,24 +218,30 @@ class DeleteResult(TypedDict):
     anchor: DeleteResultAnchor
 
 
-class Match(TypedDict):
+class _Match(TypedDict):
     id: str
     #: Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.
     score: float
+
+
+class Match(_Match, total=False):
     #: Free-form JSON object.
-    metadata: NotRequired[dict[str, Any]]
+    metadata: dict[str, Any]
     #: With includeValues.
-    values: NotRequired[list[float]]
+    values: list[float]
     #: euclidean only.
-    distance: NotRequired[float]
+    distance: float
 
 
-class ListedRecord(TypedDict):
+class _ListedRecord(TypedDict):
     id: str
+
+
+class ListedRecord(_ListedRecord, total=False):
     #: With includeValues.
-    values: NotRequired[list[float]]
+    values: list[float]
     #: With includeMetadata.
-    metadata: NotRequired[dict[str, Any]]
+    metadata: dict[str, Any]
 
 
 class StoredRecord(TypedDict):
@@ -242,14 +257,17 @@ class Alias(TypedDict):
     collection: str
 
 
-class VerifyResultDifferences(TypedDict):
+class _VerifyResultDifferences(TypedDict):
     id: str
-    namespace: NotRequired[str]
     #: What differs.
     what: str
 
 
-class VerifyResult(TypedDict):
+class VerifyResultDifferences(_VerifyResultDifferences, total=False):
+    namespace: str
+
+
+class _VerifyResult(TypedDict):
     #: True only for the state `match`.
     verified: bool
     #: Root over all records: 64 hex digits.
@@ -272,10 +290,13 @@ class VerifyResult(TypedDict):
     ledgerAddress: str | None
     #: ISO 8601 UTC.
     checkedAt: str
+
+
+class VerifyResult(_VerifyResult, total=False):
     #: A sentence when the state is not match.
-    reason: NotRequired[str]
+    reason: str
     #: Records that differ.
-    differences: NotRequired[list[VerifyResultDifferences]]
+    differences: list[VerifyResultDifferences]
 
 
 class VerificationProgress(TypedDict):
@@ -292,16 +313,19 @@ class VerificationError(TypedDict):
     message: str
 
 
-class Verification(TypedDict):
+class _Verification(TypedDict):
     #: Opaque.
     id: str
     #: `failed`: the verification came to no verdict; `done` says nothing of the verdict.
     state: Literal["running", "done", "failed"]
     progress: VerificationProgress
+
+
+class Verification(_Verification, total=False):
     #: When done: the verdict.
-    result: NotRequired[VerifyResult]
+    result: VerifyResult
     #: When failed.
-    error: NotRequired[VerificationError]
+    error: VerificationError
 
 
 class RecordProofTerminal(TypedDict):
@@ -443,13 +467,16 @@ class Account(TypedDict):
     created_at: str
 
 
-class ExportedRecord(TypedDict):
+class _ExportedRecord(TypedDict):
     id: str
     #: Stored as float32.
     values: list[float]
+
+
+class ExportedRecord(_ExportedRecord, total=False):
     #: Free-form JSON object.
-    metadata: NotRequired[dict[str, Any]]
-    namespace: NotRequired[str]
+    metadata: dict[str, Any]
+    namespace: str
 
 
 class QueryVectorsResultShards(TypedDict):
@@ -461,10 +488,13 @@ class QueryVectorsResultShards(TypedDict):
     failed: int
 
 
-class QueryVectorsResult(TypedDict):
+class _QueryVectorsResult(TypedDict):
     matches: list[Match]
+
+
+class QueryVectorsResult(_QueryVectorsResult, total=False):
     #: With `allowPartial` only.
-    shards: NotRequired[QueryVectorsResultShards]
+    shards: QueryVectorsResultShards
 
 
 class QueryManyResultResultsShards(TypedDict):
@@ -476,10 +506,13 @@ class QueryManyResultResultsShards(TypedDict):
     failed: int
 
 
-class QueryManyResultResults(TypedDict):
+class _QueryManyResultResults(TypedDict):
     matches: list[Match]
+
+
+class QueryManyResultResults(_QueryManyResultResults, total=False):
     #: With `allowPartial` only.
-    shards: NotRequired[QueryManyResultResultsShards]
+    shards: QueryManyResultResultsShards
 
 
 class QueryManyResult(TypedDict):
@@ -532,10 +565,13 @@ class FacetRecordsResult(TypedDict):
     missing: int
 
 
-class ListRecordsResult(TypedDict):
+class _ListRecordsResult(TypedDict):
     records: list[ListedRecord]
+
+
+class ListRecordsResult(_ListRecordsResult, total=False):
     #: While there are more.
-    nextCursor: NotRequired[str]
+    nextCursor: str
 
 
 class ListNamespacesResultNamespaces(TypedDict):
@@ -544,10 +580,13 @@ class ListNamespacesResultNamespaces(TypedDict):
     vectorCount: int
 
 
-class ListNamespacesResult(TypedDict):
+class _ListNamespacesResult(TypedDict):
     namespaces: list[ListNamespacesResultNamespaces]
+
+
+class ListNamespacesResult(_ListNamespacesResult, total=False):
     #: While there are more.
-    nextCursor: NotRequired[str]
+    nextCursor: str
 
 
 class GetCollectionResult(TypedDict):
@@ -562,10 +601,13 @@ class DeleteCollectionResult(TypedDict):
     deleted: Literal[True]
 
 
-class ListCollectionsResult(TypedDict):
+class _ListCollectionsResult(TypedDict):
     collections: list[Collection]
+
+
+class ListCollectionsResult(_ListCollectionsResult, total=False):
     #: While there are more.
-    nextCursor: NotRequired[str]
+    nextCursor: str
 
 
 class CreateCollectionResult(TypedDict):

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 from collections.abc import Mapping
 from typing import Any
 
 
 class ProvecError(Exception):
+    """Whatever a call raises, apart from bad arguments."""
+
+
+class APIConnectionError(ProvecError, builtins.ConnectionError):
+    """No answer came: the service is out of reach, or the connection was cut off."""
+
+
+class APITimeoutError(APIConnectionError, builtins.TimeoutError):
+    """No answer came within `timeout`."""
+
+
+class APIStatusError(ProvecError):
     """Provec refused a request or could not serve it. A subclass for each kind of error."""
 
     def __init__(self, body: Mapping[str, Any]) -> None:
-        super().__init__(body["error"])
+        super().__init__(body)
         self.status: int = body["status"]
         #: Of `docs/errors.md`; None where the answer is not Provec's own, as from a proxy.
         self.code: str | None = body.get("code")
@@ -20,53 +33,53 @@ class ProvecError(Exception):
         self.details: list[dict[str, str]] = body.get("details", [])
         #: How long to wait before trying again, where Provec says so.
         self.retry_after: float | None = body.get("retryAfterSeconds")
+        self._sentence: str = body["error"]
+
+    def __str__(self) -> str:
+        return self._sentence
 
 
-class BadRequestError(ProvecError):
+class BadRequestError(APIStatusError):
     """400, 405, 408, 413, 415: the request itself is wrong; `details` names the fields."""
 
 
-class UnauthenticatedError(ProvecError):
+class UnauthenticatedError(APIStatusError):
     """401: the key is absent, unknown, revoked or expired."""
 
 
-class ForbiddenError(ProvecError):
+class ForbiddenError(APIStatusError):
     """403: the key lacks the scope, or the collection is protected from deletion."""
 
 
-class NotFoundError(ProvecError):
+class NotFoundError(APIStatusError):
     """404: no such collection, record, namespace, alias, key, verification or account."""
 
 
-class ConflictError(ProvecError):
+class ConflictError(APIStatusError):
     """409: the name is taken, or something stands in the way."""
 
 
-class PlanLimitError(ProvecError):
+class PlanLimitError(APIStatusError):
     """429 PLAN_LIMIT_REACHED: the plan is full; trying again does not help."""
 
 
-class RateLimitedError(ProvecError):
+class RateLimitedError(APIStatusError):
     """429 RATE_LIMITED: too many requests in this window, and retries did not outlast it."""
 
 
-class UnavailableError(ProvecError):
+class UnavailableError(APIStatusError):
     """503: the service or a shard is away, and retries did not outlast it."""
 
 
-class OutOfCapacityError(ProvecError):
+class OutOfCapacityError(APIStatusError):
     """507: memory or disk is full; reads and deletes still work."""
 
 
-class ServerError(ProvecError):
+class ServerError(APIStatusError):
     """500 and whatever else a server should not answer."""
 
 
-class ConnectionError(Exception):
-    """No answer came: the service is out of reach, was cut off, or took longer than `timeout`."""
-
-
-BY_STATUS: Mapping[int, type[ProvecError]] = {
+BY_STATUS: Mapping[int, type[APIStatusError]] = {
     400: BadRequestError,
     401: UnauthenticatedError,
     403: ForbiddenError,
@@ -82,7 +95,7 @@ BY_STATUS: Mapping[int, type[ProvecError]] = {
 }
 
 
-def error_of(status: int, retry_after: str | None, text: str) -> ProvecError:
+def error_of(status: int, retry_after: str | None, text: str) -> APIStatusError:
     """The error that an answer other than 2xx stands for; `text` is its body."""
     body = {**_body_of(text), "status": status}
     if "error" not in body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from ._errors import ConnectionError, ProvecError
+from ._errors import APIConnectionError, APIStatusError, APITimeoutError
 
 #: What a second time answers otherwise than the first: after a failure that leaves open whether
 #: the first one was done, only the caller can say what a 404 or 409 means.
@@ -20,7 +20,7 @@ ONCE = frozenset(
         "deleteAccount",
     }
 )
-#: 502 and 504 are of proxies.
+#: 502 and 504 come from proxies.
 PASSING = frozenset({502, 503, 504})
 FIRST_WAIT = 0.2
 WAIT_MAX = 8.0
@@ -28,18 +28,20 @@ WAIT_MAX = 8.0
 
 def may_retry(operation: str, error: Exception) -> bool:
     """Whether the same request may succeed, and do no more than once what it asks for."""
-    if isinstance(error, ProvecError):
+    if isinstance(error, APIStatusError):
         if error.status == 429:
             return error.code != "PLAN_LIMIT_REACHED"
         return error.status in PASSING and operation not in ONCE
-    return isinstance(error, ConnectionError) and operation not in ONCE
+    if isinstance(error, APITimeoutError) and operation == "verifyCollection":
+        return False  # It would begin anew, and take as long.
+    return isinstance(error, APIConnectionError) and operation not in ONCE
 
 
 def retry_wait(retry: int, error: Exception, maximum: float) -> float | None:
     """Seconds before retry number `retry` (from 0 on): exponential with full jitter, and never
     less than the server asks for, so that clients do not come back all at once. None: the server
     asks for more than `maximum`."""
-    asked = error.retry_after or 0 if isinstance(error, ProvecError) else 0
+    asked = error.retry_after or 0 if isinstance(error, APIStatusError) else 0
     if asked > maximum:
         return None
     return asked + random.random() * min(FIRST_WAIT * 2.0**retry, WAIT_MAX)

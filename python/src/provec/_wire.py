@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ._errors import ServerError
 
 BASE = "/api/v1"
+VERSION = version("provec")
 KEY = re.compile(r"[\x21-\x7e]+")
 #: Every URL resolves them, however they are escaped, and names something else then.
 UNNAMEABLE = ("", ".", "..")
@@ -19,9 +21,10 @@ UNNAMEABLE = ("", ".", "..")
 def base_of(url: str) -> str:
     """Raises ValueError unless `url` is the address of a service."""
     parts = urlsplit(url)
-    has_more = parts.username is not None or parts.query or parts.fragment
+    has_more = "@" in parts.netloc or parts.query or parts.fragment or BASE in parts.path
     if parts.scheme not in ("http", "https") or not parts.hostname or has_more:
-        raise ValueError("url must be the http or https address of a Provec, without a user name")
+        kind = f"without user, query or {BASE}"
+        raise ValueError(f"url must be the http or https address of a Provec, {kind}")
     return url.rstrip("/") + BASE
 
 
@@ -29,7 +32,7 @@ def header_of(api_key: str) -> dict[str, str]:
     """Raises ValueError, without the key, for what no key can be."""
     if not isinstance(api_key, str) or not KEY.fullmatch(api_key):
         raise ValueError("api_key must be an API key of Provec")
-    return {"Authorization": f"Bearer {api_key}"}
+    return {"Authorization": f"Bearer {api_key}", "User-Agent": f"provec-python/{VERSION}"}
 
 
 def path_of(pattern: str, names: Mapping[str, str]) -> str:
@@ -70,5 +73,5 @@ def answer_of(status: int, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        error = "The answer is no JSON: is the address that of a Provec?"
+        error = "The answer is not JSON: is this the address of a Provec?"
         raise ServerError({"error": error, "status": status}) from None

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { Provec, ProvecOperator, verifyOnLedger } from '../../../client/index.ts';
 import { ApiDocument } from '../../support/api-document.ts';
+import { ledgerAccount } from '../../support/ledger-account.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
 import { ADMIN_TOKEN } from '../../support/tenant.ts';
 import { until } from '../../support/until.ts';
@@ -31,14 +32,18 @@ test('a collection is made, described, changed, listed and dropped', async () =>
   expect(made).toMatchObject({ name: 'notes', dimensions: 3, metric: 'cosine', tags: { of: 'me' } });
   const notes = provec.collection('notes');
   expect(await notes.describe()).toMatchObject({ id: made.id, vector_count: 0, anchor: { status: 'none' } });
-  expect(await notes.change({ deletionProtection: true })).toMatchObject({ deletionProtection: true });
-  await expect(notes.drop()).rejects.toMatchObject({ name: 'ForbiddenError', code: 'FORBIDDEN', status: 403 });
-  await notes.change({ deletionProtection: false });
+  expect(await notes.configure({ deletionProtection: true })).toMatchObject({ deletionProtection: true });
+  await expect(provec.deleteCollection('notes')).rejects.toMatchObject({
+    name: 'ForbiddenError',
+    code: 'FORBIDDEN',
+    status: 403,
+  });
+  await notes.configure({ deletionProtection: false });
   await provec.createCollection({ name: 'other', dimensions: 3 });
-  const pages = provec.collections({ limit: 1 });
+  const pages = provec.listCollections({ limit: 1 });
   expect((await pages.all()).map(({ name }) => name).sort()).toEqual(['notes', 'other']);
   expect((await pages.page()).collections).toHaveLength(1);
-  await provec.collection('other').drop();
+  await provec.deleteCollection('other');
   await expect(provec.collection('other').describe()).rejects.toMatchObject({
     name: 'NotFoundError',
     code: 'COLLECTION_NOT_FOUND',
@@ -52,14 +57,14 @@ test('records are written, found, counted, listed and changed', async () => {
   const vector = new Float64Array([0.1, 0.9, 0]);
   const { matches } = await notes.query({ vector, topK: 1, filter: { n: { $gte: 2 } } });
   expect(matches).toMatchObject([{ id: 'b/ü', metadata: { n: 2, kind: 'even' } }]);
-  const { results } = await notes.queryMany({
+  const results = await notes.queryMany({
     queries: [
       { vector, topK: 1 },
       { id: 'c', topK: 1 },
     ],
   });
   expect(results.map(({ matches: [match] }) => match!.id)).toEqual(['b/ü', 'c']);
-  expect(Object.keys((await notes.fetch({ ids: ['a', 'none'] })).vectors)).toEqual(['a']);
+  expect(Object.keys(await notes.fetch({ ids: ['a', 'none'] }))).toEqual(['a']);
   expect(await notes.count({ filter: { kind: 'odd' } })).toBe(2);
   expect((await notes.facets({ field: 'kind' })).values).toEqual([
     { value: 'odd', count: 2 },
@@ -80,11 +85,11 @@ test('records are written, found, counted, listed and changed', async () => {
 test('namespaces are listed and deleted, but not one that no path can name', async () => {
   const notes = provec.collection('notes');
   await notes.upsert({ records: [RECORDS[0]!], namespace: '..' });
-  expect((await notes.namespaces({ limit: 1 }).all()).map(({ name }) => name)).toEqual(['', '..', 'second']);
+  expect((await notes.listNamespaces({ limit: 1 }).all()).map(({ name }) => name)).toEqual(['', '..', 'second']);
   expect(await notes.deleteNamespace('second')).toMatchObject({ deletedCount: 1 });
   for (const name of ['..', '.', '']) {
     await expect(notes.deleteNamespace(name)).rejects.toThrow(TypeError);
-    await expect(provec.collection(name).drop()).rejects.toThrow(TypeError);
+    await expect(provec.deleteCollection(name)).rejects.toThrow(TypeError);
   }
   expect(await notes.delete({ all: true, namespace: '..' })).toMatchObject({ deletedCount: 1 });
   expect(await notes.count()).toBe(2);
@@ -106,26 +111,30 @@ test('a record is proven against the ledger, and the collection verified', async
   await expect(verifyOnLedger(proof, { ...record, values: [0, 1, 1] }, trusted)).rejects.toMatchObject(refused);
   const absent = await notes.proof({ id: 'a' });
   expect(await verifyOnLedger(absent, { id: 'a' }, trusted)).toMatchObject({ outcome: 'absent' });
+  const { owner, data } = (await ledgerAccount(service, proof.ledgerAddress!))!;
+  const readAccount = async () => ({ owner, data });
+  const mine = { authority, collectionId, readAccount };
+  expect(await verifyOnLedger(proof, record, mine)).toMatchObject({ outcome: 'present' });
   const nowhere = { ...trusted, rpcUrl: 'http://127.0.0.1:1/?key=secret' };
   await expect(verifyOnLedger(proof, record, nowhere)).rejects.toMatchObject({
     name: 'LedgerError',
     message: expect.not.stringContaining('secret'),
   });
   expect(await notes.verify()).toMatchObject({ state: 'match', verified: true });
-  const { id } = await notes.beginVerification();
-  await until('it is done', async () => (await notes.verification(id)).state === 'done');
-  const anchors = await notes.anchors({ limit: 2 }).all();
+  const { id } = await notes.startVerification();
+  await until('it is done', async () => (await notes.getVerification(id)).state === 'done');
+  const anchors = await notes.listAnchors({ limit: 2 }).all();
   expect(anchors[0]).toMatchObject({ merkleRoot: proof.merkleRoot, version: proof.version });
   expect(anchors.length).toBeGreaterThan(2);
 });
 
 test('an alias stands for a collection', async () => {
   expect(await provec.putAlias('now', 'notes')).toEqual({ alias: 'now', collection: 'notes' });
-  expect(await provec.alias('now')).toEqual({ alias: 'now', collection: 'notes' });
+  expect(await provec.getAlias('now')).toEqual({ alias: 'now', collection: 'notes' });
   expect(await provec.collection('now').count()).toBe(2);
-  expect(await provec.aliases()).toHaveLength(1);
+  expect(await provec.listAliases()).toHaveLength(1);
   await provec.deleteAlias('now');
-  expect(await provec.aliases()).toEqual([]);
+  expect(await provec.listAliases()).toEqual([]);
 });
 
 test('an export is imported as it is', async () => {
@@ -141,24 +150,24 @@ test('an export is imported as it is', async () => {
 
 test('keys and usage', async () => {
   const { secret, id } = await provec.createKey({ name: 'reader', scopes: ['read'] });
-  expect((await provec.keys()).map(({ name }) => name)).toContain('reader');
+  expect((await provec.listKeys()).map(({ name }) => name)).toContain('reader');
   const reader = new Provec({ url: service.url, apiKey: secret });
   await expect(reader.createCollection({ name: 'no', dimensions: 1 })).rejects.toMatchObject({
     name: 'ForbiddenError',
   });
   await provec.revokeKey(id);
   await until('it is refused', async () => {
-    const refusal = await reader.usage().catch((error: unknown) => error);
+    const refusal = await reader.getUsage().catch((error: unknown) => error);
     return (refusal as Error).name === 'UnauthenticatedError';
   });
-  expect(await provec.usage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
+  expect(await provec.getUsage()).toMatchObject({ plan: 'enterprise', usage: { collection_count: 2 } });
 });
 
 test('an operator makes, changes and deletes accounts', async () => {
   const { account, key } = await operator.createAccount({ name: 'guest', plan: 'free' });
-  expect(await new Provec({ url: service.url, apiKey: key.secret }).collections().all()).toEqual([]);
+  expect(await new Provec({ url: service.url, apiKey: key.secret }).listCollections().all()).toEqual([]);
   expect(await operator.changePlan(account.id, { plan: 'pro' })).toMatchObject({ plan: 'pro' });
-  expect((await operator.accounts()).map(({ id }) => id)).toContain(account.id);
+  expect((await operator.listAccounts()).map(({ id }) => id)).toContain(account.id);
   await operator.deleteAccount(account.id);
 });
 

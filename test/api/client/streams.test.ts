@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import { type Collection, ConnectionError, Provec, verifyExport } from '../../../client/index.ts';
+import { APIConnectionError, type Collection, Provec, verifyExport } from '../../../client/index.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
+import { until } from '../../support/until.ts';
 
 const COUNT = 5_000;
+/** More than any test reads. */
+const ENDLESS = 2_000_000;
 const recordOf = (at: number) => ({ id: `r${at}`, values: Float32Array.of(1, at), metadata: { at } });
 
 let service: SharedService;
@@ -39,6 +43,9 @@ async function* counted(taken: { records: number; isClosed: boolean }, count = C
   }
 }
 
+const ndjson = (count: number) =>
+  Array.from({ length: count }, (_, at) => `${JSON.stringify({ id: `r${at}`, values: [1, at] })}\n`).join('');
+
 test('records that an async iterable makes are imported, and read again as records, lines and bytes', async () => {
   const taken = { records: 0, isClosed: false };
   expect(await full.import(counted(taken))).toMatchObject({ importedCount: COUNT, vectorCount: COUNT });
@@ -49,9 +56,14 @@ test('records that an async iterable makes are imported, and read again as recor
   const { merkleRoot } = await full.describe();
   const verified = await verifyExport((await full.export()).lines());
   expect(verified).toMatchObject({ merkleRoot, vectorCount: COUNT });
+  const blob = await new Response((await full.export()).bytes()).blob();
+  const bytes = await blob.bytes();
   const copies = {
-    bytes: (await full.export()).bytes(),
-    blob: await new Response((await full.export()).bytes()).blob(),
+    stream: (await full.export()).bytes(),
+    blob,
+    text: await blob.text(),
+    bytes,
+    node: Readable.from([bytes.subarray(0, 70_001), bytes.subarray(70_001)]),
   };
   for (const [name, source] of Object.entries(copies)) {
     expect(await (await emptyCollection(name)).import(source)).toMatchObject({ importedCount: COUNT, merkleRoot });
@@ -64,13 +76,58 @@ test('an import that the service refuses rejects with its sentence and closes th
   async function* faulty() {
     yield { id: 'first', values: [1, 2] };
     yield { id: 'wrong', values: [1] };
-    yield* counted(taken);
+    yield* counted(taken, ENDLESS);
   }
   await expect(target.import(faulty())).rejects.toMatchObject({
     name: 'BadRequestError',
     code: 'DIMENSION_MISMATCH',
     message: expect.stringMatching(/line 2/i),
   });
+  await until('the source is closed', () => taken.isClosed);
+  expect(taken.records).toBeLessThan(ENDLESS);
+});
+
+test('an import whose signal is aborted rejects with the reason and closes the source', async () => {
+  const target = await emptyCollection('aborted');
+  const controller = new AbortController();
+  const taken = { records: 0, isClosed: false };
+  async function* watched() {
+    for await (const record of counted(taken, ENDLESS)) {
+      if (taken.records === 20_000) controller.abort(new Error('enough'));
+      yield record;
+    }
+  }
+  await expect(target.import(watched(), { signal: controller.signal })).rejects.toThrow('enough');
+  await until('the source is closed', () => taken.isClosed);
+});
+
+test('a source is read no faster than the service takes it', async () => {
+  const stalled = createServer((request) => request.pause()).listen(0, '127.0.0.1');
+  await once(stalled, 'listening');
+  const url = `http://127.0.0.1:${(stalled.address() as AddressInfo).port}`;
+  const taken = { records: 0, isClosed: false };
+  const controller = new AbortController();
+  const target = new Provec({ url, apiKey: 'k' }).collection('notes');
+  const call = target.import(counted(taken, ENDLESS), { signal: controller.signal });
+  let before = -1;
+  await until('it reads no more', async () => {
+    const isStill = taken.records > 0 && taken.records === before;
+    before = taken.records;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return isStill;
+  });
+  // What sockets hold, far from all.
+  expect(taken.records).toBeLessThan(ENDLESS / 2);
+  controller.abort(new Error('enough'));
+  await expect(call).rejects.toThrow('enough');
+  stalled.closeAllConnections();
+  stalled.close();
+});
+
+test('a stream that is being read is refused', async () => {
+  const stream = new Blob([ndjson(1)]).stream();
+  stream.getReader();
+  await expect(full.import(stream)).rejects.toThrow(TypeError);
 });
 
 test('what the source throws is what the import rejects with', async () => {
@@ -82,18 +139,28 @@ test('what the source throws is what the import rejects with', async () => {
   await expect(target.import(failing())).rejects.toThrow(new RangeError('the source failed'));
 });
 
-test('an export ends with its signal, and with the loop that reads it', async () => {
+test('an export ends with its signal, with the loop that reads it, and when it is cancelled', async () => {
+  const open: Socket[] = [];
+  const endless = createServer((request, response) => {
+    open.push(request.socket);
+    response.writeHead(200).write('{"export":{}}\n{"id":"a","values":[1]}\n');
+  }).listen(0, '127.0.0.1');
+  await once(endless, 'listening');
+  const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
+  const notes = new Provec({ url, apiKey: 'k' }).collection('notes');
   const controller = new AbortController();
-  const aborted = await full.export({ signal: controller.signal });
+  const aborted = await notes.export({ signal: controller.signal });
   const read = async () => {
-    for await (const _ of aborted) controller.abort(new Error('enough'));
+    for await (const _ of aborted) controller.abort(new TypeError('enough'));
   };
-  await expect(read()).rejects.toThrow('enough');
-  for await (const { id } of await full.export()) {
-    expect(id).toMatch(/^r/);
+  await expect(read()).rejects.toThrow(new TypeError('enough'));
+  for await (const { id } of await notes.export()) {
+    expect(id).toBe('a');
     break;
   }
-  expect(await full.count()).toBe(COUNT);
+  await (await notes.export()).cancel();
+  await until('all connections are closed', () => open.length === 3 && open.every(({ destroyed }) => destroyed));
+  endless.close();
 });
 
 test.each(['with the connection', 'with an answer that looks whole'])(
@@ -113,7 +180,7 @@ test.each(['with the connection', 'with an answer that looks whole'])(
     const read = async () => {
       for await (const { id } of cut) ids.push(id);
     };
-    await expect(read()).rejects.toThrow(ConnectionError);
+    await expect(read()).rejects.toThrow(APIConnectionError);
     expect(ids.length).toBeLessThanOrEqual(1);
   },
 );

@@ -10,7 +10,7 @@ from .. import _api as api
 from .._wire import given
 from .collection import AsyncCollection
 from .listing import AsyncListing
-from .transport import AsyncTransport
+from .transport import AsyncTransport, Options
 
 Me = TypeVar("Me", bound="_AsyncConnected")
 Scope = Literal["read", "write", "manage"]
@@ -39,28 +39,24 @@ class _AsyncConnected:
 class AsyncProvec(_AsyncConnected):
     """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
 
-    `timeout`: seconds without progress until an attempt is given up. `max_retries`: after the first
-    attempt. `max_retry_after`: the longest wait, in seconds, that the service may ask for before a
-    retry. Raises ValueError for a URL or a key that can be none."""
+    `timeout`: seconds without progress until an attempt is given up; by default 90, for `verify`
+    610, and for imports none while they wait. `max_retries`: after the first attempt.
+    `max_retry_after`: the longest wait, in seconds, that the service may ask for before a retry.
+    `http_client`: to be used, and not closed, in place of an own one. Raises ValueError for an
+    invalid URL or key."""
 
     def __init__(
         self,
         url: str,
         api_key: str,
         *,
-        timeout: float = 90,
+        timeout: float | None = None,
         max_retries: int = 4,
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        self._transport = AsyncTransport(
-            url,
-            api_key,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_retry_after=max_retry_after,
-            http_client=http_client,
-        )
+        options = Options(timeout, max_retries, max_retry_after)
+        self._transport = AsyncTransport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> AsyncCollection:
         """The collection of that name or alias; asks nothing, so it need not be there."""
@@ -91,7 +87,11 @@ class AsyncProvec(_AsyncConnected):
         answer = await self._transport.send("createCollection", body=body)
         return cast(api.CreateCollectionResult, answer)["collection"]
 
-    def collections(
+    async def delete_collection(self, name: str) -> None:
+        """Deletes a collection with all that it holds; takes no alias."""
+        await self._transport.send("deleteCollection", {"name": name})
+
+    def list_collections(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> AsyncListing[api.ListCollectionsResult, api.Collection]:
         async def ask(cursor: str | None) -> api.ListCollectionsResult:
@@ -103,10 +103,10 @@ class AsyncProvec(_AsyncConnected):
 
         return AsyncListing(ask, cursor, "collections")
 
-    async def aliases(self) -> list[api.Alias]:
+    async def list_aliases(self) -> list[api.Alias]:
         return cast(api.ListAliasesResult, await self._transport.send("listAliases"))["aliases"]
 
-    async def alias(self, alias: str) -> api.Alias:
+    async def get_alias(self, alias: str) -> api.Alias:
         return cast(api.Alias, await self._transport.send("getAlias", {"alias": alias}))
 
     async def put_alias(self, alias: str, collection: str) -> api.Alias:
@@ -117,16 +117,16 @@ class AsyncProvec(_AsyncConnected):
     async def delete_alias(self, alias: str) -> None:
         await self._transport.send("deleteAlias", {"alias": alias})
 
-    async def usage(self) -> api.Usage:
+    async def get_usage(self) -> api.Usage:
         return cast(api.Usage, await self._transport.send("getUsage"))
 
-    async def keys(self) -> list[api.ApiKey]:
+    async def list_keys(self) -> list[api.ApiKey]:
         return cast(api.ListKeysResult, await self._transport.send("listKeys"))["keys"]
 
     async def create_key(
         self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
     ) -> api.NewApiKey:
-        """The answer alone has the key's secret. `expires_at`: ISO 8601."""
+        """Only this answer has the key's secret. `expires_at`: ISO 8601."""
         body = {
             **given(name=name, scopes=scopes),
             **({} if expires_at is None else {"expires_at": expires_at}),
@@ -138,32 +138,26 @@ class AsyncProvec(_AsyncConnected):
 
 
 class AsyncProvecOperator(_AsyncConnected):
-    """The accounts of a Provec, for who has its `PROVEC_ADMIN_TOKEN`."""
+    """The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`."""
 
     def __init__(
         self,
         url: str,
         admin_token: str,
         *,
-        timeout: float = 90,
+        timeout: float | None = None,
         max_retries: int = 4,
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        self._transport = AsyncTransport(
-            url,
-            admin_token,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_retry_after=max_retry_after,
-            http_client=http_client,
-        )
+        options = Options(timeout, max_retries, max_retry_after)
+        self._transport = AsyncTransport(url, admin_token, options, http_client)
 
-    async def accounts(self) -> list[api.Account]:
+    async def list_accounts(self) -> list[api.Account]:
         return cast(api.ListAccountsResult, await self._transport.send("listAccounts"))["accounts"]
 
     async def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
-        """With its first key, whose secret the answer alone has."""
+        """With its first key, whose secret only this answer has."""
         answer = await self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import ConnectionError
+from .._errors import APIConnectionError
 from .._wire import given
 from .import_source import AsyncImportSource, content_of
 from .listing import AsyncListing
@@ -16,7 +16,8 @@ Consistency = Literal["strong", "eventual"]
 
 class AsyncCollection:
     """A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
-    docs/api.md describes: its fields are keyword arguments, and dictionaries are its JSON."""
+    docs/api.md describes: its fields are keyword arguments, dictionaries are its JSON, and where
+    the answer has a single field, the method gives that."""
 
     def __init__(self, transport: AsyncTransport, name: str) -> None:
         self.name = name
@@ -26,17 +27,13 @@ class AsyncCollection:
         """What it is, how much it holds, its root and its newest anchor."""
         return cast(api.GetCollectionResult, await self._send("getCollection"))["collection"]
 
-    async def change(
+    async def configure(
         self, *, deletion_protection: bool | None = None, tags: Mapping[str, str] | None = None
     ) -> api.CollectionDetail:
         body = given(deletion_protection=deletion_protection, tags=tags)
         return cast(api.UpdateCollectionResult, await self._send("updateCollection", body=body))[
             "collection"
         ]
-
-    async def drop(self) -> None:
-        """Deletes the collection with all that it holds."""
-        await self._send("deleteCollection")
 
     async def upsert(
         self, records: Sequence[api.Record], *, namespace: str | None = None
@@ -76,9 +73,12 @@ class AsyncCollection:
         )
         return cast(api.QueryVectorsResult, await self._send("queryVectors", body=body))
 
-    async def query_many(self, queries: Sequence[api.Query]) -> api.QueryManyResult:
-        """Up to 100 queries at once."""
-        return cast(api.QueryManyResult, await self._send("queryMany", body={"queries": queries}))
+    async def query_many(
+        self, queries: Sequence[api.Query]
+    ) -> Sequence[api.QueryManyResultResults]:
+        """The results of up to 100 queries at once, in their order."""
+        answer = await self._send("queryMany", body={"queries": queries})
+        return cast(api.QueryManyResult, answer)["results"]
 
     async def fetch(
         self,
@@ -178,7 +178,7 @@ class AsyncCollection:
         body = given(ids=ids, filter=filter, all=all, dry_run=dry_run, namespace=namespace)
         return cast(api.DeleteResult, await self._send("deleteVectors", body=body))
 
-    def namespaces(
+    def list_namespaces(
         self, *, prefix: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> AsyncListing[api.ListNamespacesResult, api.ListNamespacesResultNamespaces]:
         async def ask(cursor: str | None) -> api.ListNamespacesResult:
@@ -193,7 +193,7 @@ class AsyncCollection:
         return cast(api.DeleteResult, await self._transport.send("deleteNamespace", names))
 
     async def export(self) -> AsyncIterator[api.ExportedRecord]:
-        """All records in one state, as they stream in. Raises ConnectionError unless all came."""
+        """All records in one state, as they stream in; APIConnectionError unless all came."""
         is_whole = False
         async for line in self.export_lines():
             said = json.loads(line)
@@ -202,7 +202,7 @@ class AsyncCollection:
             elif "export" not in said:
                 yield said
         if not is_whole:
-            raise ConnectionError("The export was cut off: it has no end.")
+            raise APIConnectionError("The export was cut off: it has no end.")
 
     async def export_lines(self) -> AsyncIterator[str]:
         """The same as lines without their ends, for `verify_export` or to be kept: the head, the
@@ -218,8 +218,8 @@ class AsyncCollection:
 
     async def import_records(self, source: AsyncImportSource) -> api.ImportRecordsResult:
         """Writes any number of records. Those before one that is refused, or before the connection
-        broke, are stored; an import that is sent again as a whole replaces them with the same. Only
-        an import of bytes or a path is tried again."""
+        broke, are stored; sent again as a whole, an import replaces them with the same. Only an
+        import of bytes or a path is tried again."""
         make, is_repeatable = content_of(source)
         answer = await self._transport.send_lines(
             "importRecords", {"name": self.name}, make, is_repeatable
@@ -230,11 +230,11 @@ class AsyncCollection:
         """Recomputes the root from what is stored and compares it with the ledger."""
         return cast(api.VerifyResult, await self._send("verifyCollection"))
 
-    async def begin_verification(self) -> api.Verification:
-        """Begins the same in the background, for a collection that takes long."""
+    async def start_verification(self) -> api.Verification:
+        """Starts the same in the background, for a collection that takes minutes."""
         return cast(api.Verification, await self._send("beginVerification"))
 
-    async def verification(self, id: str) -> api.Verification:
+    async def get_verification(self, id: str) -> api.Verification:
         names = {"name": self.name, "id": id}
         return cast(api.Verification, await self._transport.send("getVerification", names))
 
@@ -243,7 +243,7 @@ class AsyncCollection:
         query = given(id=id, namespace=namespace)
         return cast(api.ProveRecordResult, await self._send("proveRecord", query=query))["proof"]
 
-    def anchors(
+    def list_anchors(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> AsyncListing[api.ListAnchorsResult, api.Anchor]:
         """Roots on the ledger, the newest first."""

@@ -9,7 +9,8 @@ from .._wire import json_of
 from .transport import MakeContent
 
 ImportedRecord = Mapping[str, Any] | str | bytes
-#: Records or lines, NDJSON as bytes, a file that is open in binary mode, or the path of one.
+#: Records or whole lines; NDJSON as bytes, as a file that is open in binary mode, or as the path of
+#: one.
 AsyncImportSource = (
     AsyncIterable[ImportedRecord] | Iterable[ImportedRecord] | bytes | IO[bytes] | os.PathLike[str]
 )
@@ -18,7 +19,10 @@ CHUNK_BYTES = 64 * 1024
 
 
 def content_of(source: AsyncImportSource) -> tuple[MakeContent, bool]:
-    """What makes the body of an import, and whether it can do so again."""
+    """What makes the body of an import, and whether it can do so again. Raises TypeError for text,
+    which may be a path as well as NDJSON."""
+    if isinstance(source, str):
+        raise TypeError("give NDJSON as bytes, and the path of a file as a pathlib.Path")
     if isinstance(source, bytes):
         return lambda: source, True
     if isinstance(source, os.PathLike):

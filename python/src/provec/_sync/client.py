@@ -11,7 +11,7 @@ from .. import _api as api
 from .._wire import given
 from .collection import Collection
 from .listing import Listing
-from .transport import Transport
+from .transport import Transport, Options
 
 Me = TypeVar("Me", bound="_Connected")
 Scope = Literal["read", "write", "manage"]
@@ -40,28 +40,24 @@ class _Connected:
 class Provec(_Connected):
     """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
 
-    `timeout`: seconds without progress until an attempt is given up. `max_retries`: after the first
-    attempt. `max_retry_after`: the longest wait, in seconds, that the service may ask for before a
-    retry. Raises ValueError for a URL or a key that can be none."""
+    `timeout`: seconds without progress until an attempt is given up; by default 90, for `verify`
+    610, and for imports none while they wait. `max_retries`: after the first attempt.
+    `max_retry_after`: the longest wait, in seconds, that the service may ask for before a retry.
+    `http_client`: to be used, and not closed, in place of an own one. Raises ValueError for an
+    invalid URL or key."""
 
     def __init__(
         self,
         url: str,
         api_key: str,
         *,
-        timeout: float = 90,
+        timeout: float | None = None,
         max_retries: int = 4,
         max_retry_after: float = 30,
         http_client: httpx.Client | None = None,
     ) -> None:
-        self._transport = Transport(
-            url,
-            api_key,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_retry_after=max_retry_after,
-            http_client=http_client,
-        )
+        options = Options(timeout, max_retries, max_retry_after)
+        self._transport = Transport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> Collection:
         """The collection of that name or alias; asks nothing, so it need not be there."""
@@ -92,7 +88,11 @@ class Provec(_Connected):
         answer = self._transport.send("createCollection", body=body)
         return cast(api.CreateCollectionResult, answer)["collection"]
 
-    def collections(
+    def delete_collection(self, name: str) -> None:
+        """Deletes a collection with all that it holds; takes no alias."""
+        self._transport.send("deleteCollection", {"name": name})
+
+    def list_collections(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[api.ListCollectionsResult, api.Collection]:
         def ask(cursor: str | None) -> api.ListCollectionsResult:
@@ -104,10 +104,10 @@ class Provec(_Connected):
 
         return Listing(ask, cursor, "collections")
 
-    def aliases(self) -> list[api.Alias]:
+    def list_aliases(self) -> list[api.Alias]:
         return cast(api.ListAliasesResult, self._transport.send("listAliases"))["aliases"]
 
-    def alias(self, alias: str) -> api.Alias:
+    def get_alias(self, alias: str) -> api.Alias:
         return cast(api.Alias, self._transport.send("getAlias", {"alias": alias}))
 
     def put_alias(self, alias: str, collection: str) -> api.Alias:
@@ -118,16 +118,16 @@ class Provec(_Connected):
     def delete_alias(self, alias: str) -> None:
         self._transport.send("deleteAlias", {"alias": alias})
 
-    def usage(self) -> api.Usage:
+    def get_usage(self) -> api.Usage:
         return cast(api.Usage, self._transport.send("getUsage"))
 
-    def keys(self) -> list[api.ApiKey]:
+    def list_keys(self) -> list[api.ApiKey]:
         return cast(api.ListKeysResult, self._transport.send("listKeys"))["keys"]
 
     def create_key(
         self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
     ) -> api.NewApiKey:
-        """The answer alone has the key's secret. `expires_at`: ISO 8601."""
+        """Only this answer has the key's secret. `expires_at`: ISO 8601."""
         body = {
             **given(name=name, scopes=scopes),
             **({} if expires_at is None else {"expires_at": expires_at}),
@@ -139,32 +139,26 @@ class Provec(_Connected):
 
 
 class ProvecOperator(_Connected):
-    """The accounts of a Provec, for who has its `PROVEC_ADMIN_TOKEN`."""
+    """The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`."""
 
     def __init__(
         self,
         url: str,
         admin_token: str,
         *,
-        timeout: float = 90,
+        timeout: float | None = None,
         max_retries: int = 4,
         max_retry_after: float = 30,
         http_client: httpx.Client | None = None,
     ) -> None:
-        self._transport = Transport(
-            url,
-            admin_token,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_retry_after=max_retry_after,
-            http_client=http_client,
-        )
+        options = Options(timeout, max_retries, max_retry_after)
+        self._transport = Transport(url, admin_token, options, http_client)
 
-    def accounts(self) -> list[api.Account]:
+    def list_accounts(self) -> list[api.Account]:
         return cast(api.ListAccountsResult, self._transport.send("listAccounts"))["accounts"]
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
-        """With its first key, whose secret the answer alone has."""
+        """With its first key, whose secret only this answer has."""
         answer = self._transport.send("createAccount", body={"name": name, "plan": plan})
         return cast(api.CreateAccountResult, answer)
 

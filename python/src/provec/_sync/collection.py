@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
-from .._errors import ConnectionError
+from .._errors import APIConnectionError
 from .._wire import given
 from .import_source import ImportSource, content_of
 from .listing import Listing
@@ -17,7 +17,8 @@ Consistency = Literal["strong", "eventual"]
 
 class Collection:
     """A collection, by its name or an alias. Every method is one operation of `/api/v1`, which
-    docs/api.md describes: its fields are keyword arguments, and dictionaries are its JSON."""
+    docs/api.md describes: its fields are keyword arguments, dictionaries are its JSON, and where
+    the answer has a single field, the method gives that."""
 
     def __init__(self, transport: Transport, name: str) -> None:
         self.name = name
@@ -27,17 +28,13 @@ class Collection:
         """What it is, how much it holds, its root and its newest anchor."""
         return cast(api.GetCollectionResult, self._send("getCollection"))["collection"]
 
-    def change(
+    def configure(
         self, *, deletion_protection: bool | None = None, tags: Mapping[str, str] | None = None
     ) -> api.CollectionDetail:
         body = given(deletion_protection=deletion_protection, tags=tags)
         return cast(api.UpdateCollectionResult, self._send("updateCollection", body=body))[
             "collection"
         ]
-
-    def drop(self) -> None:
-        """Deletes the collection with all that it holds."""
-        self._send("deleteCollection")
 
     def upsert(
         self, records: Sequence[api.Record], *, namespace: str | None = None
@@ -77,9 +74,12 @@ class Collection:
         )
         return cast(api.QueryVectorsResult, self._send("queryVectors", body=body))
 
-    def query_many(self, queries: Sequence[api.Query]) -> api.QueryManyResult:
-        """Up to 100 queries at once."""
-        return cast(api.QueryManyResult, self._send("queryMany", body={"queries": queries}))
+    def query_many(
+        self, queries: Sequence[api.Query]
+    ) -> Sequence[api.QueryManyResultResults]:
+        """The results of up to 100 queries at once, in their order."""
+        answer = self._send("queryMany", body={"queries": queries})
+        return cast(api.QueryManyResult, answer)["results"]
 
     def fetch(
         self,
@@ -179,7 +179,7 @@ class Collection:
         body = given(ids=ids, filter=filter, all=all, dry_run=dry_run, namespace=namespace)
         return cast(api.DeleteResult, self._send("deleteVectors", body=body))
 
-    def namespaces(
+    def list_namespaces(
         self, *, prefix: str | None = None, limit: int | None = None, cursor: str | None = None
     ) -> Listing[api.ListNamespacesResult, api.ListNamespacesResultNamespaces]:
         def ask(cursor: str | None) -> api.ListNamespacesResult:
@@ -194,7 +194,7 @@ class Collection:
         return cast(api.DeleteResult, self._transport.send("deleteNamespace", names))
 
     def export(self) -> Iterator[api.ExportedRecord]:
-        """All records in one state, as they stream in. Raises ConnectionError unless all came."""
+        """All records in one state, as they stream in; APIConnectionError unless all came."""
         is_whole = False
         for line in self.export_lines():
             said = json.loads(line)
@@ -203,7 +203,7 @@ class Collection:
             elif "export" not in said:
                 yield said
         if not is_whole:
-            raise ConnectionError("The export was cut off: it has no end.")
+            raise APIConnectionError("The export was cut off: it has no end.")
 
     def export_lines(self) -> Iterator[str]:
         """The same as lines without their ends, for `verify_export` or to be kept: the head, the
@@ -219,8 +219,8 @@ class Collection:
 
     def import_records(self, source: ImportSource) -> api.ImportRecordsResult:
         """Writes any number of records. Those before one that is refused, or before the connection
-        broke, are stored; an import that is sent again as a whole replaces them with the same. Only
-        an import of bytes or a path is tried again."""
+        broke, are stored; sent again as a whole, an import replaces them with the same. Only an
+        import of bytes or a path is tried again."""
         make, is_repeatable = content_of(source)
         answer = self._transport.send_lines(
             "importRecords", {"name": self.name}, make, is_repeatable
@@ -231,11 +231,11 @@ class Collection:
         """Recomputes the root from what is stored and compares it with the ledger."""
         return cast(api.VerifyResult, self._send("verifyCollection"))
 
-    def begin_verification(self) -> api.Verification:
-        """Begins the same in the background, for a collection that takes long."""
+    def start_verification(self) -> api.Verification:
+        """Starts the same in the background, for a collection that takes minutes."""
         return cast(api.Verification, self._send("beginVerification"))
 
-    def verification(self, id: str) -> api.Verification:
+    def get_verification(self, id: str) -> api.Verification:
         names = {"name": self.name, "id": id}
         return cast(api.Verification, self._transport.send("getVerification", names))
 
@@ -244,7 +244,7 @@ class Collection:
         query = given(id=id, namespace=namespace)
         return cast(api.ProveRecordResult, self._send("proveRecord", query=query))["proof"]
 
-    def anchors(
+    def list_anchors(
         self, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[api.ListAnchorsResult, api.Anchor]:
         """Roots on the ledger, the newest first."""

@@ -3,8 +3,7 @@ asks the service."""
 
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError
-from .export import VerifiedExport, root_of_records, verify_export
-from .ledger import verify_on_ledger
+from .export import VerifiedExport, root_of_records, verify_export, verify_export_async
 from .proof import verify_proof
 
 __all__ = [
@@ -16,6 +15,6 @@ __all__ = [
     "root_of_records",
     "verify_account",
     "verify_export",
-    "verify_on_ledger",
+    "verify_export_async",
     "verify_proof",
 ]

@@ -38,20 +38,20 @@ def encode_address(data: bytes) -> str:
 
 
 def decode_address(text: str) -> bytes:
-    """Raises ValueError for what is no address."""
+    """Raises VerificationError for what is no address."""
     number = 0
     for char in text[:ADDRESS_CHARS_MAX]:
-        number = number * 58 + BASE58.index(char)
-    data = (number % 2**256).to_bytes(32, "big")
-    if encode_address(data) != text:
-        raise ValueError(f"no address: {text}")
+        number = number * 58 + BASE58.find(char)
+    data = (max(number, 0) % 2**256).to_bytes(32, "big")
+    is_address = encode_address(data) == text
+    demand(is_address, "malformed", "The authority is not a ledger address.")
     return data
 
 
 def collection_address(authority: str, collection_id: str) -> str:
-    """Where the account of a collection is. Raises ValueError for what is no address or UUID."""
-    if not is_uuid(collection_id):
-        raise ValueError("collection_id must be a UUID in lower case")
+    """Where the account of a collection is. Raises VerificationError for what is no address or
+    UUID."""
+    demand(is_uuid(collection_id), "malformed", "The collection id is not a lower-case UUID.")
     digest = sha256(b"PV1col\0", bytes.fromhex(collection_id.replace("-", "")))
     seed = base64.urlsafe_b64encode(digest[:24])
     return encode_address(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))

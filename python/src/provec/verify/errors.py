@@ -12,8 +12,11 @@ class VerificationError(Exception):
     """A check failed; the message says in a sentence which, and `reason` of what kind it is."""
 
     def __init__(self, reason: Reason, message: str) -> None:
-        super().__init__(message)
+        super().__init__(reason, message)
         self.reason = reason
+
+    def __str__(self) -> str:
+        return str(self.args[1])
 
 
 class LedgerError(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .content import EMPTY, bit, inner_hash, key_hash, leaf_hash, meta_hash, vec_hash
@@ -41,34 +41,58 @@ def verify_export(lines: Iterable[str]) -> VerifiedExport:
 
     `collectionId`, `name`, `dimensions`, `metric` and `version` of the first line are not shown to
     be true: compare the id with the one whose account has the root."""
-    records, head, end = RecordSet(), None, None
-    for number, line in enumerate(lines, 1):
+    export = _ExportReader()
+    for line in lines:
+        export.take(line)
+    return export.result()
+
+
+async def verify_export_async(lines: AsyncIterable[str]) -> VerifiedExport:
+    """The same for what comes with `async for`."""
+    export = _ExportReader()
+    async for line in lines:
+        export.take(line)
+    return export.result()
+
+
+class _ExportReader:
+    def __init__(self) -> None:
+        self._number = 0
+        self._records = RecordSet()
+        self._head: dict[str, Any] | None = None
+        self._end: dict[str, Any] | None = None
+
+    def take(self, line: str) -> None:
+        self._number += 1
+        place = f"Line {self._number}"
         if line.strip() == "":
-            continue
-        place = f"Line {number}"
-        demand(end is None, "malformed", "Something follows the end of the export.")
+            return
+        demand(self._end is None, "malformed", "Something follows the end of the export.")
         said = _object(line, place)
-        if head is None:
-            head = _part(said, "export", HEAD_FIELDS, place)
+        if self._head is None:
+            self._head = _part(said, "export", HEAD_FIELDS, place)
+            _check_head(self._head)
         elif "end" in said:
-            end = _part(said, "end", END_FIELDS, place)
+            self._end = _part(said, "end", END_FIELDS, place)
         else:
-            _add(records, said, place)
-    if head is None or end is None:
-        raise VerificationError("malformed", "The export was cut off: it has no end.")
-    is_head = is_uuid(head.get("collectionId")) and is_hash(head.get("merkleRoot"))
-    is_head = is_head and is_whole(head.get("version")) and is_whole(head.get("vectorCount"))
-    demand(is_head, "malformed", "The first line is not the head of an export.")
-    is_whole_count = head["vectorCount"] == end.get("count") == len(records)
-    demand(
-        is_whole_count,
-        "wrong-content",
-        f"The export has {len(records)} records, and says otherwise.",
-    )
-    root = records.root()
-    is_root = root == head["merkleRoot"] == end.get("merkleRoot")
-    demand(is_root, "wrong-root", "The records do not give the root.")
-    return VerifiedExport(head["collectionId"], int(head["version"]), root, len(records))
+            _add(self._records, said, place)
+
+    def result(self) -> VerifiedExport:
+        head, end, count = self._head, self._end, len(self._records)
+        if head is None or end is None:
+            raise VerificationError("malformed", "The export was cut off: it has no end.")
+        is_count = head["vectorCount"] == end.get("count") == count
+        demand(is_count, "wrong-content", f"The export has {count} records, and says otherwise.")
+        root = self._records.root()
+        is_root = root == head["merkleRoot"] == end.get("merkleRoot")
+        demand(is_root, "wrong-root", "The records do not give the root.")
+        return VerifiedExport(head["collectionId"], int(head["version"]), root, count)
+
+
+def _check_head(head: dict[str, Any]) -> None:
+    is_sound = is_uuid(head.get("collectionId")) and is_hash(head.get("merkleRoot"))
+    is_sound = is_sound and is_whole(head.get("version")) and is_whole(head.get("vectorCount"))
+    demand(is_sound, "malformed", "The first line is not the head of an export.")
 
 
 def root_of_records(records: Iterable[Mapping[str, Any]]) -> str:
@@ -92,7 +116,7 @@ class RecordSet:
 
     def add(self, record: Mapping[str, Any]) -> None:
         id, namespace = record["id"], record.get("namespace", "")
-        if not isinstance(id, str) or not isinstance(namespace, str):
+        if not isinstance(id, str) or not isinstance(namespace, str) or id == "":
             raise TypeError("id must be text")
         key = key_hash(id, namespace)
         if key in self._leaves:
@@ -144,5 +168,5 @@ def _add(records: RecordSet, said: dict[str, Any], place: str) -> None:
     _refuse_others(said, RECORD_FIELDS, place)
     try:
         records.add(said)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise VerificationError("malformed", f"{place} is no record: {error}") from None

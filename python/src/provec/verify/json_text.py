@@ -7,6 +7,8 @@ import math
 from decimal import Decimal
 from typing import Any
 
+LEVELS_MAX = 64
+
 
 class RepeatedKey(ValueError):
     pass
@@ -29,13 +31,20 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def canonical(value: Any) -> str:
-    """Raises ValueError for numbers that no double is, and TypeError for what is no JSON."""
+def canonical(value: Any, level: int = 0) -> str:
+    """Raises ValueError for numbers that no double is and for more than 64 levels, and TypeError
+    for what is no JSON."""
+    if level > LEVELS_MAX:
+        raise ValueError(f"JSON nests deeper than {LEVELS_MAX} levels")
     if isinstance(value, dict):
         members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
-        return "{" + ",".join(f"{canonical(key)}:{canonical(item)}" for key, item in members) + "}"
+        return (
+            "{"
+            + ",".join(f"{canonical(key)}:{canonical(item, level + 1)}" for key, item in members)
+            + "}"
+        )
     if isinstance(value, (list, tuple)):
-        return "[" + ",".join(map(canonical, value)) + "]"
+        return "[" + ",".join(canonical(item, level + 1) for item in value) + "]"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _number(float(value))
     return json.dumps(value, ensure_ascii=False)

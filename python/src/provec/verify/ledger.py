@@ -1,77 +1,84 @@
+"""How a node of the ledger is asked for an account, and what its answer shows of a proof."""
+
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+import json
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
-
-import httpx
 
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError, demand
-from .proof import verify_proof
 from .shape import checked
 
-RPC_TIMEOUT = 15.0
 #: A hundred times an answer with a collection's account.
 ANSWER_MAX_BYTES = 256 * 1024
 
-
-def verify_on_ledger(
-    proof: Mapping[str, Any],
-    *,
-    authority: str,
-    collection_id: str,
-    rpc_url: str,
-    id: str | None = None,
-    namespace: str | None = None,
-    values: Sequence[float] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-) -> tuple[Literal["present", "absent"], Anchor]:
-    """Checks a proof against the collection's account, asked for at `rpc_url`. `authority` and
-    `collection_id` are the caller's own: from its notes, never from the answer that is checked.
-    Raises VerificationError where it does not hold, as when the root is not on the ledger yet, and
-    LedgerError where nobody could be asked."""
-    whole = checked(proof)
-    other = f"The proof is about the collection {whole['collectionId']}."
-    demand(whole["collectionId"] == collection_id, "wrong-content", other)
-    address = collection_address(authority, collection_id)
-    account = ledger_account(rpc_url, address)
-    if account is None:
-        raise VerificationError("wrong-account", f"There is no account {address} on the ledger.")
-    anchor = verify_account(*account, authority=authority, collection_id=collection_id)
-    version = int(whole["version"])
-    stale = f"The ledger holds version {anchor.version} and the proof is of version {version}"
-    demand(anchor.version == version, "wrong-root", f"{stale}: fetch a proof again.")
-    outcome = verify_proof(
-        anchor.merkle_root, whole, id=id, namespace=namespace, values=values, metadata=metadata
-    )
-    return outcome, anchor
+Account = tuple[str, bytes]
 
 
-def ledger_account(rpc_url: str, address: str) -> tuple[str, bytes] | None:
-    """Owner and bytes of an account, from a node of the ledger; None where there is none. Raises
-    LedgerError, which names the node's host at most: keys stand in paths and queries."""
-    parts = urlsplit(rpc_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        raise LedgerError("The ledger's URL must be http or https, without a user name.")
-    params = [address, {"encoding": "base64", "commitment": "confirmed"}]
-    request = {"jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params}
+def host_of(rpc_url: str) -> str:
+    """Raises LedgerError for what is no URL of a node. Errors name the host at most: keys stand in
+    paths and queries."""
     try:
-        with httpx.stream("POST", rpc_url, json=request, timeout=RPC_TIMEOUT) as response:
-            text = b""
-            for chunk in response.iter_bytes():
-                text += chunk
-                if len(text) > ANSWER_MAX_BYTES:
-                    raise LedgerError(f"{parts.hostname} answers too much.")
-        answer = httpx.Response(200, content=text).json()
+        parts = urlsplit(rpc_url)
+        host = parts.hostname
+    except ValueError:
+        host = None
+    if not host or parts.scheme not in ("http", "https") or "@" in parts.netloc:
+        raise LedgerError("The ledger's URL must be http or https, without a user name.")
+    return host
+
+
+def account_request(address: str) -> dict[str, Any]:
+    params = [address, {"encoding": "base64", "commitment": "confirmed"}]
+    return {"jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params}
+
+
+def account_in(text: bytes, host: str) -> Account | None:
+    """Owner and bytes of the account in an answer; None where that says that there is none."""
+    try:
+        answer = json.loads(text)
+        if answer.get("error") is not None:
+            message = answer["error"].get("message", "it does not say which")
+            raise LedgerError(f"{host} has an error in place of an account: {message}")
         value = answer["result"]["value"]
-        return (
-            None
-            if value is None
-            else (value["owner"], base64.b64decode(value["data"][0], validate=True))
-        )
-    except httpx.TransportError as error:
-        raise LedgerError(f"{parts.hostname} could not be asked: {type(error).__name__}.") from None
-    except (ValueError, TypeError, KeyError, IndexError):
-        raise LedgerError(f"{parts.hostname} answers no account.") from None
+        if value is None:
+            return None
+        return str(value["owner"]), base64.b64decode(value["data"][0], validate=True)
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+        raise LedgerError(f"{host} answers no account.") from None
+
+
+def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> str:
+    """Where the account of the collection is that the proof must be about."""
+    proven = checked(proof)["collectionId"]
+    other = f"The proof is about the collection {proven}."
+    demand(proven == collection_id, "wrong-content", other)
+    return collection_address(authority, collection_id)
+
+
+def anchored_root(
+    account: Account | None, proof: Mapping[str, Any], authority: str, collection_id: str
+) -> Anchor:
+    """What the ledger holds of the collection, if that is what the proof is about."""
+    if account is None:
+        address = collection_address(authority, collection_id)
+        raise VerificationError("wrong-account", f"There is no account {address} on the ledger.")
+    owner, data = account
+    anchor = verify_account(owner, data, authority=authority, collection_id=collection_id)
+    whole = checked(proof)
+    stale = (
+        f"The ledger holds version {anchor.version} and the proof is of version "
+        f"{int(whole['version'])}: fetch a proof again."
+    )
+    demand(anchor.version == whole["version"], "wrong-root", stale)
+    # Said here, as there it would read like tampering: a version is a sum over the shards.
+    another = (
+        f"The ledger holds another root of version {anchor.version}, as it can while several "
+        "shards are written: fetch a proof again when nothing is written. If that one differs "
+        "too, it is not of what the ledger holds."
+    )
+    demand(anchor.merkle_root == whole["merkleRoot"], "wrong-root", another)
+    return anchor

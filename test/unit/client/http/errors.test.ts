@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { errorOf } from '../../../../client/http/errors.ts';
-import { ProvecError, ServerError } from '../../../../client/index.ts';
+import { APIStatusError, ProvecError, ServerError } from '../../../../client/index.ts';
 import { ERROR_TABLE } from '../../../../lib/errors.ts';
 
 test.each(Object.entries(ERROR_TABLE))('%s has a class of its kind', (code, { status }) => {
   const body = { error: 'A sentence.', code, status, requestId: 'r1' };
   const error = errorOf(new Response(null, { status }), JSON.stringify(body));
   expect(error).toBeInstanceOf(ProvecError);
+  expect(error).toBeInstanceOf(APIStatusError);
   expect(error).toMatchObject({ message: 'A sentence.', code, status, requestId: 'r1', details: [] });
   expect(error instanceof ServerError).toBe(['INTERNAL', 'NOT_IMPLEMENTED'].includes(code));
   expect(error.name).toBe(error.constructor.name);
