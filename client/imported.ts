@@ -59,8 +59,8 @@ class LineStream {
   }
 
   /**
-   * Closes the source where it was not read to its end: `fetch` does not always cancel. Nobody waits
-   * for it, since it may be waiting itself.
+   * Closes the source where it was not read to its end: `fetch` does not always cancel. Nobody
+   * waits for it, since it may be waiting itself.
    */
   async end(): Promise<void> {
     await this.#records.return?.();

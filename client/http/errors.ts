@@ -2,7 +2,7 @@ import type { ErrorBody } from '../api/generated.ts';
 
 export type ErrorCode = ErrorBody['code'];
 
-/** Whatever the client rejects with, apart from bad arguments and the reason of an aborted signal. */
+/** All that a call rejects with, apart from bad arguments and the reason of an aborted signal. */
 export class ProvecError extends Error {
   override name = 'ProvecError';
 }
