@@ -58,6 +58,7 @@ afterAll(async () => {
 /** `credentials`: a section, by the names of the document's security schemes. */
 const settings = (document: ApiDocument, credentials: string): string => `
 seed = ${seed}
+workers = 1
 continue-on-failure = true
 warnings = false
 request-timeout = 30.0
