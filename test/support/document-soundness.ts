@@ -30,9 +30,11 @@ export function expectWholeOperations(document: ApiDocument): void {
   const schemes = Object.keys(document.json.components.securitySchemes);
   const tags = (document.json.tags as { name: string }[]).map(({ name }) => name);
   for (const { path, operation } of document.operations) {
-    const inPath = (operation.parameters ?? [])
-      .map((parameter) => (parameter.$ref ? document.resolve(parameter.$ref as string) : parameter) as Json)
-      .filter((parameter) => parameter.in === 'path');
+    const parameters = (operation.parameters ?? []).map(
+      (parameter) => (parameter.$ref ? document.resolve(parameter.$ref as string) : parameter) as Json,
+    );
+    for (const parameter of parameters) expect(parameter).toHaveProperty('schema');
+    const inPath = parameters.filter((parameter) => parameter.in === 'path');
     expect(inPath.map(({ name, required }) => [name, required])).toEqual(
       [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]),
     );

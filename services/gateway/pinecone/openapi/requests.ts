@@ -27,8 +27,9 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
   const [query, deleted, update, listed] = (['query', 'delete', 'update', 'list'] as const).map((kind) =>
     fieldsOf(limits, kind),
   );
-  const { dimensions, tags } = fieldsOf(limits, 'createCollection');
-  const field = object({ type: { type: 'string', const: 'dense_vector' }, dimension: dimensions, metric }, ['metric']);
+  const { dimensions: dimension, metric: ours, tags } = fieldsOf(limits, 'createCollection');
+  const shape = { dimension, metric: { ...metric, default: ours.default } };
+  const field = object({ type: { type: 'string', const: 'dense_vector' }, ...shape }, ['metric']);
   const changes = { deletion_protection: protection, tags };
   return {
     pineconeUpsert: object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
@@ -71,8 +72,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
     pineconeCreate: any(
       {
         name: { ...ref('IndexName'), description: 'Absent: Provec gives it one.' },
-        dimension: dimensions,
-        metric,
+        ...shape,
         vector_type: { type: 'string', const: 'dense' },
         schema: object({
           fields: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: field },
