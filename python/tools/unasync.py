@@ -33,7 +33,9 @@ def synchronous(text: str) -> str:
 
 
 def main() -> int:
-    stale = []
+    sources = {source.name for source in (PACKAGE / "_async").glob("*.py")}
+    others = [target for target in (PACKAGE / "_sync").glob("*.py") if target.name not in sources]
+    stale = [target.name for target in others]
     for source in sorted((PACKAGE / "_async").glob("*.py")):
         target = PACKAGE / "_sync" / source.name
         text = synchronous(source.read_text())

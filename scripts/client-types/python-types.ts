@@ -96,7 +96,7 @@ class PythonTypes {
     if (typeof $ref === 'string') return this.#reference($ref.slice($ref.lastIndexOf('/') + 1));
     if (only !== undefined) return `Literal[${typeof only === 'boolean' ? (only ? 'True' : 'False') : `"${only}"`}]`;
     if (Array.isArray(values)) return `Literal[${values.map((value) => JSON.stringify(value)).join(', ')}]`;
-    const members = (schema.allOf ?? schema.oneOf) as JsonSchema[] | undefined;
+    const members = (schema.oneOf ?? onlyOf(schema.allOf)) as JsonSchema[] | undefined;
     if (schema.properties === undefined && members)
       return members.map((member) => this.#type(member, name)).join(' | ');
     if (Array.isArray(type)) return type.map((one) => this.#type({ ...schema, type: one }, name)).join(' | ');
@@ -131,6 +131,9 @@ class PythonTypes {
     return schema.properties !== undefined || OWN.has(name) ? name : this.#type(schema, name);
   }
 }
+
+/** A schema of which several must hold has no one type. */
+const onlyOf = (schemas: unknown): unknown => (Array.isArray(schemas) && schemas.length === 1 ? schemas : undefined);
 
 function prose(description: unknown): string {
   if (typeof description !== 'string') return '';

@@ -1,6 +1,6 @@
 /** What `npm publish` would send, as somebody who installs it meets it. */
 import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -19,9 +19,14 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'provec-package-'));
   installed = join(home, 'node_modules/@provec/client');
   await mkdir(installed, { recursive: true });
-  await run('npm', ['pack', '--silent', '--pack-destination', home], { cwd: join(ROOT, 'client') });
-  await run('tar', ['-xzf', join(home, 'provec-client-0.1.0.tgz'), '-C', installed, '--strip-components=1']);
-  await symlink(join(ROOT, 'node_modules/@noble'), join(home, 'node_modules/@noble'));
+  for (const scope of ['@noble', '@types'])
+    await symlink(join(ROOT, 'node_modules', scope), join(home, 'node_modules', scope));
+  // Of a copy: it builds beside the source.
+  const source = join(home, 'source');
+  await cp(join(ROOT, 'client'), source, { recursive: true, filter: (path) => !path.endsWith('/dist') });
+  const env = { ...process.env, PATH: `${BIN}:${process.env.PATH}` };
+  const packed = await run('npm', ['pack', '--silent', '--pack-destination', home], { cwd: source, env });
+  await run('tar', ['-xzf', join(home, packed.stdout.trim()), '-C', installed, '--strip-components=1']);
   await writeFile(join(home, 'package.json'), '{"type": "module"}');
 });
 afterAll(() => rm(home, { recursive: true, force: true }));

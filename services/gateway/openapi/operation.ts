@@ -66,7 +66,7 @@ const header = (name: string): Schema => ({ $ref: `#/components/headers/${name}`
 const REQUEST_ID: Schemas = { 'X-Request-Id': header('RequestId') };
 const RETRY_AFTER: Schemas = { 'Retry-After': header('RetryAfter') };
 /** Beside the request's id, by status. */
-const HEADERS: Readonly<Record<number, Schemas>> = {
+export const HEADERS: Readonly<Record<number, Schemas>> = {
   401: { 'WWW-Authenticate': { description: '`Bearer`', schema: { type: 'string', const: 'Bearer' } } },
   405: { Allow: { description: 'Methods of the path.', schema: { type: 'string' } } },
   429: RETRY_AFTER,
@@ -94,10 +94,11 @@ export function errorResponses(
   codes: Iterable<ErrorCode>,
   statusOf = (code: ErrorCode): number => ERROR_TABLE[code].status,
   meaningOf = (code: ErrorCode) => `\`${code}\`: ${ERROR_TABLE[code].when}`,
+  headers = HEADERS,
 ): Schemas {
   const responses = [...Map.groupBy(codes, statusOf)].map(([status, ofStatus]) => {
     const meanings = new Set(ofStatus.map(meaningOf));
-    return [status, response([...meanings].join('\n\n'), ref('Error'), HEADERS[status])];
+    return [status, response([...meanings].join('\n\n'), ref('Error'), headers[status])];
   });
   return Object.fromEntries(responses);
 }

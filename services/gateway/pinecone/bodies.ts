@@ -37,12 +37,22 @@ export const PINECONE_BODIES = {
   pineconeDelete: {
     request: 'delete',
     vectorsAt: null,
-    translate: ({ ids, deleteAll, filter, namespace }) => ({
-      ...(isGiven(ids) && { ids }),
-      ...(isGiven(filter) && { filter }),
-      ...(isGiven(deleteAll) && deleteAll !== false && { all: deleteAll }),
-      namespace: namespaceOf(namespace),
-    }),
+    translate({ ids, deleteAll, filter, namespace }) {
+      const all = deleteAll === false ? undefined : deleteAll;
+      const targets = [ids, filter, all].filter(isGiven).length;
+      if (targets !== 1)
+        throw invalid(
+          'ids',
+          'given, or filter, or deleteAll: exactly one of them',
+          targets === 0 ? 'missing' : 'not alone',
+        );
+      return {
+        ...(isGiven(ids) && { ids }),
+        ...(isGiven(filter) && { filter }),
+        ...(isGiven(all) && { all }),
+        namespace: namespaceOf(namespace),
+      };
+    },
   },
   pineconeUpdate: {
     request: 'update',
@@ -52,7 +62,10 @@ export const PINECONE_BODIES = {
       const changes = taken(body, ['values']);
       if (isGiven(body.setMetadata) && !isEmpty(body.setMetadata)) changes.setMetadata = body.setMetadata;
       const isById = isGiven(body.id) && body.id !== '';
-      if (!isById && isGiven(body.values)) throw invalid('values', 'absent where a filter is given', 'given');
+      const isByFilter = isGiven(body.filter);
+      if (isById === isByFilter)
+        throw invalid('id', 'given, or filter: exactly one of them', isById ? 'not alone' : 'missing');
+      if (isByFilter && isGiven(body.values)) throw invalid('values', 'absent where a filter is given', 'given');
       return {
         ...(isById ? { updates: [{ id: body.id, ...changes }] } : { ...changes, ...taken(body, ['filter']) }),
         ...taken(body, ['dryRun']),

@@ -44,9 +44,12 @@ function limitOf({ limits, query }: RouteInput): { limit?: number } {
 }
 
 function statsOf(namespaces: readonly Namespace[], { dimensions, metric }: CollectionRow) {
-  const counts = namespaces.map(({ name, vectorCount }) => [pineconeNamespace(name), { vectorCount }] as const);
+  const counts = new Map<string, number>();
+  // /api/v1 may have made one that is called as Pinecone calls the default one.
+  for (const { name, vectorCount } of namespaces)
+    counts.set(pineconeNamespace(name), (counts.get(pineconeNamespace(name)) ?? 0) + vectorCount);
   return {
-    namespaces: Object.fromEntries(counts),
+    namespaces: Object.fromEntries([...counts].map(([name, vectorCount]) => [name, { vectorCount }])),
     dimension: dimensions,
     indexFullness: 0,
     totalVectorCount: namespaces.reduce((sum, { vectorCount }) => sum + vectorCount, 0),

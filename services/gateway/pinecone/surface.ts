@@ -53,7 +53,10 @@ const MISSING: readonly [RegExp, string][] = [
     /^\/indexes\/[^/]+\/bulk\/imports/,
     'Provec imports nothing from object storage: POST /api/v1/collections/{name}/import',
   ],
-  [/^\/indexes\/[^/]+\/namespaces\/[^/]+\/documents/, 'Provec keeps vectors with metadata, no documents'],
+  [
+    /^\/indexes\/[^/]+\/namespaces\/[^/]+\/documents/,
+    'Provec keeps no documents: upsert vectors, with the text in their metadata',
+  ],
   [/^\/(embed|rerank|models)(\/|$)/, 'Provec runs no models: embed and rerank elsewhere'],
   [
     /^\/(indexes\/[^/]+\/backups|backups|restore-jobs|collections)(\/|$)/,
@@ -78,7 +81,11 @@ export const PINECONE: Surface = {
   },
 
   errorResponse(error, requestId, config) {
-    const { body, headers } = errorResponse(error, requestId, config);
+    // The scheme of the challenge is not theirs: the key is in a header of its own.
+    const {
+      body,
+      headers: { 'WWW-Authenticate': _, ...headers },
+    } = errorResponse(error, requestId, config);
     const status = statusOf(error.code);
     const [code, number] = CODES[status] ?? (status >= 500 ? INTERNAL : UNKNOWN);
     const message = inTheirWords(error, body.error);
@@ -94,7 +101,7 @@ export const PINECONE: Surface = {
 
 /** The sentence, with the fields that it names under the names that the client knows. */
 function inTheirWords({ details = [] }: ProvecError, sentence: string): string {
-  return details.reduce((text, { path }) => text.replace(path, nameOf(path)), sentence);
+  return details.reduce((text, { path }) => text.replace(path, () => nameOf(path)), sentence);
 }
 
 function nameOf(path: string): string {

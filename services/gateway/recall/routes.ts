@@ -31,6 +31,11 @@ const verdictOf = ({ verified, match, computedRoot, onChainRoot, vectorCount, ch
     state: rest.state,
   });
 
+const rootOf = ({ merkleRoot, ledgerTx }: { merkleRoot: string; ledgerTx: string | null }) => ({
+  merkleRoot,
+  solanaTx: ledgerTx ?? '',
+});
+
 function inspectionOf({ dimensions, vector_count: totalMemories, merkleRoot, anchor }: CollectionDetail) {
   const confirmedAt = anchor.confirmedAt === null ? 0 : Date.parse(anchor.confirmedAt);
   const stats = inBothStyles({
@@ -61,9 +66,10 @@ export const RECALL_ROUTES = [
     body: 'recallUpsert',
     async perform(input, call) {
       if (input.body.records.ids.length > 0) return call('collections.upsert', asked(input));
-      return { upsertedCount: 0, merkleRoot: (await call('collections.get', named(input))).merkleRoot };
+      const { merkleRoot } = await call('collections.get', named(input));
+      return { upsertedCount: 0, merkleRoot, ledgerTx: null };
     },
-    answer: ({ upsertedCount, merkleRoot }) => inBothStyles({ upsertedCount, merkleRoot }),
+    answer: ({ upsertedCount, ...rest }) => inBothStyles({ upsertedCount, ...rootOf(rest) }),
   }),
   route('POST', `${COLLECTION}/query`, 'collections.query', 'read', {
     mayBeAway: true,
@@ -88,7 +94,7 @@ export const RECALL_ROUTES = [
     queue: 'unshared',
     body: 'delete',
     params: asked,
-    answer: ({ deletedCount, merkleRoot }) => inBothStyles({ deletedCount, merkleRoot }),
+    answer: ({ deletedCount, ...rest }) => inBothStyles({ deletedCount, ...rootOf(rest) }),
   }),
   route('GET', `${COLLECTION}/verify`, 'verification.verify', 'read', {
     queue: 'verify',

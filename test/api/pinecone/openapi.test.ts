@@ -179,6 +179,7 @@ test.each<[route: string, body: Json]>([
   [`POST ${INDEX}/vectors/upsert`, { vectors: [{ id: 'a' }] }],
   [`POST ${INDEX}/vectors/upsert`, { vectors: [{ id: 'a', values: [1], sparseValues: {} }] }],
   [`POST ${INDEX}/vectors/update`, { setMetadata: { a: 1 } }],
+  [`POST ${INDEX}/vectors/update`, { id: 'a', filter: { n: 1 }, setMetadata: { a: 1 } }],
   [`POST ${INDEX}/vectors/delete`, {}],
   [`POST ${INDEX}/vectors/delete`, { ids: ['a'], deleteAll: true }],
   [`POST ${INDEX}/vectors/delete`, { filter: {} }],

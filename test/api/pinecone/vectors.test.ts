@@ -184,6 +184,17 @@ describe('with the dot product', () => {
   });
 });
 
+test.each([
+  ['/vectors/delete', {}, /^ids must be given, or filter, or deleteAll: exactly one of them, but is missing/],
+  ['/vectors/delete', { ids: ['a'], deleteAll: true }, /^ids must be given, .* but is not alone/],
+  ['/vectors/update', { setMetadata: { a: 1 } }, /^id must be given, or filter: exactly one of them, but is missing/],
+  ['/vectors/update', { id: 'a', filter: { n: 1 }, setMetadata: { a: 1 } }, /^id must be given, .* but is not alone/],
+  ['/vectors/update', { id: 'a', setMetadata: { 'x$&': 'y'.repeat(50_000) } }, /^setMetadata/],
+])('what does not say exactly which vectors is a 400 in their words: %s %j', async (path, body, message) => {
+  const { status, body: refusal } = await index('POST', path, body);
+  expect([status, refusal.message]).toEqual([400, expect.stringMatching(message)]);
+});
+
 test('a euclidean score is the squared distance, least first', async () => {
   await make('euclidean');
   await upsert(three);

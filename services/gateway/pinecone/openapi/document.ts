@@ -2,7 +2,7 @@ import type { Config } from '../../../../lib/config.ts';
 import { ERROR_TABLE, type ErrorCode } from '../../../../lib/errors.ts';
 import { filterSchemas } from '../../../../lib/filter/filter-schema.ts';
 import type { Limits } from '../../../../lib/limits.ts';
-import { errorResponses, errorsOf, HEADER_COMPONENTS, response } from '../../openapi/operation.ts';
+import { errorResponses, errorsOf, HEADER_COMPONENTS, HEADERS, response } from '../../openapi/operation.ts';
 import { ref, type Schema, type Schemas } from '../../openapi/schema.ts';
 import { patternOf, type Route } from '../../route.ts';
 import { PINECONE_ROUTES } from '../routes.ts';
@@ -27,7 +27,7 @@ const MEANINGS: { readonly [C in ErrorCode]?: string } = {
 };
 
 const refusals = (codes: Iterable<ErrorCode>): Schemas =>
-  errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when);
+  errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
 
 /** `pineconeQuery` is the `QueryRequest`. */
 const componentOf = (body: string): string => `${body.replace('pinecone', '')}Request`;

@@ -16,6 +16,7 @@ const NO_SPARSE: Schema = { type: 'null', description: 'Provec keeps dense vecto
 const namespace = ref('Namespace');
 const paginationToken = text('`pagination.next` of the page before.', { maxLength: LISTING_CURSOR_MAX_CHARS });
 const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
+const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
 /** Of properties that may all be absent, apart from what `more` says. */
 const any = (properties: Schemas, more: Schema = {}): Schema => ({ type: 'object', properties, ...more });
 
@@ -50,19 +51,19 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
     ),
     pineconeDelete: any(
       { ids: deleted.ids, deleteAll: deleted.all, filter: deleted.filter, namespace },
-      { oneOf: ['ids', 'deleteAll', 'filter'].map((one) => ({ required: [one] })) },
+      oneOf('ids', 'deleteAll', 'filter'),
     ),
     pineconeUpdate: any(
       {
         id: ref('RecordId'),
-        filter: { ...update.filter, description: 'Of the vectors to change, where no `id` is given.' },
+        filter: { ...update.filter, description: 'Of the vectors to change.' },
         values: { ...query.vector, description: 'The new vector; with `id` only.' },
         setMetadata: update.setMetadata,
         dryRun: update.dryRun,
         namespace,
         sparseValues: NO_SPARSE,
       },
-      someOf('id', 'filter'),
+      oneOf('id', 'filter'),
     ),
     pineconeFetch: any({ filter: ref('Filter'), limit: listed.limit, paginationToken, namespace }),
     pineconeStats: any({
