@@ -100,8 +100,9 @@ export function errorOf(response: Response, text: string): APIStatusError {
   const body = bodyOf(text);
   const { status } = response;
   const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;
-  const wait = Number(response.headers.get('retry-after'));
-  const retryAfterSeconds = body?.retryAfterSeconds ?? (wait > 0 ? wait : undefined);
+  // A proxy may send a date, and anybody anything.
+  const waits = [body?.retryAfterSeconds, Number(response.headers.get('retry-after') ?? undefined)];
+  const retryAfterSeconds = waits.find((wait) => Number.isFinite(wait) && wait! >= 0);
   const Class = body?.code === 'PLAN_LIMIT_REACHED' ? PlanLimitError : (CLASSES[status] ?? ServerError);
   return new Class({ ...body, error, status, retryAfterSeconds });
 }

@@ -17,7 +17,8 @@ const ONCE: ReadonlySet<keyof Operations> = new Set([
 ]);
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
-const FIRST_WAIT_MS = 200;
+/** With four retries 3.75 to 7.5 s in all: a service that is started anew is there again. */
+const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
 
 /** Whether the same request may succeed, and do no more than once what it asks for. */
@@ -30,14 +31,14 @@ export function mayRetry(operation: keyof Operations, error: unknown): boolean {
 }
 
 /**
- * How long to wait before retry number `retry` (from 0 on): exponential with full jitter, and never
- * less than the server asks for, so that clients do not come back all at once. `null`: the server
- * asks for more than `maxMs`.
+ * How long to wait before retry number `retry` (from 0 on): exponential, half of it random so that
+ * clients do not come back all at once, and that much longer than the server asks for. `null`: the
+ * server asks for more than `maxMs`.
  */
 export function retryWaitMs(retry: number, error: unknown, maxMs: number): number | null {
   const asked = error instanceof APIStatusError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
   if (asked > maxMs) return null;
-  return asked + Math.random() * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
+  return asked + ((1 + Math.random()) / 2) * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */

@@ -132,11 +132,20 @@ def test_waits_grow_are_random_and_keep_to_retry_after() -> None:
 
     for retry in range(12):
         waits = [retry_wait(retry, Exception(), 30) or 0 for _ in range(200)]
-        longest = min(0.2 * 2**retry, 8)
+        longest = min(0.5 * 2**retry, 8)
         assert longest * 0.8 < max(waits) <= longest
-        assert min(waits) < longest * 0.2
+        assert longest * 0.5 <= min(waits) < longest * 0.6
         assert (retry_wait(retry, asking(30), 30) or 0) >= 30
         assert retry_wait(retry, asking(31), 30) is None
+
+
+@pytest.mark.parametrize("wait", [-5, "soon", True, None, [], float("inf")])
+@pytest.mark.parametrize("header", ["Wed, 21 Oct 2099 07:28:00 GMT", "-1", "1.5", "²"])
+def test_a_retry_after_that_is_none_is_ignored(wait: Any, header: str) -> None:
+    body = {"error": "A sentence.", "code": "UNAVAILABLE", "retryAfterSeconds": wait}
+    error = error_of(503, header, json.dumps(body))
+    assert error.retry_after in (None, 1)
+    assert (retry_wait(0, error, 30) or 0) >= 0
 
 
 def test_a_verify_that_takes_too_long_is_not_begun_anew(scripted: Scripted) -> None:

@@ -13,7 +13,7 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
  * One line and one observation per finished request: method, route pattern, status, time, request
- * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above at
+ * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above but 501 at
  * `warn`, of probes those of 500 alone, and those that the gateway cut off, with the reason.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
@@ -27,7 +27,8 @@ export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: 
     metrics.requests.inc({ route, method, status: cutOff === null ? String(status) : CUT_OFF });
     if (cutOff !== null) metrics.answersCutOff.inc({ route, reason: cutOff });
     metrics.requestSeconds.observe({ route, method }, ms / 1000);
-    const isFailure = PROBES.has(route) ? status === 500 : status >= 500;
+    // A 501 is the client's: anybody may ask for what is not there.
+    const isFailure = PROBES.has(route) ? status === 500 : status >= 500 && status !== 501;
     const level = isFailure || cutOff !== null ? 'warn' : 'debug';
     if (!log.isLevelEnabled(level)) return;
     const account = exchange.identity?.accountId;

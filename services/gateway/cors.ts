@@ -1,6 +1,7 @@
 import type { Exchange } from './exchange.ts';
 
-const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id';
+/** Those of both surfaces: a preflight has no key to tell them apart by. */
+const ALLOWED_HEADERS = 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version';
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Location';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 

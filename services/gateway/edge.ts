@@ -10,7 +10,7 @@ import { headTooLarge } from './large-heads.ts';
 import type { Page } from './operations.ts';
 import { runPipeline } from './pipeline.ts';
 import type { Route } from './route.ts';
-import { decodablePath, Router } from './router.ts';
+import { Router } from './router.ts';
 import type { StepParts } from './steps/step.ts';
 
 const PAGE_METHODS = ['GET', 'HEAD', 'OPTIONS'];
@@ -85,9 +85,8 @@ export class Edge {
     if (req.method === 'HEAD') req.method = 'GET';
     if (isCutShort(exchange)) responder.fail(exchange, CUT_SHORT);
     else if (page === null) {
-      // What the router sees has no query string (it is parsed later, strictly) and can be decoded.
-      req.url = decodablePath(exchange.path);
-      this.router.handle(req, res);
+      // What the router sees has no query string: that is parsed later, strictly.
+      this.router.handle(req, res, exchange.path);
     } else if (req.method === 'GET') void responder.page(exchange, page);
     else responder.fail(exchange, methodNotAllowed(exchange.method, PAGE_METHODS));
   }

@@ -28,7 +28,7 @@ export function headTooLarge({ rawHeaders, url = '' }: IncomingMessage, hasLongP
 export const tooLarge = (): ProvecError =>
   new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEAD_MAX_BYTES} bytes.`);
 
-/** Watches how much of large heads is being read, and gives up those that came last. */
+/** Watches how much of large heads is being read, and gives up the largest where it is too much. */
 export class LargeHeads {
   /** How much each connection had sent when its last request had come; null while one comes. */
   readonly #before = new Map<Socket, number | null>();
@@ -62,12 +62,18 @@ export class LargeHeads {
   }
 
   #look(): void {
-    let total = 0;
+    const large: { socket: Socket; bytes: number }[] = [];
     for (const [socket, before] of this.#before) {
       const bytes = before === null ? 0 : socket.bytesRead - before;
-      if (bytes <= HEAD_MAX_BYTES) continue;
-      total += bytes;
-      if (total > BEING_READ_MAX_BYTES) this.#refuse(socket);
+      if (bytes > HEAD_MAX_BYTES) large.push({ socket, bytes });
+    }
+    let total = large.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (total <= BEING_READ_MAX_BYTES) return;
+    large.sort((one, other) => other.bytes - one.bytes);
+    for (const { socket, bytes } of large) {
+      if (total <= BEING_READ_MAX_BYTES) return;
+      total -= bytes;
+      this.#refuse(socket);
     }
   }
 }

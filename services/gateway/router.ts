@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServiceSchema, ServiceSettingSchema } from 'moleculer';
 import ApiGateway from 'moleculer-web';
 import type { Caller } from '../../lib/actions/call.ts';
-import { type Route, UNDECODABLE } from './route.ts';
+import { patternOf, type Route, UNDECODABLE } from './route.ts';
 
 /** Decoded; empty where the path has none. */
 export interface PathParameters {
@@ -38,11 +38,14 @@ interface WebService {
 export class Router {
   readonly #routes: readonly Route[];
   readonly #events: RouterEvents;
+  /** No route has more; a slash may follow. */
+  readonly #segmentsMax: number;
   #service: WebService | null = null;
 
   constructor(routes: readonly Route[], events: RouterEvents) {
     this.#routes = routes;
     this.#events = events;
+    this.#segmentsMax = Math.max(...routes.map((route) => patternOf(route).split('/').length)) + 1;
   }
 
   /** What the gateway's service is mixed from. */
@@ -91,17 +94,33 @@ export class Router {
     this.#service = service as WebService;
   }
 
-  /** Ends in one of the events. The request's path must be decodable (`decodablePath`). */
-  handle(req: IncomingMessage, res: ServerResponse): void {
+  /** Ends in one of the events. `path`: of the request, without its query. */
+  handle(req: IncomingMessage, res: ServerResponse, path: string): void {
+    const routable = this.#routable(path);
+    if (routable === null) {
+      this.#events.onNone(req);
+      return;
+    }
+    req.url = routable;
     void this.#service!.httpHandler(req, res);
   }
 
   /** Methods of a path, with HEAD and OPTIONS, for `Allow`; null when no route has that path. */
   methodsOf(path: string): string[] | null {
     const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-    const aliases = this.#service!.aliases.filter((alias) => alias.match(decodablePath(trimmed)) !== false);
+    const routable = this.#routable(trimmed);
+    if (routable === null) return null;
+    const aliases = this.#service!.aliases.filter((alias) => alias.match(routable) !== false);
     const methods = aliases.map(({ method }) => method);
     return methods.length === 0 ? null : [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+  }
+
+  /**
+   * What moleculer-web can decode; null for a path of more segments than any route has. A path has
+   * up to 1 MiB, and each segment that cannot be decoded costs an exception.
+   */
+  #routable(path: string): string | null {
+    return path.split('/', this.#segmentsMax + 1).length > this.#segmentsMax ? null : decodablePath(path);
   }
 
   #handlerOf(route: Route): (req: RoutedRequest) => void {
@@ -117,8 +136,8 @@ function aliasOf({ method, path }: Route): string {
   return `${method} ${path.slice(1).replaceAll(/\{(\w+)\}/g, ':$1')}`;
 }
 
-/** A request path in which every segment can be percent-decoded. */
-export function decodablePath(path: string): string {
+/** The path, in which every segment can be percent-decoded. */
+function decodablePath(path: string): string {
   if (!path.includes('%')) return path;
   return path
     .split('/')

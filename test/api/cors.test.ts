@@ -42,7 +42,7 @@ describe('on for two origins', () => {
       {
         'access-control-allow-origin': APP,
         'access-control-allow-methods': 'POST, OPTIONS',
-        'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id',
+        'access-control-allow-headers': 'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version',
         'access-control-expose-headers': 'X-Request-Id, Retry-After, Location',
         'access-control-max-age': '600',
         vary: 'Origin',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -100,8 +101,15 @@ def error_of(status: int, retry_after: str | None, text: str) -> APIStatusError:
     body = {**_body_of(text), "status": status}
     if "error" not in body:
         body["error"] = f"The answer has status {status} and is not Provec's: is the address right?"
-    if retry_after is not None and retry_after.isdecimal():
-        body.setdefault("retryAfterSeconds", int(retry_after))
+    # A proxy may send a date, and anybody anything.
+    wait = body.pop("retryAfterSeconds", None)
+    if not isinstance(wait, (int, float)) or not 0 <= wait < math.inf:
+        wait = (
+            int(retry_after)
+            if retry_after is not None and retry_after.isascii() and retry_after.isdecimal()
+            else None
+        )
+    body["retryAfterSeconds"] = wait
     if body.get("code") == "PLAN_LIMIT_REACHED":
         return PlanLimitError(body)
     return BY_STATUS.get(status, ServerError)(body)

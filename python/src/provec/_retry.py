@@ -22,7 +22,8 @@ ONCE = frozenset(
 )
 #: 502 and 504 come from proxies.
 PASSING = frozenset({502, 503, 504})
-FIRST_WAIT = 0.2
+#: With four retries 3.75 to 7.5 s in all: a service that is started anew is there again.
+FIRST_WAIT = 0.5
 WAIT_MAX = 8.0
 
 
@@ -38,10 +39,10 @@ def may_retry(operation: str, error: Exception) -> bool:
 
 
 def retry_wait(retry: int, error: Exception, maximum: float) -> float | None:
-    """Seconds before retry number `retry` (from 0 on): exponential with full jitter, and never
-    less than the server asks for, so that clients do not come back all at once. None: the server
-    asks for more than `maximum`."""
+    """Seconds before retry number `retry` (from 0 on): exponential, half of it random so
+    that clients do not come back all at once, and that much longer than the server asks for. None:
+    the server asks for more than `maximum`."""
     asked = error.retry_after or 0 if isinstance(error, APIStatusError) else 0
     if asked > maximum:
         return None
-    return asked + random.random() * min(FIRST_WAIT * 2.0**retry, WAIT_MAX)
+    return asked + (1 + random.random()) / 2 * min(FIRST_WAIT * 2.0**retry, WAIT_MAX)

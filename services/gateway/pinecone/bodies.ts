@@ -100,7 +100,10 @@ export const PINECONE_BODIES = {
   pineconeCreate: {
     request: 'createCollection',
     vectorsAt: null,
-    translate: (body) => ({ name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body) }),
+    translate(body) {
+      refuseSource(body);
+      return { name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body) };
+    },
   },
   pineconeConfigure: {
     request: 'changeCollection',
@@ -138,6 +141,13 @@ function recordOf(vector: unknown, at: number): unknown {
 
 function refuseSparse(value: unknown, path: string): void {
   if (isGiven(value)) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
+}
+
+/** An index that is made of another one would be empty here. */
+function refuseSource({ source_collection: own, spec }: JsonObject): void {
+  const pod = isJsonObject(spec) && isJsonObject(spec.pod) ? spec.pod : {};
+  if (isGiven(own ?? pod.source_collection))
+    throw invalid('source_collection', 'absent, since Provec copies no index: export and import it', 'given');
 }
 
 /** Dimensions and metric, which stand in the body, or since 2026-07 in its schema. */

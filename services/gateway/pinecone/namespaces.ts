@@ -43,6 +43,15 @@ function limitOf({ limits, query }: RouteInput): { limit?: number } {
   throw invalid('limit', `a whole number from 1 to ${limits.namespacesPageMax}`, 'something else');
 }
 
+/**
+ * The token of a page has how many there were in all when the first was asked for: to count them
+ * takes a walk through all of them, which a listing must not make again for each page.
+ */
+function continuation(token: string | undefined): { counted?: number; cursor?: string } {
+  const [, total, cursor] = /^(\d{1,15})\.(.+)$/s.exec(token ?? '') ?? [];
+  return total === undefined ? { cursor: token } : { counted: Number(total), cursor };
+}
+
 function statsOf(namespaces: readonly Namespace[], { dimensions, metric }: CollectionRow) {
   const counts = new Map<string, number>();
   // /api/v1 may have made one that is called as Pinecone calls the default one.
@@ -66,16 +75,16 @@ export const NAMESPACE_ROUTES = [
     async perform(input, call) {
       const { limits, query } = input;
       const prefix = decodeNamespace(query.get('prefix') ?? '', 'prefix', limits);
-      const cursor = query.get('paginationToken') || undefined;
+      const { counted, cursor } = continuation(query.get('paginationToken') || undefined);
       const page = await call('collections.namespaces', { ...named(input), prefix, cursor, ...limitOf(input) });
+      if (counted !== undefined) return { ...page, total: counted };
       const isAll = cursor === undefined && page.nextCursor === undefined;
-      const total = isAll ? page.namespaces.length : (await everyNamespace(input, call, prefix)).length;
-      return { ...page, total };
+      return { ...page, total: isAll ? page.namespaces.length : (await everyNamespace(input, call, prefix)).length };
     },
     answer: ({ namespaces, nextCursor, total }) => ({
       namespaces: namespaces.map(viewOf),
       total_count: total,
-      ...pagination(nextCursor),
+      ...pagination(nextCursor && `${total}.${nextCursor}`),
     }),
   }),
   // A namespace is there as long as it has a record: there is nothing to make.

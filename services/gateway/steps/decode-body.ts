@@ -3,6 +3,9 @@ import type { Exchange } from '../exchange.ts';
 import type { StepParts } from './step.ts';
 import { queueRequestOf } from './wait-turn.ts';
 
+/** A name or an address, with a port: what may stand in a URL that others read. */
+const HOST = /^[\w.-]+(:\d+)?$|^\[[\da-fA-F:.]+\](:\d+)?$/;
+
 /**
  * Parses and checks the body, and makes the action's parameters of it. Fields where there should be
  * no body are refused, too: they say that something else was meant. Throws the 400 that names them.
@@ -12,7 +15,8 @@ export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<
   const { limits } = parts.config;
   const isSent = route.body !== null || bytes.byteLength > 0;
   const body = isSent ? await decoded(exchange, parts) : null;
-  const origin = parts.config.publicUrl ?? `http://${req.headers.host ?? 'localhost'}`;
+  const { host = '' } = req.headers;
+  const origin = parts.config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
   exchange.input = { accountId, target, item, query, search, body, collection, origin, limits };
   exchange.params = route.params(exchange.input);
 }

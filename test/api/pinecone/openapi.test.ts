@@ -191,6 +191,7 @@ test.each<[route: string, body: Json]>([
   ['POST /pinecone/indexes', { name: 'x', dimension: 1, vector_type: 'sparse' }],
   ['POST /pinecone/indexes', { name: 'x', schema: { fields: {} } }],
   ['POST /pinecone/indexes', { name: 'x', schema: { fields: { a: { type: 'text', dimension: 1 } } } }],
+  ['POST /pinecone/indexes', { name: 'x', dimension: 1, source_collection: 'y' }],
   [`PATCH ${INDEX}`, {}],
   [`PATCH ${INDEX}`, { deletion_protection: true }],
 ])('what the service refuses is no request by the document: %s %j', async (name, body) => {

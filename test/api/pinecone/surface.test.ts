@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { METERED_LIMIT, METERED_PRICING_URL } from '../../support/lending.ts';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
+import { rawRequest } from '../../support/raw-request.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
 import { createTenant } from '../../support/tenant.ts';
 
@@ -80,6 +81,23 @@ test.each([
   const answer = await pinecone(method, path, method === 'GET' ? undefined : {});
   expect(answer).toMatchObject({ status: 501, body: { code: 12, error: { code: 'UNIMPLEMENTED' } } });
   expect(answer.body.message).toMatch(/^Provec .+: .+\.$/);
+});
+
+test('what a browser of another origin may send includes the key', async () => {
+  const { url } = await shareService('unmanaged');
+  const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
+  const { headers: told } = await fetch(`${url}/pinecone/indexes`, { method: 'OPTIONS', headers });
+  expect(told.get('access-control-allow-headers')).toMatch(/Api-Key, X-Pinecone-Api-Version/);
+});
+
+test.each([
+  ['provec.example:8080', 'http://provec.example:8080/pinecone'],
+  ['[::1]:8080', 'http://[::1]:8080/pinecone'],
+  ['evil/x?y#z@a', 'http://localhost/pinecone'],
+])('an index is at the host of the request, if that is one: %s', async (host, base) => {
+  const headers = { 'api-key': service.key, host };
+  const { text } = await rawRequest(service.url, 'GET', '/pinecone/indexes/surface', headers);
+  expect(JSON.parse(text)).toMatchObject({ host: `${base}/indexes/surface` });
 });
 
 test('any other path has no route, and any other method is named', async () => {

@@ -195,6 +195,12 @@ test.each([
   expect([status, refusal.message]).toEqual([400, expect.stringMatching(message)]);
 });
 
+test('a euclidean score that no float32 is comes as the largest there is', async () => {
+  await make('euclidean');
+  await index('POST', '/vectors/upsert', { vectors: [{ id: 'far', values: [1e20, 1e20] }] });
+  expect(await query({ topK: 1, vector: [0, 0] })).toMatchObject({ matches: [{ score: 3.4028234663852886e38 }] });
+});
+
 test('a euclidean score is the squared distance, least first', async () => {
   await make('euclidean');
   await upsert(three);

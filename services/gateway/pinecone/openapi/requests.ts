@@ -13,8 +13,11 @@ export const metric = text('How vectors are compared.', { enum: METRICS.map(pine
 export const protection = text('Whether the index cannot be deleted.', { enum: ['enabled', 'disabled'] });
 
 const NO_SPARSE: Schema = { type: 'null', description: 'Provec keeps dense vectors only.' };
+const NO_SOURCE: Schema = { type: 'null', description: 'Provec copies no index: export and import it.' };
 const namespace = ref('Namespace');
-const paginationToken = text('`pagination.next` of the page before.', { maxLength: LISTING_CURSOR_MAX_CHARS });
+/** Of namespaces, with a count before the cursor. */
+const TOKEN_MAX_CHARS = LISTING_CURSOR_MAX_CHARS + 16;
+const paginationToken = text('`pagination.next` of the page before.', { maxLength: TOKEN_MAX_CHARS });
 const someOf = (...names: string[]): Schema => ({ anyOf: names.map((name) => ({ required: [name] })) });
 const oneOf = (...names: string[]): Schema => ({ oneOf: names.map((name) => ({ required: [name] })) });
 /** Of properties that may all be absent, apart from what `more` says. */
@@ -75,6 +78,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
         name: { ...ref('IndexName'), description: 'Absent: Provec gives it one.' },
         ...shape,
         vector_type: { type: 'string', const: 'dense' },
+        source_collection: NO_SOURCE,
         schema: object({
           fields: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: field },
         }),

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { errorOf } from '../../../../client/http/errors.ts';
+import { retryWaitMs } from '../../../../client/http/retry.ts';
 import { APIStatusError, ProvecError, ServerError } from '../../../../client/index.ts';
 import { ERROR_TABLE } from '../../../../lib/errors.ts';
 
@@ -11,6 +12,16 @@ test.each(Object.entries(ERROR_TABLE))('%s has a class of its kind', (code, { st
   expect(error).toMatchObject({ message: 'A sentence.', code, status, requestId: 'r1', details: [] });
   expect(error instanceof ServerError).toBe(['INTERNAL', 'NOT_IMPLEMENTED'].includes(code));
   expect(error.name).toBe(error.constructor.name);
+});
+
+test.each([-5, 'soon', null, []])('a Retry-After that is none is ignored: %j', (retryAfterSeconds) => {
+  for (const header of ['Wed, 21 Oct 2099 07:28:00 GMT', '-1', '']) {
+    const response = new Response(null, { status: 503, headers: { 'retry-after': header } });
+    const body = { error: 'A sentence.', code: 'UNAVAILABLE', retryAfterSeconds };
+    const error = errorOf(response, JSON.stringify(body));
+    expect([null, 0]).toContain(error.retryAfterSeconds);
+    expect(retryWaitMs(0, error, 30_000)).toBeGreaterThanOrEqual(0);
+  }
 });
 
 test.each(['', '<html>', 'null', '{"error": {"code": 1}}', '{"error": "only"}'])(

@@ -205,7 +205,9 @@ describe('CORS', () => {
       expect(preflight.status).toBe(204);
       expect(preflight.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
       expect(preflight.headers.get('access-control-allow-methods')).toBe('POST, OPTIONS');
-      expect(preflight.headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type, X-Request-Id');
+      expect(preflight.headers.get('access-control-allow-headers')).toBe(
+        'Authorization, Content-Type, X-Request-Id, Api-Key, X-Pinecone-Api-Version',
+      );
       const answer = await edge.request('GET', `${V1}/nope`, undefined, { origin: 'https://app.example.com' });
       expect(answer.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
       expect(answer.headers.get('access-control-expose-headers')).toBe('X-Request-Id, Retry-After, Location');
