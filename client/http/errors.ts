@@ -100,11 +100,19 @@ export function errorOf(response: Response, text: string): APIStatusError {
   const body = bodyOf(text);
   const { status } = response;
   const error = body?.error ?? `The answer has status ${status} and is not Provec's: is the address right?`;
-  // A proxy may send a date, and anybody anything.
-  const waits = [body?.retryAfterSeconds, Number(response.headers.get('retry-after') ?? undefined)];
+  const waits = [body?.retryAfterSeconds, ...secondsIn(response.headers.get('retry-after'))];
   const retryAfterSeconds = waits.find((wait) => Number.isFinite(wait) && wait! >= 0);
   const Class = body?.code === 'PLAN_LIMIT_REACHED' ? PlanLimitError : (CLASSES[status] ?? ServerError);
   return new Class({ ...body, error, status, retryAfterSeconds });
+}
+
+const HTTP_DATE = /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** What `Retry-After` may mean: seconds, or of a proxy a date. */
+function secondsIn(header: string | null): number[] {
+  if (header === null) return [];
+  if (/^\d+$/.test(header)) return [Number(header)];
+  return HTTP_DATE.test(header) ? [Math.max(0, (Date.parse(header) - Date.now()) / 1_000)] : [];
 }
 
 function bodyOf(text: string): ErrorBody | null {

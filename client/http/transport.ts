@@ -219,12 +219,17 @@ function segment(name: string, value: string | undefined): string {
 
 async function jsonOf<T>(response: Response): Promise<T> {
   const text = await response.text();
+  let answer: unknown;
+  let cause: unknown;
   try {
-    return parseJson(text) as T;
-  } catch (cause) {
-    const { status } = response;
-    throw new ServerError({ error: 'The answer is not JSON: is this the address of a Provec?', status }, { cause });
+    answer = parseJson(text);
+  } catch (error) {
+    cause = error;
   }
+  // Every answer of Provec is an object.
+  if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return answer as T;
+  const error = 'The answer is no JSON object: is this the address of a Provec?';
+  throw new ServerError({ error, status: response.status }, { cause });
 }
 
 /** `fetch` says only that it failed; why is in the causes, and an AggregateError has no message. */

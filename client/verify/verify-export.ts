@@ -71,11 +71,13 @@ function headOf(line: Record<string, unknown>, place: string): VerifiedExport {
   refuseOthers(head, HEAD_FIELDS, place);
   const { collectionId, version, merkleRoot, vectorCount } = head as Record<string, unknown>;
   demand(isCollectionId(collectionId), 'malformed', 'collectionId is not a lower-case UUID.');
-  demand(Number.isSafeInteger(version), 'malformed', 'version is not a whole number.');
-  demand(Number.isSafeInteger(vectorCount), 'malformed', 'vectorCount is not a whole number.');
+  demand(isCount(version), 'malformed', 'version is not a whole number.');
+  demand(isCount(vectorCount), 'malformed', 'vectorCount is not a whole number.');
   hashFromHex(merkleRoot as string, 'merkleRoot');
   return { collectionId, version, merkleRoot, vectorCount } as VerifiedExport;
 }
+
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function endOf(line: Record<string, unknown>, place: string): object {
   const { end } = line;

@@ -4,6 +4,8 @@ import json
 import pickle
 import threading
 from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -128,7 +130,7 @@ def test_takes_what_the_header_says_where_the_body_does_not(scripted: Scripted) 
 
 def test_waits_grow_are_random_and_keep_to_retry_after() -> None:
     def asking(seconds: int) -> Exception:
-        return error_of(503, str(seconds), "")
+        return error_of(503, str(seconds), b"")
 
     for retry in range(12):
         waits = [retry_wait(retry, Exception(), 30) or 0 for _ in range(200)]
@@ -140,12 +142,38 @@ def test_waits_grow_are_random_and_keep_to_retry_after() -> None:
 
 
 @pytest.mark.parametrize("wait", [-5, "soon", True, None, [], float("inf")])
-@pytest.mark.parametrize("header", ["Wed, 21 Oct 2099 07:28:00 GMT", "-1", "1.5", "²"])
+@pytest.mark.parametrize("header", ["Wed, 32 Oct 2099", "-1", "1.5", "²", "9" * 5_000])
 def test_a_retry_after_that_is_none_is_ignored(wait: Any, header: str) -> None:
     body = {"error": "A sentence.", "code": "UNAVAILABLE", "retryAfterSeconds": wait}
-    error = error_of(503, header, json.dumps(body))
+    error = error_of(503, header, json.dumps(body).encode())
     assert error.retry_after in (None, 1)
     assert (retry_wait(0, error, 30) or 0) >= 0
+
+
+def test_a_retry_after_may_be_a_date() -> None:
+    moment = datetime.now(timezone.utc) + timedelta(seconds=20)
+    error = error_of(503, format_datetime(moment, usegmt=True), b"a proxy")
+    assert 15 < (error.retry_after or 0) <= 20
+    assert error_of(503, "Wed, 21 Oct 2015 07:28:00 GMT", b"").retry_after == 0
+
+
+@pytest.mark.parametrize("answer", [b"null", b"[]", b"1", b"\xff", b"[" * 100_000, b""])
+def test_an_answer_that_is_no_object(scripted: Scripted, answer: bytes) -> None:
+    scripted.steps = [(200, answer, {})]
+    with pytest.raises(package.ServerError, match="no JSON object"):
+        Provec(scripted.url, "k").collection("notes").count()
+    scripted.steps = [(200, answer + b"\n", {})]
+    with pytest.raises(package.APIConnectionError):
+        list(Provec(scripted.url, "k").collection("notes").export())
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Content-Encoding": "gzip"}, {"Content-Type": "x; charset=\t"}]
+)
+def test_an_answer_that_cannot_be_read(scripted: Scripted, headers: dict[str, str]) -> None:
+    scripted.steps = [(200, b"\xff\xfe", headers)]
+    with pytest.raises(package.ProvecError):
+        Provec(scripted.url, "k", max_retries=0).get_usage()
 
 
 def test_a_verify_that_takes_too_long_is_not_begun_anew(scripted: Scripted) -> None:
@@ -222,7 +250,7 @@ def test_refuses_the_key_without_saying_it(key: Any) -> None:
     "text", ["", "<html>", "null", '{"error": {"code": 1}}', '{"error": "only"}']
 )
 def test_an_answer_of_something_else(text: str) -> None:
-    error = error_of(404, None, text)
+    error = error_of(404, None, text.encode())
     assert isinstance(error, package.NotFoundError)
     assert (error.code, error.request_id) == (None, None)
     assert "not Provec's" in str(error)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import builtins
 import json
 import math
+import re
 from collections.abc import Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 
@@ -96,29 +99,38 @@ BY_STATUS: Mapping[int, type[APIStatusError]] = {
 }
 
 
-def error_of(status: int, retry_after: str | None, text: str) -> APIStatusError:
-    """The error that an answer other than 2xx stands for; `text` is its body."""
-    body = {**_body_of(text), "status": status}
+def error_of(status: int, retry_after: str | None, content: bytes) -> APIStatusError:
+    """The error that an answer other than 2xx stands for."""
+    body = {**_body_of(content), "status": status}
     if "error" not in body:
         body["error"] = f"The answer has status {status} and is not Provec's: is the address right?"
-    # A proxy may send a date, and anybody anything.
-    wait = body.pop("retryAfterSeconds", None)
-    if not isinstance(wait, (int, float)) or not 0 <= wait < math.inf:
-        wait = (
-            int(retry_after)
-            if retry_after is not None and retry_after.isascii() and retry_after.isdecimal()
-            else None
-        )
-    body["retryAfterSeconds"] = wait
+    body["retryAfterSeconds"] = _wait_of(body.get("retryAfterSeconds"), retry_after)
     if body.get("code") == "PLAN_LIMIT_REACHED":
         return PlanLimitError(body)
     return BY_STATUS.get(status, ServerError)(body)
 
 
-def _body_of(text: str) -> dict[str, Any]:
+def _wait_of(said: object, header: str | None) -> float | None:
+    """Seconds; the header of a proxy may be a date, and anything may be said."""
+    if isinstance(said, (int, float)) and 0 <= said < math.inf:
+        return said
+    if header is None:
+        return None
+    if re.fullmatch(r"[0-9]{1,9}", header):
+        return int(header)
     try:
-        body = json.loads(text)
-    except ValueError:
+        moment = parsedate_to_datetime(header)
+        return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _body_of(content: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
         return {}
     is_error = isinstance(body, dict) and isinstance(body.get("error"), str) and "code" in body
+    if is_error and not isinstance(body.get("details", []), list):
+        del body["details"]
     return body if is_error else {}

@@ -69,9 +69,13 @@ def camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def answer_of(status: int, text: str) -> Any:
+def answer_of(status: int, content: bytes) -> dict[str, Any]:
+    """Every answer of Provec is an object. Raises ServerError for anything else."""
     try:
-        return json.loads(text)
-    except ValueError:
-        error = "The answer is not JSON: is this the address of a Provec?"
-        raise ServerError({"error": error, "status": status}) from None
+        answer = json.loads(content)
+    except (ValueError, RecursionError):
+        answer = None
+    if not isinstance(answer, dict):
+        error = "The answer is no JSON object: is this the address of a Provec?"
+        raise ServerError({"error": error, "status": status})
+    return answer

@@ -72,6 +72,7 @@ test.each<[string, string, string[]]>([
   ['another root at the head', 'wrong-root', linesOf({ ...HEAD, merkleRoot: '0'.repeat(64) })],
   ['no root', 'malformed', linesOf({ ...HEAD, merkleRoot: undefined })],
   ['no version', 'malformed', linesOf({ ...HEAD, version: 'x' })],
+  ['a version below 0', 'malformed', linesOf({ ...HEAD, version: -5 })],
   ['no collection', 'malformed', linesOf({ ...HEAD, collectionId: 'c' })],
 ])('an export with %s is refused as %s', async (_, reason, lines) => {
   const error = await verifyExport(lines).catch((thrown: unknown) => thrown);

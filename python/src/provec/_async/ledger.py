@@ -53,6 +53,8 @@ async def ledger_account(rpc_url: str, address: str) -> Account | None:
             httpx.AsyncClient(timeout=RPC_TIMEOUT) as client,
             client.stream("POST", rpc_url, json=request) as response,
         ):
+            if not response.is_success:
+                raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
             async for chunk in response.aiter_bytes():
                 text += chunk
                 if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:

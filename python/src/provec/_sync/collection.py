@@ -37,7 +37,7 @@ class Collection:
         ]
 
     def upsert(
-        self, records: Sequence[api.Record], *, namespace: str | None = None
+        self, records: Sequence[api.Record | Mapping[str, Any]], *, namespace: str | None = None
     ) -> api.UpsertResult:
         """Writes up to 1,000 records; one that is there is replaced as a whole."""
         body = given(records=records, namespace=namespace)
@@ -197,7 +197,7 @@ class Collection:
         """All records in one state, as they stream in; APIConnectionError unless all came."""
         is_whole = False
         for line in self.export_lines():
-            said = json.loads(line)
+            said = _object(line)
             if "end" in said:
                 is_whole = True
             elif "export" not in said:
@@ -213,9 +213,9 @@ class Collection:
             for chunk in chunks:
                 *lines, begun = (begun + chunk).split(b"\n")
                 for line in lines:
-                    yield line.decode()
+                    yield line.decode(errors="replace")
             if begun:
-                yield begun.decode()
+                yield begun.decode(errors="replace")
 
     def import_records(self, source: ImportSource) -> api.ImportRecordsResult:
         """Writes any number of records. Those before one that is refused, or before the connection
@@ -257,3 +257,13 @@ class Collection:
 
     def _send(self, operation: str, **parts: Any) -> Any:
         return self._transport.send(operation, {"name": self.name}, **parts)
+
+
+def _object(line: str) -> Any:
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise APIConnectionError("The export was cut off, or holds a line that is no JSON object.")
+    return said

@@ -54,6 +54,8 @@ def ledger_account(rpc_url: str, address: str) -> Account | None:
             httpx.Client(timeout=RPC_TIMEOUT) as client,
             client.stream("POST", rpc_url, json=request) as response,
         ):
+            if not response.is_success:
+                raise LedgerError(f"{host} answered with HTTP status {response.status_code}.")
             for chunk in response.iter_bytes():
                 text += chunk
                 if len(text) > ANSWER_MAX_BYTES or time.monotonic() > deadline:

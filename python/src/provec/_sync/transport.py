@@ -14,7 +14,7 @@ import httpx
 
 from .. import _retry
 from .._api import ROUTES
-from .._errors import APIConnectionError, APITimeoutError, error_of
+from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._wire import answer_of, base_of, header_of, json_of, path_of
 
 NDJSON = "application/x-ndjson"
@@ -113,8 +113,8 @@ class Transport:
         except httpx.RequestError as error:
             raise _no_answer(error) from error
         if not response.is_success:
-            raise error_of(response.status_code, response.headers.get("retry-after"), response.text)
-        return answer_of(response.status_code, response.text)
+            raise _refusal(response)
+        return answer_of(response.status_code, response.content)
 
     def _wait(self, operation: str, error: Exception, retry: int) -> None:
         """Waits until a retry may succeed; raises the error where none may."""
@@ -154,7 +154,11 @@ class Transport:
             raise _no_answer(error) from error
         if response.is_success:
             return response
-        raise error_of(response.status_code, response.headers.get("retry-after"), response.text)
+        raise _refusal(response)
+
+
+def _refusal(response: httpx.Response) -> APIStatusError:
+    return error_of(response.status_code, response.headers.get("retry-after"), response.content)
 
 
 def _no_answer(error: httpx.RequestError) -> APIConnectionError:

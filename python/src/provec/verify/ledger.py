@@ -47,7 +47,7 @@ def account_in(text: bytes, host: str) -> Account | None:
         if value is None:
             return None
         return str(value["owner"]), base64.b64decode(value["data"][0], validate=True)
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError):
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError):
         raise LedgerError(f"{host} answers no account.") from None
 
 

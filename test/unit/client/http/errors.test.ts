@@ -15,13 +15,23 @@ test.each(Object.entries(ERROR_TABLE))('%s has a class of its kind', (code, { st
 });
 
 test.each([-5, 'soon', null, []])('a Retry-After that is none is ignored: %j', (retryAfterSeconds) => {
-  for (const header of ['Wed, 21 Oct 2099 07:28:00 GMT', '-1', '']) {
+  for (const header of ['Wed, 32 Oct', 'soon', '']) {
     const response = new Response(null, { status: 503, headers: { 'retry-after': header } });
     const body = { error: 'A sentence.', code: 'UNAVAILABLE', retryAfterSeconds };
     const error = errorOf(response, JSON.stringify(body));
     expect([null, 0]).toContain(error.retryAfterSeconds);
     expect(retryWaitMs(0, error, 30_000)).toBeGreaterThanOrEqual(0);
   }
+});
+
+test('a Retry-After may be a date', () => {
+  const told = (moment: number) => {
+    const headers = { 'retry-after': new Date(moment).toUTCString() };
+    return errorOf(new Response(null, { status: 503, headers }), 'a proxy').retryAfterSeconds;
+  };
+  expect(told(Date.now() + 20_000)).toBeGreaterThan(15);
+  expect(told(Date.now() + 20_000)).toBeLessThanOrEqual(20);
+  expect(told(0)).toBe(0);
 });
 
 test.each(['', '<html>', 'null', '{"error": {"code": 1}}', '{"error": "only"}'])(

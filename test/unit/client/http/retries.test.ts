@@ -92,12 +92,16 @@ describe('it gives up', () => {
       refusal(500, 'INTERNAL'),
       refusal(400, 'INVALID_ARGUMENT', { details: [{ path: 'topK', expected: 'a number', got: 'text' }] }),
       [200, '<html>'],
+      [200, 'null'],
+      [200, '[]'],
     ]);
     await expect(provec.getUsage()).rejects.toThrow(PlanLimitError);
     await expect(provec.getUsage()).rejects.toThrow(ServerError);
     await expect(provec.getUsage()).rejects.toMatchObject({ name: 'BadRequestError', details: [{ path: 'topK' }] });
     await expect(provec.getUsage()).rejects.toThrow(/is this the address of a Provec/);
-    expect(seen).toHaveLength(4);
+    await expect(provec.getUsage()).rejects.toThrow(ServerError);
+    await expect(provec.getUsage()).rejects.toThrow(ServerError);
+    expect(seen).toHaveLength(6);
   });
 
   test('on a Retry-After longer than maxRetryAfterMs, and tells how long', async () => {
