@@ -13,8 +13,8 @@ const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
 /**
  * One line and one observation per finished request: method, route pattern, status, time, request
- * id, account. Never a path, query string, body or header. At `debug`; answers of 500 and above but 501 at
- * `warn`, of probes those of 500 alone, and those that the gateway cut off, with the reason.
+ * id, account. Never a path, query string, body or header. At `debug`; at `warn` answers of 500 and
+ * above (not 501; of probes 500 alone), and those that the gateway cut off, with the reason.
  */
 export function watch(exchange: Exchange, log: Logger, metrics: Metrics, clock: Clock): void {
   metrics.requestsInFlight.inc();

@@ -14,8 +14,8 @@ export const recordOf = <R extends { metadata?: string }>(
 const FLOAT32_MAX = 3.4028234663852886e38;
 
 /**
- * Their euclidean score is the squared distance; of a rounded root it is right to float32, and where
- * that has no such square, the largest there is.
+ * Their euclidean score is the squared distance; of a rounded root it is right to float32, and
+ * where that has no such square, the largest there is.
  */
 export const matchOf = ({ distance, ...match }: ShardMatch): ShardMatch => ({
   ...recordOf(match),
