@@ -95,7 +95,10 @@ export const PINECONE_BODIES = {
   pineconeNamespace: {
     request: 'count',
     vectorsAt: null,
-    translate: ({ name }) => ({ namespace: namespaceOf(name ?? 0) }),
+    translate({ name }) {
+      if (!isGiven(name)) throw invalid('name', 'the name of a namespace', 'missing');
+      return { namespace: namespaceOf(name) };
+    },
   },
   pineconeCreate: {
     request: 'createCollection',
@@ -153,12 +156,16 @@ function refuseSource({ source_collection: own, spec }: JsonObject): void {
 /** Dimensions and metric, which stand in the body, or since 2026-07 in its schema. */
 function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject): JsonObject {
   if (isGiven(type) && type !== 'dense') throw invalid('vector_type', '"dense", the only one in Provec', 'another');
-  if (!isJsonObject(schema)) return { dimensions: dimension, ...(isGiven(metric) && { metric: metricOf(metric) }) };
+  if (!isJsonObject(schema))
+    return { dimensions: dimension, ...(isGiven(metric) && { metric: metricOf(metric, 'metric') }) };
   const fields = isJsonObject(schema.fields) ? Object.values(schema.fields) : [];
   const [field] = fields.filter(isJsonObject);
   if (fields.length !== 1 || field?.type !== 'dense_vector')
     throw invalid('schema.fields', 'one field, of the type "dense_vector"', 'something else');
-  return { dimensions: field.dimension, ...(isGiven(field.metric) && { metric: metricOf(field.metric) }) };
+  return {
+    dimensions: field.dimension,
+    ...(isGiven(field.metric) && { metric: metricOf(field.metric, 'schema.fields') }),
+  };
 }
 
 function changesOf({ deletion_protection: protection, tags }: JsonObject): JsonObject {

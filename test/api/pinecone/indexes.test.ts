@@ -98,7 +98,8 @@ test('a change of nothing is a 400', async () => {
 
 test.each([
   [{ dimension: 0 }, /^dimension must be a whole number/],
-  [{ dimension: 1, metric: 'manhattan' }, /^metric must be one of/],
+  [{ dimension: 1, metric: 'manhattan' }, /^metric must be one of cosine, dotproduct, euclidean, but is another word/],
+  [{ dimension: 1, metric: 'dot' }, /^metric must be one of cosine, dotproduct, euclidean/],
   [{ dimension: 1, vector_type: 'sparse' }, /^vector_type must be "dense"/],
   [{ schema: { fields: { text: { type: 'string' } } } }, /^schema.fields must be one field/],
   [{ dimension: 1, deletion_protection: true }, /^deletion_protection must be "enabled"/],
