@@ -14,15 +14,18 @@ interface Described extends Pick<CollectionView, 'name' | 'dimensions' | 'metric
   tags?: Tags | string | undefined;
 }
 
-/** What all versions of the clients read of an index. */
+/**
+ * What all versions of the clients read of an index. Of one that was asked for by an alias, the
+ * host is the alias's: clients keep it, and follow when the alias is switched.
+ */
 function modelOf(
   { name, dimensions, metric, deletionProtection, tags }: Described,
-  { origin }: Pick<RouteInput, 'origin'>,
+  { origin, target }: Pick<RouteInput, 'origin' | 'target'>,
 ) {
   const field = { dimension: dimensions, metric: pineconeMetric(metric) };
   return {
     name,
-    host: `${origin}${PINECONE.base}/indexes/${encodeURIComponent(name)}`,
+    host: `${origin}${PINECONE.base}/indexes/${encodeURIComponent(target || name)}`,
     status: { ready: true, state: 'Ready' },
     deletion_protection: deletionProtection ? 'enabled' : 'disabled',
     ...(tags !== undefined && { tags: typeof tags === 'string' ? readTags(tags) : tags }),

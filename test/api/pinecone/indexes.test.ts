@@ -55,6 +55,20 @@ test('an index is created in both shapes, and is a collection', async () => {
   });
 });
 
+test('the host of an alias stays when the alias is switched', async () => {
+  for (const name of ['first', 'second']) {
+    await pinecone('POST', '/indexes', { name, dimension: 1, metric: 'dotproduct' });
+    await pinecone('POST', `/indexes/${name}/vectors/upsert`, { vectors: [{ id: name, values: [1] }] });
+  }
+  await service.api('PUT', '/aliases/current', { collection: 'first' });
+  const { body } = await pinecone<{ name: string; host: string }>('GET', '/indexes/current');
+  expect(body).toMatchObject({ name: 'first', host: `${service.url}/pinecone/indexes/current` });
+  await service.api('PUT', '/aliases/current', { collection: 'second' });
+  const headers = { 'api-key': service.key, 'content-type': 'application/json' };
+  const answer = await fetch(`${body.host}/query`, { method: 'POST', headers, body: '{"vector":[1],"topK":1}' });
+  expect(await answer.json()).toMatchObject({ matches: [{ id: 'second' }] });
+});
+
 test('a metric that is not named is cosine', async () => {
   const { body } = await pinecone('POST', '/indexes', { name: 'plain', dimension: 1, spec: SPEC });
   expect(body).toEqual(modelOf('plain', 1, 'cosine'));
