@@ -5,13 +5,13 @@ export function table(head: string[], rows: (string | number)[][]): string {
   return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
 }
 
-/** A paragraph in lines of at most `WIDTH` columns. */
-export function wrapped(text: string): string {
+/** A paragraph in lines of at most `width` columns. */
+export function wrapped(text: string, width = WIDTH): string {
   const lines = [''];
   for (const word of text.split(' ')) {
     const line = lines.at(-1)!;
     if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= WIDTH) lines[lines.length - 1] = `${line} ${word}`;
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
     else lines.push(word);
   }
   return lines.join('\n');

@@ -1264,3 +1264,15 @@ export const ROUTES = {
   changePlan: { method: 'PATCH', path: '/admin/accounts/{id}' },
   deleteAccount: { method: 'DELETE', path: '/admin/accounts/{id}' },
 } as const;
+
+/** What no client sends again by itself: a second time answers otherwise. */
+export const ONCE: ReadonlySet<keyof Operations> = new Set([
+  'createCollection',
+  'deleteCollection',
+  'deleteNamespace',
+  'deleteAlias',
+  'createKey',
+  'revokeKey',
+  'createAccount',
+  'deleteAccount',
+]);

@@ -1,20 +1,6 @@
-import type { Operations } from '../api/generated.ts';
+import { ONCE, type Operations } from '../api/generated.ts';
 import { APIConnectionError, APIStatusError, APITimeoutError } from './errors.ts';
 
-/**
- * What a second time answers otherwise than the first: after a failure that leaves open whether the
- * first one was done, only the caller can say what a 404 or 409 means.
- */
-const ONCE: ReadonlySet<keyof Operations> = new Set([
-  'createCollection',
-  'deleteCollection',
-  'deleteNamespace',
-  'deleteAlias',
-  'createKey',
-  'revokeKey',
-  'createAccount',
-  'deleteAccount',
-]);
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
 /** With four retries 3.75 to 7.5 s in all: a service that is started anew is there again. */

@@ -37,7 +37,7 @@ export function operationText(method: string, path: string, operation: Operation
   return [
     `### ${method} ${path}`,
     `${operation.summary}.`,
-    ...operation.description.split('\n\n').map(wrapped),
+    ...operation.description.split('\n\n').map((paragraph) => wrapped(paragraph)),
     ...bodyText('Parameters:', parameterRows(operation, fields)),
     ...bodyText(
       'Body:',

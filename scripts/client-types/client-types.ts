@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import type { JsonSchema } from '../../lib/json/schema.ts';
+import { ONCE } from '../second-times.ts';
 import { answerName, answerOf, BASE, type Called, describedApi, JSON_TYPE, reachable } from './described-api.ts';
 import { commentText, typeName, typeText } from './type-text.ts';
 
@@ -38,6 +39,7 @@ export function clientTypes(): string {
       ...params,
       `/** What each operation takes and answers. */\nexport interface Operations {\n${shapes.join('\n')}\n}\n`,
       `/** Where each operation is, below \`${BASE}\`. */\nexport const ROUTES = {\n${routes.join('\n')}\n} as const;\n`,
+      `/** What no client sends again by itself: a second time answers otherwise. */\nexport const ONCE: ReadonlySet<keyof Operations> = new Set(${JSON.stringify(ONCE)});\n`,
     ].join('\n'),
   );
 }

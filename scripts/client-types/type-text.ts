@@ -1,4 +1,5 @@
 import type { JsonSchema } from '../../lib/json/schema.ts';
+import { wrapped } from '../markdown.ts';
 
 /** Without indentation and marks, which take up to 16 more. */
 const COMMENT_COLUMNS = 84;
@@ -63,11 +64,6 @@ function chosenText(whole: string, fields: number, { oneOf, anyOf }: JsonSchema)
 /** A doc comment, with its line end; nothing without a description. */
 export function commentText(description: unknown): string {
   if (typeof description !== 'string') return '';
-  const lines = [''];
-  for (const word of description.replaceAll('*/', '* /').split(/\s+/)) {
-    const longer = `${lines.at(-1)} ${word}`.trim();
-    if (longer.length > COMMENT_COLUMNS) lines.push(word);
-    else lines[lines.length - 1] = longer;
-  }
+  const lines = wrapped(description.replaceAll('*/', '* /').replaceAll(/\s+/g, ' '), COMMENT_COLUMNS).split('\n');
   return lines.length === 1 ? `/** ${lines[0]} */\n` : `/**\n${lines.map((line) => ` * ${line}`).join('\n')}\n */\n`;
 }

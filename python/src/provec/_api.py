@@ -699,3 +699,17 @@ ROUTES = {
     "changePlan": ("PATCH", "/admin/accounts/{id}"),
     "deleteAccount": ("DELETE", "/admin/accounts/{id}"),
 }
+
+#: What no client sends again by itself: a second time answers otherwise.
+ONCE = frozenset(
+    {
+        "createCollection",
+        "deleteCollection",
+        "deleteNamespace",
+        "deleteAlias",
+        "createKey",
+        "revokeKey",
+        "createAccount",
+        "deleteAccount",
+    }
+)

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import random
 
+from ._api import ONCE
 from ._errors import APIConnectionError, APIStatusError, APITimeoutError
 
-#: What a second time answers otherwise than the first: after a failure that leaves open whether
-#: the first one was done, only the caller can say what a 404 or 409 means.
-ONCE = frozenset(
-    {
-        "createCollection",
-        "deleteCollection",
-        "deleteNamespace",
-        "deleteAlias",
-        "createKey",
-        "revokeKey",
-        "createAccount",
-        "deleteAccount",
-    }
-)
 #: 502 and 504 come from proxies.
 PASSING = frozenset({502, 503, 504})
 #: With four retries 3.75 to 7.5 s in all: a service that is started anew is there again.

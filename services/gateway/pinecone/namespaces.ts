@@ -11,10 +11,15 @@ import { askedWith, INDEX, pagination, route } from './route.ts';
 
 type Namespace = NamespacesPage['namespaces'][number];
 
-/** Every namespace whose name begins with `prefix`. */
-async function everyNamespace(input: RouteInput, call: RouteCall, prefix = ''): Promise<Namespace[]> {
+/** Every namespace whose name begins with `prefix`, from a cursor on. */
+async function everyNamespace(
+  input: RouteInput,
+  call: RouteCall,
+  prefix = '',
+  from: string | undefined = undefined,
+): Promise<Namespace[]> {
   const all: Namespace[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor = from; ; ) {
     const asking = { ...named(input), prefix, limit: input.limits.namespacesPageMax, cursor };
     const { namespaces, nextCursor } = await call('collections.namespaces', asking);
     all.push(...namespaces);
@@ -78,8 +83,8 @@ export const NAMESPACE_ROUTES = [
       const { counted, cursor } = continuation(query.get('paginationToken') || undefined);
       const page = await call('collections.namespaces', { ...named(input), prefix, cursor, ...limitOf(input) });
       if (counted !== undefined) return { ...page, total: counted };
-      const isAll = cursor === undefined && page.nextCursor === undefined;
-      return { ...page, total: isAll ? page.namespaces.length : (await everyNamespace(input, call, prefix)).length };
+      const rest = page.nextCursor === undefined ? [] : await everyNamespace(input, call, prefix, page.nextCursor);
+      return { ...page, total: page.namespaces.length + rest.length };
     },
     answer: ({ namespaces, nextCursor, total }) => ({
       namespaces: namespaces.map(viewOf),

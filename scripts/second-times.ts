@@ -1,0 +1,29 @@
+/**
+ * What a request answers that succeeded once and is sent again, by its operation; of those that do
+ * not say so by a count of records (`test/api/sent-again`). `isHarmless`: the clients may send it
+ * again by themselves. What another answer means after a failure that leaves the first time open,
+ * only the caller knows.
+ */
+export const SECOND_TIMES: Readonly<Record<string, { answer: string; isHarmless: boolean }>> = {
+  createCollection: {
+    answer: '409 `COLLECTION_EXISTS`; `GET /collections/{name}` shows whether it is the one you want',
+    isHarmless: false,
+  },
+  updateCollection: { answer: 'the same answer', isHarmless: true },
+  deleteCollection: { answer: '404 `COLLECTION_NOT_FOUND`', isHarmless: false },
+  deleteNamespace: { answer: '404 `NAMESPACE_NOT_FOUND`', isHarmless: false },
+  putAlias: { answer: 'the same answer, with status 200 if the first one was 201', isHarmless: true },
+  deleteAlias: { answer: '404 `ALIAS_NOT_FOUND`', isHarmless: false },
+  beginVerification: { answer: 'the same one while it runs, else another', isHarmless: true },
+  createKey: { answer: 'another key; revoke the one whose secret was lost', isHarmless: false },
+  revokeKey: { answer: '404 `KEY_NOT_FOUND`', isHarmless: false },
+  createAccount: {
+    answer: 'another account with that name; delete the one whose key was lost',
+    isHarmless: false,
+  },
+  changePlan: { answer: 'the same answer', isHarmless: true },
+  deleteAccount: { answer: '404 `ACCOUNT_NOT_FOUND`', isHarmless: false },
+};
+
+/** Operations that no client may send again by itself. */
+export const ONCE = Object.keys(SECOND_TIMES).filter((operation) => !SECOND_TIMES[operation]!.isHarmless);
