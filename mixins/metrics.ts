@@ -45,6 +45,11 @@ export class Metrics {
     help: 'Bytes of records held right now for answers that are being fetched or sent.',
     registers: this.#registers,
   });
+  readonly textBytes = new Gauge({
+    name: 'provec_http_text_answers_in_flight_bytes',
+    help: 'Bytes of answers without records, such as lists and errors of keys, that clients have yet to read.',
+    registers: this.#registers,
+  });
   readonly parseSeconds = new Histogram({
     name: 'provec_http_body_parse_seconds',
     help: 'Time to parse and check a request body once it has arrived, waiting for a thread included.',

@@ -71,6 +71,7 @@ export const NOT_IN_GATE: readonly string[] = [
   'test/load/overload/full-queues.',
   'test/load/overload/noisy-neighbour.',
   'test/load/overload/steady-memory.',
+  'test/load/overload/unread-answers.',
   'test/load/scale/',
   'test/process/console.',
   'test/process/laptop-cluster.',

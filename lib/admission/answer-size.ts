@@ -30,6 +30,20 @@ export function answerBounds(heapBytes = getHeapStatistics().heap_size_limit): M
 export const answerBudget = (observer?: MemoryObserver, bounds = answerBounds()): MemoryBudget =>
   new MemoryBudget(bounds, REFUSAL, observer);
 
+/**
+ * Bounds the texts that clients have yet to read, on a smaller scale than what they are made from:
+ * reading a text takes a moment, and one account's unread ones must not add up.
+ */
+export function textBudget(observer?: MemoryObserver, heapBytes = getHeapStatistics().heap_size_limit): MemoryBudget {
+  const { textAnswersMaxBytes, textAnswerSmallMaxBytes } = INTERNAL_LIMITS;
+  const maxBytes = Math.min(textAnswersMaxBytes, Math.floor(heapBytes * HEAP_SHARE));
+  const smallReserveBytes = Math.floor(maxBytes / 8);
+  const smallMaxBytes = Math.min(textAnswerSmallMaxBytes, smallReserveBytes);
+  const oneMaxBytes = maxBytes - smallReserveBytes;
+  const one = { maxBytes: oneMaxBytes, message: tooLarge(oneMaxBytes) };
+  return new MemoryBudget({ maxBytes, smallReserveBytes, smallMaxBytes, one }, REFUSAL, observer);
+}
+
 /** Bytes that an answer's vectors take. */
 export function vectorBytes(records: number, dimensions: number): number {
   return records * dimensions * Float32Array.BYTES_PER_ELEMENT;

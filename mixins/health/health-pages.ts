@@ -12,14 +12,16 @@ export interface Readiness {
 export interface PlainAnswer {
   status: number;
   type: string;
-  text: string;
+  body: string | Buffer;
   headers?: Readonly<Record<string, string>>;
+  /** Called once the answer is sent, or will not be. */
+  sent?(): void;
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 export function jsonAnswer(status: number, value: object): PlainAnswer {
-  return { status, type: JSON_TYPE, text: JSON.stringify(value) };
+  return { status, type: JSON_TYPE, body: JSON.stringify(value) };
 }
 
 /** That the process runs and answers. */
@@ -43,5 +45,5 @@ export async function readyzPage(parts: {
 export async function metricsPage(parts: { metrics: Metrics; refresh(): Promise<void> }): Promise<PlainAnswer> {
   await parts.refresh();
   const { registry } = parts.metrics;
-  return { status: 200, type: registry.contentType, text: await registry.metrics() };
+  return { status: 200, type: registry.contentType, body: await registry.metrics() };
 }

@@ -27,6 +27,10 @@ export class HealthServer {
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = CONNECTIONS_MAX;
+    // A client that sends more requests, or does not read its answer, costs one answer for a while.
+    this.#server.maxRequestsPerSocket = 1;
+    this.#server.on('dropRequest', (_, socket) => socket.destroy());
+    this.#server.timeout = REQUEST_TIMEOUT_MS;
   }
 
   /** Where it listens; rejects with a sentence for the operator. */
@@ -53,14 +57,14 @@ export class HealthServer {
   }
 
   async #answer({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { status, type, text } = await this.#pageFor(method, url.split('?', 1)[0]!);
+    const { status, type, body } = await this.#pageFor(method, url.split('?', 1)[0]!);
     response.writeHead(status, {
       'content-type': type,
       'cache-control': 'no-store',
       connection: 'close',
       ...(status === 405 ? { allow: 'GET, HEAD' } : {}),
     });
-    response.end(method === 'HEAD' ? undefined : text);
+    response.end(method === 'HEAD' ? undefined : body);
   }
 
   async #pageFor(method: string | undefined, path: string): Promise<PlainAnswer> {

@@ -28,7 +28,7 @@ export function frontPage(host: string, { ready, reasons }: Readiness, isStoppin
   return {
     status: 200,
     type: 'text/html; charset=utf-8',
-    text: `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Provec</title>\n<style>${STYLE}</style>\n</head>\n<body>\n${body}\n</body>\n</html>\n`,
+    body: `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Provec</title>\n<style>${STYLE}</style>\n</head>\n<body>\n${body}\n</body>\n</html>\n`,
     headers: {
       'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       'X-Content-Type-Options': 'nosniff',

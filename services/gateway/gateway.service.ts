@@ -66,6 +66,7 @@ export default function gateway(runtime: Runtime, options: GatewayOptions = {}):
   const pages = pagesOf({
     readiness: options.readiness ?? (async () => ({ ready: true, reasons: [] })),
     isStopping: () => server.draining,
+    clock,
     metrics,
     refresh: serviceGauges(metrics.registry, {
       shards: () => call(caller, 'shards.stats', {}),

@@ -10,6 +10,7 @@ import { ProvecError, unavailable } from '../../lib/errors.ts';
 import type { ErrorBody } from './error-response.ts';
 import { requestIdOf } from './exchange.ts';
 import { HEADERS_MAX, LargeHeads, LONG_HEAD_MAX_BYTES, tooLarge } from './large-heads.ts';
+import { PipelinedRequests } from './pipelined-requests.ts';
 
 const KEEP_ALIVE_MS = 65_000;
 const CONNECTIONS_MAX = 16_384;
@@ -32,6 +33,7 @@ type RequestHandler = (req: IncomingMessage, res: ServerResponse, awaitsContinue
 export class HttpServer {
   readonly #server: Server;
   readonly #inFlight = new Set<ServerResponse>();
+  readonly #pipelined = new PipelinedRequests();
   readonly #largeHeads = new LargeHeads((socket) => this.#refuse(HEADS_FULL, socket));
   #draining = false;
   #idle: (() => void) | null = null;
@@ -42,8 +44,10 @@ export class HttpServer {
       this.#largeHeads.began(req, hasBody(req));
       res.once('close', () => this.#left(res));
       if (this.#draining) res.shouldKeepAlive = false;
-      this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
-      handler(req, res, awaitsContinue);
+      this.#pipelined.came(req, res, () => {
+        this.#timeBody(req, res, timeouts.requestMs - timeouts.headerMs);
+        handler(req, res, awaitsContinue);
+      });
     };
     this.#server = createServer(
       {

@@ -18,12 +18,20 @@ const BEING_READ_MAX_BYTES = 32 * LONG_HEAD_MAX_BYTES;
 const LOOKED_AT_EVERY_MS = 100;
 
 /** Null where the head is within its bound. */
-export function headTooLarge({ rawHeaders, url = '' }: IncomingMessage, hasLongPaths: boolean): ProvecError | null {
-  let bytes = hasLongPaths ? 0 : url.length;
-  // With `: ` and the end of the line.
-  for (const part of rawHeaders) bytes += part.length + 2;
-  return bytes <= HEAD_MAX_BYTES && rawHeaders.length < 2 * HEADERS_MAX ? null : tooLarge();
+export function headTooLarge(req: IncomingMessage, hasLongPaths: boolean): ProvecError | null {
+  const bytes = headBytesOf(req) - (hasLongPaths ? urlBytesOf(req) : 0);
+  return bytes <= HEAD_MAX_BYTES && req.rawHeaders.length < 2 * HEADERS_MAX ? null : tooLarge();
 }
+
+/** Size of a request's path and headers. */
+export function headBytesOf(req: IncomingMessage): number {
+  let bytes = urlBytesOf(req);
+  // With `: ` and the end of the line.
+  for (const part of req.rawHeaders) bytes += part.length + 2;
+  return bytes;
+}
+
+const urlBytesOf = ({ url = '' }: IncomingMessage): number => url.length;
 
 export const tooLarge = (): ProvecError =>
   new ProvecError('INVALID_ARGUMENT', `The request's headers are larger than ${HEAD_MAX_BYTES} bytes.`);

@@ -1,3 +1,4 @@
+import type { Clock } from '../../lib/time/clock.ts';
 import {
   JSON_TYPE,
   livezPage,
@@ -8,10 +9,12 @@ import {
 } from '../../mixins/health/health-pages.ts';
 import type { Metrics } from '../../mixins/metrics.ts';
 import { frontPage } from './front-page.ts';
+import { SharedPage } from './shared-page.ts';
 
 interface OperationsParts {
   readiness(): Promise<Readiness>;
   isStopping(): boolean;
+  clock: Clock;
   metrics: Metrics;
   refresh(): Promise<void>;
   /** OpenAPI documents, by their paths. */
@@ -22,16 +25,22 @@ interface OperationsParts {
 export type Page = (host: string) => PlainAnswer | Promise<PlainAnswer>;
 
 /** What monitors, orchestrators and curious people ask for, by exact path. */
-export const pagesOf = (parts: OperationsParts): ReadonlyMap<string, Page> =>
-  new Map<string, Page>([
+export function pagesOf(parts: OperationsParts): ReadonlyMap<string, Page> {
+  const metrics = new SharedPage(
+    () => metricsPage(parts),
+    () => parts.clock.monotonicMs(),
+  );
+  return new Map<string, Page>([
     ['/', async (host) => frontPage(host, await parts.readiness(), parts.isStopping())],
     ['/livez', livezPage],
     ['/readyz', () => readyzPage(parts)],
-    ['/metrics', () => metricsPage(parts)],
+    ['/metrics', () => metrics.answer()],
     ...Object.entries(parts.documents).map(documentPage),
   ]);
+}
 
+/** All answers share the document's bytes. */
 function documentPage([path, document]: [string, object]): [string, Page] {
-  const text = JSON.stringify(document);
-  return [path, () => ({ status: 200, type: JSON_TYPE, text })];
+  const body = Buffer.from(JSON.stringify(document));
+  return [path, () => ({ status: 200, type: JSON_TYPE, body })];
 }

@@ -35,19 +35,20 @@ export class Responder {
       return;
     }
     const { body, headers, status } = exchange.surface.errorResponse(error, exchange.id, this.#config);
-    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, JSON.stringify(body));
+    this.#reply(exchange, { status, headers: { ...JSON_HEADERS, ...headers } }, Buffer.from(JSON.stringify(body)));
   }
 
   /** Answers an OPTIONS request. */
   allow(exchange: Exchange, methods: readonly string[]): void {
-    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, '');
+    this.#reply(exchange, { status: 204, headers: { Allow: methods.join(', ') } }, Buffer.alloc(0));
   }
 
   async page(exchange: Exchange, page: Page): Promise<void> {
     try {
-      const { status, text, type, headers } = await page(exchange.req.headers.host ?? '');
+      const { status, body, type, headers, sent } = await page(exchange.req.headers.host ?? '');
       const all = { 'Content-Type': type, 'Cache-Control': 'no-store', ...headers };
-      this.#reply(exchange, { status, headers: all }, text);
+      const bytes = typeof body === 'string' ? Buffer.from(body) : body;
+      await this.#sender.send(exchange, { status, headers: all }, bytes).finally(sent);
     } catch (error) {
       this.fail(exchange, error);
     }
@@ -58,8 +59,8 @@ export class Responder {
     this.#repeated.close();
   }
 
-  #reply(exchange: Exchange, head: Head, text: string): void {
-    this.#sender.send(exchange, head, text).catch((error: unknown) => this.fail(exchange, error));
+  #reply(exchange: Exchange, head: Head, body: Buffer): void {
+    this.#sender.send(exchange, head, body).catch((error: unknown) => this.fail(exchange, error));
   }
 
   /**

@@ -39,7 +39,7 @@ export class OverloadMetrics {
   }
 
   /** `held` shows how many bytes are held. */
-  memoryObserverOf(what: 'bodies' | 'answers', held: Gauge): MemoryObserver {
+  memoryObserverOf(what: 'bodies' | 'answers' | 'texts', held: Gauge): MemoryObserver {
     return { held: (bytes) => held.set(bytes), refused: () => this.refused(what, 'memory') };
   }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../lib/actions/call.ts';
-import { answerBudget } from '../../../lib/admission/answer-size.ts';
+import { answerBudget, textBudget } from '../../../lib/admission/answer-size.ts';
 import { type MemoryBounds, MemoryBudget } from '../../../lib/admission/memory-budget.ts';
 import { unavailable } from '../../../lib/errors.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
@@ -45,8 +45,10 @@ export class Overload {
   readonly away: ShardWaits;
   /** Memory of bodies. */
   readonly bodies: MemoryBudget;
-  /** Memory of answers. */
+  /** Memory of what answers are made from. */
   readonly answers: MemoryBudget;
+  /** Memory of answers that are sent as one text. */
+  readonly texts: MemoryBudget;
   readonly #arrivalsMax: number;
   readonly #metrics: OverloadMetrics;
   #arrivals = 0;
@@ -67,6 +69,7 @@ export class Overload {
     const bodiesObserver = seen.memoryObserverOf('bodies', metrics.bodyBytes);
     this.bodies = new MemoryBudget(bounds.bodies ?? BODIES, TOO_LARGE_BODIES, bodiesObserver);
     this.answers = answerBudget(seen.memoryObserverOf('answers', metrics.answerBytes));
+    this.texts = textBudget(seen.memoryObserverOf('texts', metrics.textBytes));
   }
 
   /**

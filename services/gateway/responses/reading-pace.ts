@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 
+/** The slowest that a client may read its answers. */
 export interface MinimumPace {
   bytesPerSecond: number;
-  /** Over so much time of waiting for the client. */
+  /** Time of waiting for the client over which the rate is measured. */
   windowMs: number;
 }
 
@@ -29,7 +30,7 @@ export class ReadingPace {
       // Behind an earlier answer on its connection, it is not this one's turn to be read.
       const isCounting = res.socket !== null;
       const startedMs = performance.now();
-      await this.#drained(res, isCounting);
+      await this.#event(res, 'drain', isCounting);
       if (!isCounting) continue;
       this.#waitedMs += performance.now() - startedMs;
       if (this.#waitedMs < this.#minimum.windowMs) continue;
@@ -40,24 +41,43 @@ export class ReadingPace {
     return !res.destroyed;
   }
 
+  /**
+   * Waits until an ended answer is handed to the system whole. False when that takes longer than
+   * the window; true also when the client is gone.
+   */
+  async finishes(res: ServerResponse): Promise<boolean> {
+    this.#waitedMs = 0;
+    while (!isHandedOver(res)) {
+      if (this.#waitedMs >= this.#minimum.windowMs) return false;
+      const isCounting = res.socket !== null;
+      const startedMs = performance.now();
+      await this.#event(res, 'finish', isCounting);
+      if (isCounting) this.#waitedMs += performance.now() - startedMs;
+    }
+    return true;
+  }
+
   #isTooSlow(res: ServerResponse): boolean {
     const taken = this.#takenBytes - res.writableLength;
     return taken * 1_000 < this.#minimum.bytesPerSecond * this.#waitedMs;
   }
 
   /**
-   * Until the client has read enough, is gone, or the window is over; of an answer that is not sent
-   * yet, until it is.
+   * Waits for the event, or until the client is gone or the window is over; for an answer behind an
+   * earlier one of its connection, until it is its turn.
    */
-  #drained(res: ServerResponse, isCounting: boolean): Promise<void> {
+  #event(res: ServerResponse, event: 'drain' | 'finish', isCounting: boolean): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
-        res.off('drain', end).off('close', end).off('socket', end);
+        res.off(event, end).off('close', end).off('socket', end);
         resolve();
       };
       const timer = isCounting ? setTimeout(end, Math.max(1, this.#minimum.windowMs - this.#waitedMs)) : undefined;
-      res.on('drain', end).on('close', end).on('socket', end);
+      res.on(event, end).on('close', end).on('socket', end);
     });
   }
 }
+
+const isHandedOver = (res: ServerResponse): boolean =>
+  res.destroyed || res.writableFinished || (res.socket !== null && res.writableLength === 0);

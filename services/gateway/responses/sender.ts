@@ -16,8 +16,8 @@ export interface Head {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Answers up to this size are sent in one piece with a Content-Length. */
-const PIECE_MIN_BYTES = 64 * 1024;
+/** Answers of more than this are sent in pieces of about this size. */
+const PIECE_BYTES = 64 * 1024;
 /** An unread rest of a body up to this size is read and thrown away, and the connection kept. */
 const UNREAD_KEPT_MAX_BYTES = 64 * 1024;
 /**
@@ -56,37 +56,62 @@ export class Sender {
   }
 
   /**
-   * Sends a whole answer: text, or pieces that are written as they are sent, and those of the parts
-   * that follow until `more` gives null. A client that reads too slowly is cut off. Rejects when a
-   * piece cannot be made; the client gone is no error.
+   * Sends an answer, no faster than its client reads: bytes, or pieces that are made as they are
+   * sent, and those of the parts that follow until `more` gives null. Resolves once the answer is
+   * handed to the system, or the client is gone or was cut off because it reads too slowly: until
+   * then the answer's memory is held. Rejects when a piece cannot be made.
    */
-  async send(exchange: Exchange, head: Head, content: string | Pieces, more: More = NO_MORE): Promise<void> {
+  async send(exchange: Exchange, head: Head, content: Buffer | Pieces, more: More = NO_MORE): Promise<void> {
     const { res } = exchange;
     if (res.headersSent || res.destroyed) return;
-    if (typeof content === 'string') return finish(exchange, head, Buffer.from(content));
+    if (typeof content !== 'function') return this.#sendWhole(exchange, head, content);
     const json = new JsonBuffer();
     const pieces = await this.#fill(json, content(json), more);
     if (res.destroyed) return;
-    if (pieces === null) return finish(exchange, head, json.take());
+    if (pieces === null) return this.#sendWhole(exchange, head, json.take());
     start(exchange, head);
     await this.#stream(exchange, json, pieces, more);
   }
 
-  async #stream(exchange: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
+  /** With a Content-Length. */
+  async #sendWhole(exchange: Exchange, head: Head, body: Buffer): Promise<void> {
     const { res } = exchange;
+    const lingers = start(exchange, head) && !exchange.awaitsContinue;
+    if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
+    const pace = new ReadingPace(this.#minimumPace);
+    let sentBytes = 0;
+    while (body.byteLength - sentBytes > PIECE_BYTES) {
+      const piece = body.subarray(sentBytes, sentBytes + PIECE_BYTES);
+      if (!(await this.#write(exchange, pace, piece))) return;
+      sentBytes += PIECE_BYTES;
+    }
+    const last = body.subarray(sentBytes);
+    if (!lingers) return this.#end(exchange, pace, last);
+    res.write(last);
+    await linger(exchange);
+    await this.#end(exchange, pace, NOTHING);
+  }
+
+  async #stream(exchange: Exchange, json: JsonBuffer, pieces: Iterator<void>, more: More): Promise<void> {
     const pace = new ReadingPace(this.#minimumPace);
     for (let left: Iterator<void> | null = pieces; left !== null; ) {
-      const piece = json.take();
-      res.write(piece);
-      if (!(await pace.keeps(res, piece.byteLength))) {
-        exchange.cut('slow_client');
-        return;
-      }
+      if (!(await this.#write(exchange, pace, json.take()))) return;
       left = await this.#fill(json, left, more);
     }
-    // What is left is not waited for.
-    res.setTimeout(this.#minimumPace.windowMs, () => exchange.cut('slow_client'));
-    res.end(json.take());
+    await this.#end(exchange, pace, json.take());
+  }
+
+  /** False when the client is gone, or was cut off. */
+  async #write(exchange: Exchange, pace: ReadingPace, piece: Buffer): Promise<boolean> {
+    exchange.res.write(piece);
+    if (await pace.keeps(exchange.res, piece.byteLength)) return true;
+    exchange.cut('slow_client');
+    return false;
+  }
+
+  async #end(exchange: Exchange, pace: ReadingPace, last: Buffer): Promise<void> {
+    exchange.res.end(last);
+    if (!(await pace.finishes(exchange.res))) exchange.cut('slow_client');
   }
 
   /** Makes one piece, and says from where the next one is made; null when it is the last. */
@@ -103,10 +128,13 @@ const NO_MORE: More = () => Promise.resolve(null);
 
 /** Makes one piece; true when it is the last. */
 function fill(json: JsonBuffer, pieces: Iterator<void>): boolean {
-  while (json.length < PIECE_MIN_BYTES) if (pieces.next().done) return true;
+  while (json.length < PIECE_BYTES) if (pieces.next().done) return true;
   return false;
 }
 
+const NOTHING = Buffer.alloc(0);
+
+/** Sets the head; true when the connection ends with the answer. */
 function start(exchange: Exchange, { status, headers }: Head): boolean {
   const { res } = exchange;
   const close = hasMuchUnread(exchange);
@@ -116,18 +144,4 @@ function start(exchange: Exchange, { status, headers }: Head): boolean {
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   if (close) res.setHeader('Connection', 'close');
   return close;
-}
-
-async function finish(exchange: Exchange, head: Head, body: Buffer): Promise<void> {
-  const { res } = exchange;
-  const isSending = !exchange.awaitsContinue;
-  const close = start(exchange, head);
-  if (head.status !== 204) res.setHeader('Content-Length', body.byteLength);
-  if (!close || !isSending) {
-    res.end(body);
-    return;
-  }
-  res.write(body);
-  await linger(exchange);
-  res.end();
 }

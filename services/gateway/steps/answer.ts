@@ -1,4 +1,5 @@
 import { call } from '../../../lib/actions/call.ts';
+import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
 import { monthOf } from '../../../lib/time/month.ts';
 import type { Exchange } from '../exchange.ts';
 import { type Head, JSON_HEADERS } from '../responses/sender.ts';
@@ -14,8 +15,9 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
   try {
     exchange.answerMemory?.resize(route.heldBytes(result));
     const answered = route.answer(result, input!);
-    const content = typeof answered === 'function' ? (answered as Pieces) : answered && JSON.stringify(answered);
-    await parts.sender.send(exchange, headOf(exchange), content ?? '');
+    const head = headOf(exchange);
+    if (typeof answered === 'function') await parts.sender.send(exchange, head, answered as Pieces);
+    else await sendText(exchange, parts, head, answered);
   } catch (error) {
     const count = route.countedQueries(result);
     if (count > 0) giveBackQueries(exchange, parts, count);
@@ -23,6 +25,17 @@ export async function answer(exchange: Exchange, parts: StepParts): Promise<void
   } finally {
     exchange.answerMemory?.release();
   }
+}
+
+/** Sends an answer whose text is made in one piece, which takes the result's place in memory. */
+async function sendText(exchange: Exchange, { overload, sender }: StepParts, head: Head, answered: object | null) {
+  const body = Buffer.from(answered === null ? '' : JSON.stringify(answered));
+  exchange.result = null;
+  exchange.answerMemory?.release();
+  // Small texts, those of all writes among them, are never refused: connections bound their number.
+  const countedBytes = body.byteLength <= INTERNAL_LIMITS.textAnswerUncountedMaxBytes ? 0 : body.byteLength;
+  const memory = overload.texts.take(exchange.accountId, countedBytes);
+  await sender.send(exchange, head, body).finally(() => memory.release());
 }
 
 function headOf({ input, result, route }: Exchange): Head {
