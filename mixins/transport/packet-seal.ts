@@ -2,8 +2,8 @@
  * A sealed packet, as it is on the wire between two nodes: AES-256-GCM, with a key for what a
  * process says to all and one for what it says to each other process.
  *
- * Promises: no nonce comes twice under one key. The header and Moleculer's type of the packet are
- * authenticated with the packet.
+ * Promises: the header and Moleculer's type of the packet are authenticated with the packet. The
+ * counter is the nonce; the caller gives none twice with one key (packet-counters.ts).
  * How it fails: bytes that are no sealed packet, or were sealed with another key or as another
  * type, give null.
  * See docs/internals/transport.md.

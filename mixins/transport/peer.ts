@@ -23,22 +23,27 @@ export class Peer {
   readonly #keys: readonly [TransportKey, ...TransportKey[]];
   readonly #inKeys = new Map<TransportKey, { forAll: Buffer; forOne: Buffer }>();
   #outKey: Buffer | null = null;
-  #counter = 0n;
+  readonly #nextCounter: () => bigint;
 
-  /** `own`: the session of this process. */
-  constructor(session: Buffer, own: Buffer, keys: readonly [TransportKey, ...TransportKey[]]) {
+  /** `own`: the session of this process; `nextCounter`: never gives what it gave another peer. */
+  constructor(
+    session: Buffer,
+    own: Buffer,
+    keys: readonly [TransportKey, ...TransportKey[]],
+    nextCounter: () => bigint,
+  ) {
     // Of its own, not a view of the packet that it came in.
     this.session = Buffer.from(session);
     this.#own = own;
     this.#keys = keys;
+    this.#nextCounter = nextCounter;
   }
 
   /** For it alone. */
   seal(cmd: string, content: Content): Buffer {
     const [key] = this.#keys;
     this.#outKey ??= key.forOne(this.#own, this.session);
-    this.#counter += 1n;
-    const header = { isForAll: false, keyId: key.id, session: this.#own, counter: this.#counter };
+    const header = { isForAll: false, keyId: key.id, session: this.#own, counter: this.#nextCounter() };
     return sealPacket(this.#outKey, header, cmd, content);
   }
 

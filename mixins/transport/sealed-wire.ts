@@ -3,8 +3,8 @@
  * and gives on only what they sealed.
  *
  * Promises: a reader of the wire learns which nodes speak when, what type of packet, and how long
- * it is. A writer to the wire can keep packets away, and nothing else. A packet of an earlier life
- * of either process is never taken, and none is taken twice.
+ * it is. A writer to the wire can keep packets away, or back for later, and nothing else. A packet
+ * for an earlier life of this process is never taken, and none is taken twice.
  * How it fails: a packet for a node that is no member, or does not answer, rejects after
  * `memberWaitMaxMs` with NobodyListens. A member can speak for any other.
  * See docs/internals/transport.md.
@@ -15,6 +15,7 @@ import type { Keyring } from '../../lib/secret/keyring.ts';
 import { RepeatedLines } from '../repeated-lines.ts';
 import type { Wire } from './message-channel.ts';
 import { NobodyListens } from './outbound-messages.ts';
+import { PacketCounters } from './packet-counters.ts';
 import { type Content, headerOf, sealPacket, TransportKey } from './packet-seal.ts';
 import { Peer } from './peer.ts';
 import type { DropReason, TransportMetrics } from './transport-metrics.ts';
@@ -64,6 +65,8 @@ export class SealedWire {
   readonly #session = randomBytes(16);
   readonly #allKey: Buffer;
   #saidToAll = 0n;
+  /** Outlives every peer: one that is forgotten and comes back goes on under the same key. */
+  readonly #counters = new PacketCounters();
   /**
    * All that have proven themselves, by session: what they sent must not be taken again, so none is
    * forgotten.
@@ -110,8 +113,7 @@ export class SealedWire {
     const key = this.#keys.find(({ id }) => id.equals(header.keyId));
     if (!key) return this.#dropped('other secret', cmd);
     const place = placeOf(header.session);
-    const peer =
-      this.#proven.get(place) ?? this.#unproven.get(place) ?? new Peer(header.session, this.#session, this.#keys);
+    const peer = this.#proven.get(place) ?? this.#unproven.get(place) ?? this.#newPeer(header.session);
     const content = peer.open(header, key, cmd, sealed);
     if (content === null) return this.#dropped('not for this process', cmd);
     peer.nodeID ??= content.sender;
@@ -126,6 +128,10 @@ export class SealedWire {
   close(): void {
     for (const [nodeID, awaited] of this.#awaited) awaited.settle(new NobodyListens(nodeID));
     this.#repeated.close();
+  }
+
+  #newPeer(session: Buffer): Peer {
+    return new Peer(session, this.#session, this.#keys, this.#counters.series());
   }
 
   #takeForAll(peer: Peer, content: Content, cmd: string): Opened | null {

@@ -164,6 +164,17 @@ describe('he sends packets again', () => {
     expect(b.receive(sent)).toBe('a REQ for b');
   });
 
+  test('of a process that has ended since, to one that it had met: once at most', async () => {
+    net.passes = () => false;
+    await a.say('REQ', 'b', 'kept back');
+    const sent = net.sent.at(-1)!;
+    net.passes = () => true;
+    a.end();
+    await new Process('a').say('HEARTBEAT', null, 'here again');
+    await settled();
+    expect([b.receive(sent), b.receive(sent)]).toEqual(['a REQ kept back', null]);
+  });
+
   test('much later than others, but for the first time', async () => {
     net.passes = () => false;
     await a.say('REQ', 'b', 'first');
@@ -206,6 +217,47 @@ describe('he sends his own', () => {
       expect(b.receive({ ...sent, packet })).toBeNull();
     }
     expect(b.receive(sent)).toBe('a REQ do it');
+  });
+});
+
+describe('he has a process forget another', () => {
+  /** More than a process remembers of those that have proven nothing. */
+  const CROWD = 1_100;
+  let heard: Sent;
+  let crowd: Sent[];
+
+  /** What each of many processes, and then c, told all; only he has it, and no proof passes him. */
+  beforeEach(async () => {
+    net.passes = ({ target }) => target === null;
+    const c = new Process('c');
+    const strangers = Array.from({ length: CROWD }, (_, i) => new Process(`s${i}`));
+    net.passes = () => false;
+    for (const process of [...strangers, c]) await process.say('HEARTBEAT', null, 'here');
+    crowd = net.sent.slice(-CROWD - 1, -1);
+    heard = net.sent.at(-1)!;
+  });
+
+  test('which seals nothing under a nonce that it has used for that one', async () => {
+    // The proof for the one that is forgotten still waits its turn.
+    for (const sent of [heard, ...crowd, heard]) a.receive(sent);
+    await settled();
+    for (const sent of crowd) a.receive(sent);
+    await settled();
+    a.receive(heard);
+    await settled();
+    const forC = net.sent.filter(({ from, target }) => from === a && target === 'c');
+    const nonces = forC.map(({ packet }) => packet.readBigUInt64BE(22));
+    expect(nonces).toHaveLength(3);
+    expect(new Set(nonces).size).toBe(3);
+  });
+
+  test('which takes nothing again that it took before', async () => {
+    await b.say('REQ', 'a', 'once');
+    const once = net.sent.at(-1)!;
+    expect(a.receive(once)).toBe('b REQ once');
+    for (const sent of [heard, ...crowd, heard]) a.receive(sent);
+    await settled();
+    expect(a.receive(once)).toBeNull();
   });
 });
 
