@@ -217,9 +217,9 @@ class ProvecProcess {
   }
 
   async #startDevLedger(): Promise<DevLedger | null> {
-    const { dataDir, ledger, solanaRpcUrls } = this.#config;
+    const { dataDir, ledger, solanaRpcUrls, corsOrigins: readers } = this.#config;
     if (!this.#runs('anchoring') || ledger === 'off' || solanaRpcUrls !== null) return null;
-    const devLedger = await startDevLedger({ dataDir, log: this.#log });
+    const devLedger = await startDevLedger({ dataDir, log: this.#log, readers });
     this.#parts.add('the ledger', () => devLedger.stop());
     return devLedger;
   }

@@ -276,7 +276,8 @@ export const VARIABLES = {
   corsOrigins: {
     env: 'PROVEC_CORS_ORIGINS',
     default: 'none (off)',
-    meaning: 'Comma-separated origins from which browsers may call; `*` for any.',
+    meaning:
+      'Comma-separated origins from which browsers may call; `*` for any. Pages of an origin named here may also read the embedded ledger.',
     read: (raw) =>
       list(raw).map((origin) =>
         origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)

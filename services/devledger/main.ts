@@ -1,7 +1,7 @@
 /**
- * The embedded ledger's process: `node main.ts <folder> <preferred port>`, forked with an IPC
- * channel. It tells its parent the port, or why it cannot start, and ends when the channel closes,
- * however its parent ended.
+ * The embedded ledger's process: `node main.ts <folder> <preferred port> <origin>...`, forked with
+ * an IPC channel. It tells its parent the port, or why it cannot start, and ends when the channel
+ * closes, however its parent ended.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -55,15 +55,16 @@ async function loadLiteSvm(): Promise<typeof import('litesvm')> {
   }
 }
 
-async function run(folder: string, preferredPort: number): Promise<void> {
+async function run(folder: string, asked: number, readers: string[]): Promise<void> {
   const [module] = await Promise.all([loadLiteSvm(), takeFolder(folder)]);
   const { journal, lines } = Journal.open(folder);
   const ledger = new Ledger(module, journal, lines);
   const remembered = join(folder, PORT_FILE);
   // Links that were handed out before name it.
-  const before = preferredPort || Number(await readFile(remembered, 'utf8').catch(() => 0));
-  const preferred = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
-  const port = await serveRpc(ledger, (error) => tellAndExit(error.message), preferred);
+  const before = asked || Number(await readFile(remembered, 'utf8').catch(() => 0));
+  const preferredPort = Number.isInteger(before) && before > 0 && before < 65_536 ? before : 0;
+  const onFatal = (error: Error) => tellAndExit(error.message);
+  const port = await serveRpc(ledger, { preferredPort, readers, onFatal });
   await writeFile(remembered, String(port), { mode: 0o600, flag: REWRITTEN });
   process.send?.({ kind: 'listening', port });
 }
@@ -73,6 +74,7 @@ process.on('disconnect', () => process.exit(0));
 // supervisors, signal the whole group.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 if (!process.connected) process.exit(1);
-run(process.argv[2] ?? '', Number(process.argv[3] ?? 0)).catch((error: unknown) => {
+const [folder = '', port, ...readers] = process.argv.slice(2);
+run(folder, Number(port ?? 0), readers).catch((error: unknown) => {
   tellAndExit(error instanceof Error ? error.message : String(error));
 });

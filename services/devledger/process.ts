@@ -25,6 +25,13 @@ export interface DevLedger {
   stop(): Promise<void>;
 }
 
+export interface DevLedgerOptions {
+  dataDir: string;
+  log: Logger;
+  /** Origins whose web pages may read the ledger. */
+  readers?: readonly string[];
+}
+
 interface Running {
   child: ChildProcess;
   port: number;
@@ -38,10 +45,10 @@ interface Running {
  * `<dataDir>/ledger`, and starts it anew with growing pauses when it dies. Rejects with a one-line
  * error when it cannot be started at all.
  */
-export async function startDevLedger({ dataDir, log }: { dataDir: string; log: Logger }): Promise<DevLedger> {
+export async function startDevLedger({ dataDir, log, readers = [] }: DevLedgerOptions): Promise<DevLedger> {
   const folder = join(dataDir, 'ledger');
   const stopping = new AbortController();
-  let running = await startProcess(folder, 0);
+  let running = await startProcess(folder, 0, readers);
 
   const supervise = async (): Promise<void> => {
     let starts = 0;
@@ -55,7 +62,7 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
         await delay(backoffMs(starts, RESTART), undefined, { signal: stopping.signal }).catch(() => {});
         if (stopping.signal.aborted) return;
         try {
-          running = await startProcess(folder, running.port);
+          running = await startProcess(folder, running.port, readers);
           started = true;
           if (stopping.signal.aborted) endProcess(running.child);
         } catch (error) {
@@ -81,8 +88,8 @@ export async function startDevLedger({ dataDir, log }: { dataDir: string; log: L
   };
 }
 
-function startProcess(folder: string, preferredPort: number): Promise<Running> {
-  const child = fork(MAIN, [folder, String(preferredPort)], {
+function startProcess(folder: string, preferredPort: number, readers: readonly string[]): Promise<Running> {
+  const child = fork(MAIN, [folder, String(preferredPort), ...readers], {
     execArgv: [],
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

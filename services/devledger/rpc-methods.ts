@@ -97,8 +97,8 @@ function accountAnswer({ data, executable, lamports, owner }: AccountState, { da
 const statusAnswer = (record: TransactionRecord | null) =>
   record && { slot: record.slot, confirmations: null, err: record.err, confirmationStatus: 'finalized' };
 
-/** The methods of Solana's JSON-RPC that Provec, and who checks it, uses. */
-export const METHODS: ReadonlyMap<unknown, Method> = new Map(
+/** Methods that change nothing; a web page may have no others. */
+export const READS: ReadonlyMap<unknown, Method> = new Map(
   Object.entries<Method>({
     getHealth: () => 'ok',
     getBlockHeight: method(['options'], ({ blocks }) => blocks.height),
@@ -117,17 +117,23 @@ export const METHODS: ReadonlyMap<unknown, Method> = new Map(
       ledger.minimumBalance(bytes),
     ),
     getRecentPrioritizationFees: ({ blocks }) => [{ slot: blocks.height, prioritizationFee: 0 }],
-    requestAirdrop: method(['address', 'lamports', 'options'], (ledger, { address, lamports }) =>
-      ledger.airdrop(address, lamports),
-    ),
     getAccountInfo: method(['address', 'options'], (ledger, { address, options = {} }) => {
       const account = ledger.account(address);
       return inContext(ledger, account && accountAnswer(account, options));
     }),
-    sendTransaction: method(['wire', 'options'], (ledger, { wire }) => ledger.send(Buffer.from(wire, 'base64'))),
     getSignatureStatuses: method(['signatures'], (ledger, { signatures }) => {
       const found = signatures.map((signature) => statusAnswer(ledger.transaction(signature)));
       return inContext(ledger, found);
     }),
   }),
 );
+
+const WRITES = Object.entries<Method>({
+  requestAirdrop: method(['address', 'lamports', 'options'], (ledger, { address, lamports }) =>
+    ledger.airdrop(address, lamports),
+  ),
+  sendTransaction: method(['wire', 'options'], (ledger, { wire }) => ledger.send(Buffer.from(wire, 'base64'))),
+});
+
+/** The methods of Solana's JSON-RPC that Provec, and who checks it, uses. */
+export const METHODS: ReadonlyMap<unknown, Method> = new Map([...READS, ...WRITES]);

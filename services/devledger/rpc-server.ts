@@ -1,19 +1,35 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { headRefusal } from './head-refusal.ts';
 import { type Ledger, LedgerStoppedError } from './ledger.ts';
 import { RPC_ERROR, RpcError } from './rpc-error.ts';
-import { METHODS } from './rpc-methods.ts';
+import { METHODS, READS } from './rpc-methods.ts';
 
 const BODY_MAX_BYTES = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/**
- * Serves JSON-RPC 2.0 over HTTP on 127.0.0.1 and gives the port: `preferredPort` when it is free,
- * else one the system chooses. `onFatal` is told when the ledger can no longer keep its promises.
- */
-export function serveRpc(ledger: Ledger, onFatal: (error: Error) => void, preferredPort: number): Promise<number> {
+/** Headers that pages send: those of JSON, and of Solana's own client. */
+const PREFLIGHT = {
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'content-type, solana-client',
+  'access-control-allow-private-network': 'true',
+  'access-control-max-age': '600',
+};
+
+export interface RpcServerOptions {
+  /** Taken when it is free, else the system chooses one. */
+  preferredPort: number;
+  /** Origins whose web pages may read, and nothing else; other pages are refused. */
+  readers: readonly string[];
+  /** Is told when the ledger can no longer keep its promises. */
+  onFatal(error: Error): void;
+}
+
+/** Serves JSON-RPC 2.0 over HTTP on 127.0.0.1 and gives the port. */
+export function serveRpc(ledger: Ledger, options: RpcServerOptions): Promise<number> {
+  const { preferredPort } = options;
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    serve(request, response, (body) => answer(ledger, onFatal, body)).catch(() => response.destroy());
+    serve(ledger, options, request, response).catch(() => response.destroy());
   });
   const listening = new Promise<number>((resolve, reject) => {
     server.once('error', reject);
@@ -22,11 +38,18 @@ export function serveRpc(ledger: Ledger, onFatal: (error: Error) => void, prefer
       resolve((server.address() as AddressInfo).port);
     });
   });
-  return preferredPort === 0 ? listening : listening.catch(() => serveRpc(ledger, onFatal, 0));
+  return preferredPort === 0 ? listening : listening.catch(() => serveRpc(ledger, { ...options, preferredPort: 0 }));
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, answerTo: (body: string) => unknown) {
-  if (request.method !== 'POST') return void response.writeHead(405, { allow: 'POST' }).end();
+async function serve(ledger: Ledger, options: RpcServerOptions, request: IncomingMessage, response: ServerResponse) {
+  const refusal = headRefusal(request, options.readers);
+  if (refusal !== null) {
+    response.writeHead(refusal.status, { allow: 'POST', connection: 'close', 'content-type': 'text/plain' });
+    return void response.end(`${refusal.message}\n`);
+  }
+  const { origin } = request.headers;
+  if (origin !== undefined) response.setHeader('access-control-allow-origin', origin).setHeader('vary', 'Origin');
+  if (request.method === 'OPTIONS') return void response.writeHead(204, PREFLIGHT).end();
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -34,18 +57,21 @@ async function serve(request: IncomingMessage, response: ServerResponse, answerT
     if (bytes > BODY_MAX_BYTES) return void response.writeHead(413, { connection: 'close' }).end();
     chunks.push(chunk);
   }
-  const body = JSON.stringify(answerTo(Buffer.concat(chunks).toString('utf8')));
-  response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  const body = answer(ledger, options, Buffer.concat(chunks).toString('utf8'), origin !== undefined);
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function answer(ledger: Ledger, onFatal: (error: Error) => void, body: string): unknown {
+function answer(ledger: Ledger, { onFatal }: RpcServerOptions, body: string, isFromPage: boolean): unknown {
   let id: unknown = null;
   try {
     const request = parse(body);
     const given = request.get('id');
     if (typeof given === 'string' || typeof given === 'number') id = given;
-    const method = METHODS.get(request.get('method'));
+    const name = request.get('method');
+    const method = METHODS.get(name);
     if (!method) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, 'Method not found');
+    if (isFromPage && !READS.has(name))
+      throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'A web page may only read this ledger');
     ledger.blocks.tick();
     return { jsonrpc: '2.0', id, result: method(ledger, request.get('params')) };
   } catch (error) {

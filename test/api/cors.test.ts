@@ -35,6 +35,19 @@ describe('off, as by default', () => {
 describe('on for two origins', () => {
   beforeAll(() => share('strict'));
 
+  test('pages of those may read the embedded ledger, and others may not', async () => {
+    const ask = (origin: string) =>
+      rawRequest(
+        service.ledger!.url,
+        'POST',
+        '/',
+        { origin, 'content-type': 'application/json' },
+        '{"jsonrpc":"2.0","id":1,"method":"getBlockHeight"}',
+      );
+    const answers = [await ask(APP), await ask(LOCAL), await ask('https://evil.example')];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 403]);
+  });
+
   test('a preflight needs no key, and says what may be sent', async () => {
     const answer = await send('OPTIONS', '/api/v1/collections/some/query', { ...preflight, authorization: '' });
     expect([answer.status, corsOf(answer.headers)]).toEqual([

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   type Address,
   address,
@@ -23,10 +23,14 @@ import fc from 'fast-check';
 import { type DevLedger, startDevLedger } from '../../../../services/devledger/process.ts';
 import { METHODS } from '../../../../services/devledger/rpc-methods.ts';
 import { cases } from '../../../support/effort.ts';
+import { rawRequest } from '../../../support/raw-request.ts';
 import { seed } from '../../../support/seed.ts';
 import { SILENT } from '../anchoring/fixture.ts';
 
 const SOL = 1_000_000_000;
+/** What the operator lets read the ledger in a browser. */
+const PAGE = 'https://explorer.example.com';
+const JSON_TYPE = { 'content-type': 'application/json' };
 const TOKEN_2022 = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb');
 
 interface Answer {
@@ -43,7 +47,7 @@ describe('JSON-RPC of the embedded ledger', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'provec-devledger-rpc-'));
-    ledger = await startDevLedger({ dataDir: folder, log: SILENT });
+    ledger = await startDevLedger({ dataDir: folder, log: SILENT, readers: [PAGE, '*'] });
     pid = ledger.pid;
     payer = await generateKeyPairSigner();
     await ask('requestAirdrop', [payer.address, 100 * SOL]);
@@ -53,7 +57,8 @@ describe('JSON-RPC of the embedded ledger', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const post = (body: string | Uint8Array<ArrayBuffer>) => fetch(ledger.url, { method: 'POST', body });
+  const post = (body: string | Uint8Array<ArrayBuffer>) =>
+    fetch(ledger.url, { method: 'POST', headers: JSON_TYPE, body });
   const answerOf = async (body: unknown) => (await (await post(JSON.stringify(body))).json()) as Answer;
   const ask = (method: string, params?: unknown) => answerOf({ jsonrpc: '2.0', id: 1, method, params });
   const value = async <T>(method: string, params?: unknown) =>
@@ -154,6 +159,76 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect((await ask('getBlockHeight', [{ minContextSlot: Number.MAX_SAFE_INTEGER }])).error!.code).toBe(-32016);
     expect((await post('x'.repeat(1024 * 1024 + 1))).status).toBe(413);
     expect((await fetch(ledger.url)).status).toBe(405);
+  });
+
+  describe('what a web page has a browser send', () => {
+    const airdrop = () =>
+      JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'requestAirdrop', params: [payer.address, SOL] });
+    const height = '{"jsonrpc":"2.0","id":1,"method":"getBlockHeight"}';
+    const request = (headers: Record<string, string>, body = height, method = 'POST') =>
+      rawRequest(ledger.url, method, '/', headers, body);
+    const statusOf = async (headers: Record<string, string>, body?: string) => (await request(headers, body)).status;
+    let before: number;
+    const balance = () => value<number>('getBalance', [payer.address]);
+
+    beforeEach(async () => {
+      before = await balance();
+    });
+    afterEach(async () => expect(await balance()).toBe(before));
+
+    test('without asking first is refused: a form, text, or what says no type', async () => {
+      const types = ['text/plain', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded'];
+      for (const type of [...types, 'text/plain, application/json', 'application/jsonp', ''])
+        expect(await statusOf({ 'content-type': type }, airdrop())).toBe(415);
+      expect(await statusOf({}, airdrop())).toBe(415);
+      for (const type of ['application/json; charset=utf-8', 'Application/JSON'])
+        expect(await statusOf({ 'content-type': type })).toBe(200);
+    });
+
+    test('to a name that its owner made point here is refused', async () => {
+      const port = new URL(ledger.url).port;
+      const names = ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example', 'xlocalhost', '0.0.0.0'];
+      for (const host of [...names, `evil.example:${port}`, 'localhost@evil.example', '127.0.0.1:x'])
+        for (const body of [airdrop(), height]) expect(await statusOf({ ...JSON_TYPE, host }, body)).toBe(403);
+      for (const host of ['localhost', `127.0.0.1:${port}`, 'LocalHost:8080', '[::1]:1'])
+        expect(await statusOf({ ...JSON_TYPE, host })).toBe(200);
+    });
+
+    test('from an origin that the operator did not name is refused, reads too', async () => {
+      const near = ['https://explorer.example.com.evil', 'http://explorer.example.com', `${PAGE}:444`];
+      for (const origin of ['https://evil.example', ...near, 'null', ledger.url, '']) {
+        for (const body of [airdrop(), height]) {
+          const { status, headers } = await request({ ...JSON_TYPE, origin }, body);
+          expect([origin, status, headers['access-control-allow-origin']]).toEqual([origin, 403, undefined]);
+        }
+        const preflight = await request({ origin, 'access-control-request-method': 'POST' }, '', 'OPTIONS');
+        expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([403, undefined]);
+      }
+    });
+
+    test('from one that he named may read, and change nothing', async () => {
+      const asks = { 'access-control-request-method': 'POST', 'access-control-request-private-network': 'true' };
+      const preflight = await request({ origin: PAGE, ...asks }, '', 'OPTIONS');
+      expect(preflight).toMatchObject({
+        status: 204,
+        headers: {
+          'access-control-allow-origin': PAGE,
+          'access-control-allow-headers': 'content-type, solana-client',
+          'access-control-allow-private-network': 'true',
+        },
+      });
+      const wire = await sign([transfer((await generateKeyPairSigner()).address, SOL)]);
+      const params: Record<string, unknown[]> = { requestAirdrop: [payer.address, SOL], sendTransaction: [wire] };
+      const refused: unknown[] = [];
+      for (const method of METHODS.keys()) {
+        const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: params[String(method)] });
+        const { headers, text } = await request({ ...JSON_TYPE, origin: PAGE }, body);
+        expect(headers).toMatchObject({ 'access-control-allow-origin': PAGE, vary: 'Origin' });
+        if ((JSON.parse(text) as Answer).error?.code === -32600) refused.push(method);
+      }
+      expect(refused).toEqual(['requestAirdrop', 'sendTransaction']);
+      expect(await statusOf({ 'content-type': 'text/plain', origin: PAGE })).toBe(415);
+    });
   });
 
   test('no request ends the process', async () => {
