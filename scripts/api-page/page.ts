@@ -15,7 +15,12 @@ interface ApiDescription {
 }
 
 const METRICS = [
-  ['`cosine`', 'cosine of the angle between the vectors', '-1 to 1', 'refuses a vector that is all zero'],
+  [
+    '`cosine`',
+    'cosine of the angle between the vectors',
+    '-1 to 1',
+    'exactly 1 for a vector equal to the query; refuses one that is all zero',
+  ],
   ['`dot`', 'dot product', 'any number', 'grows with the lengths of the vectors'],
   ['`euclidean`', '1 / (1 + `distance`)', 'above 0, to 1', 'each match has `distance`, the euclidean distance'],
 ];

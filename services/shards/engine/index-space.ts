@@ -9,7 +9,8 @@
 import { MetricKind, ScalarKind } from 'usearch';
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
-import { norm, type Slots } from './slots.ts';
+import { squareOf } from './kernel/similarity-kernel.ts';
+import type { Slots } from './slots.ts';
 
 const SAMPLE_MAX_SLOTS = 4096;
 /** Of the norms that fit for dot, the greatest over the least. */
@@ -90,7 +91,7 @@ export class IndexSpace {
     // compared.
     if (this.metricKind !== MetricKind.L2sq) return distance + 4 * rounding;
     if (rounding === Number.POSITIVE_INFINITY) return rounding;
-    const length = norm(query as Float32Array, 0, query.length);
+    const length = Math.sqrt(squareOf(query as Float32Array));
     const away = Math.sqrt(Math.max(0, distance));
     return (away + 4 * rounding * (length + away)) ** 2;
   }

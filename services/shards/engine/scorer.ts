@@ -1,11 +1,12 @@
 import type { Metric } from '../../../lib/store/catalog.ts';
-import { kernelRows, rowsAtATime, sumsOf } from './kernel/similarity-kernel.ts';
-import { norm, type Slots } from './slots.ts';
+import { kernelRows, rowsAtATime, squareOf, sumsOf } from './kernel/similarity-kernel.ts';
+import type { Slots } from './slots.ts';
 
 /**
  * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order
  * of additions, so that a record's score does not depend on how it was found. Higher is better: the
- * cosine similarity in [-1, 1] (0 beside a zero vector), the dot product, or 1 / (1 + distance).
+ * cosine similarity in [-1, 1] (0 beside a zero vector; exactly 1 for a vector that equals the query
+ * bit for bit), the dot product, or 1 / (1 + distance).
  */
 export class Scorer {
   /** As many slots as `scores` takes. */
@@ -13,17 +14,22 @@ export class Scorer {
   readonly #metric: Metric;
   readonly #slots: Slots;
   readonly #query: Float64Array;
-  /** Of the query. */
-  readonly length: number;
+  /** The sum of squares of the query. */
+  readonly #square: number;
   readonly #scores: Float64Array;
 
   constructor(metric: Metric, slots: Slots, vector: Float32Array) {
     this.#metric = metric;
     this.#slots = slots;
     this.#query = Float64Array.from(vector);
-    this.length = norm(vector, 0, vector.length);
+    this.#square = squareOf(vector);
     this.batchMax = rowsAtATime(vector.length);
     this.#scores = new Float64Array(this.batchMax);
+  }
+
+  /** The length of the query. */
+  get length(): number {
+    return Math.sqrt(this.#square);
   }
 
   /** The scores of the first `count` of `batch`, in its order; they hold until the next call. */
@@ -33,7 +39,8 @@ export class Scorer {
     switch (this.#metric) {
       case 'cosine':
         for (let i = 0; i < count; i++) {
-          const lengths = this.length * this.#slots.norm(batch[i]);
+          // The root of s * s is s to the last bit; that of s times itself may not be.
+          const lengths = Math.sqrt(this.#square * this.#slots.square(batch[i]));
           scores[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
         }
         break;

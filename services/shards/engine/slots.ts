@@ -1,14 +1,15 @@
 /**
- * The records of a shard without an object per record: a slot holds a float32 vector, its norm, the
- * seq of the commit that wrote it, and the address of its id and metadata. Slots lie in chunks of
- * at most about 1 MiB of vectors, so that growing copies nothing and memory goes back chunk by
- * chunk.
+ * The records of a shard without an object per record: a slot holds a float32 vector, its
+ * square, the seq of the commit that wrote it, and the address of its id and metadata. Slots lie in
+ * chunks of at most about 1 MiB of vectors, so that growing copies nothing and memory goes back
+ * chunk by chunk.
  *
  * A slot is *free*, *taken* (written, not yet shown) or *live*. Only live slots are found by
  * searches. One that is freed while somebody reads it (`pin`, `holdAll`) is *left*: nothing finds
  * it, and it keeps its content until nobody does.
  */
 import { Bitmap } from './bitmap.ts';
+import { squareOf } from './kernel/similarity-kernel.ts';
 import { NO_ADDRESS, RecordArena } from './record-arena.ts';
 
 const CHUNK_VECTOR_BYTES = 1024 * 1024;
@@ -51,7 +52,7 @@ export class Slots {
   get bytes(): number {
     let bytes = this.arena.bytes + this.live.bytes + this.#free.length * 8;
     for (const held of this.#holds) bytes += held.byteLength;
-    for (const chunk of this.#chunks) bytes += chunk.vectors.byteLength + chunk.norms.length * 20;
+    for (const chunk of this.#chunks) bytes += chunk.vectors.byteLength + chunk.squares.length * 20;
     return bytes;
   }
 
@@ -70,7 +71,7 @@ export class Slots {
       throw error;
     }
     chunk.vectors.set(vector, row * this.dimensions);
-    chunk.norms[row] = norm(chunk.vectors, row * this.dimensions, this.dimensions);
+    chunk.squares[row] = squareOf(vector);
     chunk.seqs[row] = seq;
     return slot;
   }
@@ -153,8 +154,13 @@ export class Slots {
     this.#chunks[slot >>> this.shift].seqs[slot & this.mask] = seq;
   }
 
+  /** The sum of squares of the slot's vector, as `squareOf` adds it up. */
+  square(slot: number): number {
+    return this.#chunks[slot >>> this.shift].squares[slot & this.mask];
+  }
+
   norm(slot: number): number {
-    return this.#chunks[slot >>> this.shift].norms[slot & this.mask];
+    return Math.sqrt(this.square(slot));
   }
 
   /** A view of the slot's vector, valid until the slot is freed. */
@@ -254,7 +260,7 @@ export class Slots {
     const fromRow = from & this.mask;
     const toRow = to & this.mask;
     target.vectors.set(this.vector(from), toRow * this.dimensions);
-    target.norms[toRow] = source.norms[fromRow];
+    target.squares[toRow] = source.squares[fromRow];
     target.seqs[toRow] = source.seqs[fromRow];
     target.addresses[toRow] = source.addresses[fromRow];
     this.arena.setSlot(target.addresses[toRow], to);
@@ -270,7 +276,7 @@ export class Slots {
     if (index === this.#chunks.length) {
       const slots = index === 0 ? Math.min(FIRST_CHUNK_MIN_SLOTS, this.mask + 1) : this.mask + 1;
       this.#chunks.push(newChunk(slots, this.dimensions));
-    } else if (row === this.#chunks[index].norms.length) {
+    } else if (row === this.#chunks[index].squares.length) {
       this.#chunks[index] = this.#resized(this.#chunks[index], Math.min(row * 2, this.mask + 1));
     }
     this.end++;
@@ -279,14 +285,14 @@ export class Slots {
 
   #shrinkOnlyChunk(): void {
     const slots = Math.max(FIRST_CHUNK_MIN_SLOTS, 2 ** Math.ceil(Math.log2(this.end * 2)));
-    if (slots < this.#chunks[0].norms.length) this.#chunks[0] = this.#resized(this.#chunks[0], slots);
+    if (slots < this.#chunks[0].squares.length) this.#chunks[0] = this.#resized(this.#chunks[0], slots);
   }
 
   #resized(chunk: SlotChunk, slots: number): SlotChunk {
     const resized = newChunk(slots, this.dimensions);
-    const kept = Math.min(slots, chunk.norms.length);
+    const kept = Math.min(slots, chunk.squares.length);
     resized.vectors.set(chunk.vectors.subarray(0, kept * this.dimensions));
-    resized.norms.set(chunk.norms.subarray(0, kept));
+    resized.squares.set(chunk.squares.subarray(0, kept));
     resized.seqs.set(chunk.seqs.subarray(0, kept));
     resized.addresses.set(chunk.addresses.subarray(0, kept));
     return resized;
@@ -297,15 +303,8 @@ export class Slots {
 function newChunk(slots: number, dimensions: number) {
   return {
     vectors: new Float32Array(slots * dimensions),
-    norms: new Float64Array(slots),
+    squares: new Float64Array(slots),
     seqs: new Float64Array(slots),
     addresses: new Uint32Array(slots).fill(NO_ADDRESS),
   };
-}
-
-/** Euclidean norm of row `at` of `vectors`. */
-export function norm(vectors: Float32Array, at: number, dimensions: number): number {
-  let sum = 0;
-  for (let i = at; i < at + dimensions; i++) sum += vectors[i] * vectors[i];
-  return Math.sqrt(sum);
 }

@@ -28,6 +28,18 @@ export function rowsAtATime(dimensions: number): number {
 }
 
 /**
+ * The sum of squares of a vector, added up in the order of `sumsOf`: the dot product of equal
+ * vectors to the last bit.
+ */
+export function squareOf(vector: Float32Array): number {
+  queries.set(vector);
+  current = null;
+  kernelRows.set(vector);
+  functions.dot(0, ROWS_AT, RESULTS_AT, 1, vector.length);
+  return results[0];
+}
+
+/**
  * The sums of `query` with the first `count` of `kernelRows`, in float64 (`similarity.wat`); they
  * hold until the next call. `query` must not change while it is used. Several times as fast as
  * JavaScript, whose engine does not use vector instructions. Rows are copied in, as the memory that

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Metric, Quantization } from '../../../../../lib/store/catalog.ts';
 import { Graph } from '../../../../../services/shards/engine/graph.ts';
 import { IndexSpace } from '../../../../../services/shards/engine/index-space.ts';
-import { norm } from '../../../../../services/shards/engine/slots.ts';
+import { squareOf } from '../../../../../services/shards/engine/kernel/similarity-kernel.ts';
 import { randomFrom } from '../../../../support/random.ts';
 import { seed } from '../../../../support/seed.ts';
 
@@ -29,7 +29,7 @@ function far(metric: Metric, query: Float32Array, vector: Float32Array): number 
     squares += (query[i]! - vector[i]!) ** 2;
   }
   if (metric === 'euclidean') return Math.sqrt(squares);
-  return -dot / (metric === 'cosine' ? norm(vector, 0, vector.length) : 1);
+  return -dot / (metric === 'cosine' ? Math.sqrt(squareOf(vector)) : 1);
 }
 
 describe.each(METRICS)('%s', (metric) => {
@@ -40,12 +40,12 @@ describe.each(METRICS)('%s', (metric) => {
       const make = (row: number) =>
         Float32Array.from({ length: dimensions }, (_, at) => SHAPES[shape]!(random, row, at));
       const vectors = Array.from({ length: RECORDS }, (_, row) => make(row));
-      const longest = Math.max(...vectors.map((vector) => norm(vector, 0, dimensions)));
+      const longest = Math.max(...vectors.map((vector) => Math.sqrt(squareOf(vector))));
       const center = metric === 'euclidean' ? new Float32Array(dimensions).fill(0.1) : new Float32Array(0);
       const graph = new Graph(new IndexSpace(metric, quantization, dimensions, { center, scale: longest }));
       const source = {
         vector: (slot: number) => vectors[slot]!,
-        norm: (slot: number) => norm(vectors[slot]!, 0, dimensions),
+        norm: (slot: number) => Math.sqrt(squareOf(vectors[slot]!)),
       };
       for (let slot = 0; slot < RECORDS; slot++) graph.insert(slot);
       while (graph.addSlice(source, 64, 1));
@@ -53,7 +53,7 @@ describe.each(METRICS)('%s', (metric) => {
       let beyond = 0;
       for (let at = 0; at < QUERIES; at++) {
         const query = make(at);
-        const asked = graph.space.query(query, norm(query, 0, dimensions))!;
+        const asked = graph.space.query(query, Math.sqrt(squareOf(query)))!;
         const { slots, distances } = graph.search(asked, RECORDS, () => true);
         const found = Array.from(slots, (slot, i) => ({
           truth: far(metric, query, vectors[slot]!),

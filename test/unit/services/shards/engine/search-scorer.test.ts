@@ -75,11 +75,24 @@ describe.each(METRICS)('%s', (metric) => {
   });
 });
 
+test.each(DIMENSIONS)(
+  'the cosine of equal vectors is 1, of opposite ones -1, to the last bit: %i dimensions',
+  (dimensions) => {
+    const random = randomFrom(seed + 3);
+    const make = () => Float32Array.from({ length: dimensions }, () => (random() - 0.5) * 10 ** (random() * 4 - 2));
+    const vectors = Array.from({ length: RECORDS }, make);
+    const opposite = vectors.map((vector) => vector.map((value) => -value));
+    const slots = filled(dimensions, [...vectors, ...opposite]);
+    const own = vectors.map((vector, at) => scoresOf(new Scorer('cosine', slots, vector), [at, RECORDS + at]));
+    expect(own).toEqual(vectors.map(() => [1, -1]));
+  },
+);
+
 test('numbers at the ends of float32 neither overflow nor vanish', () => {
   const vectors = [3e38, -3e38, 1e-38, 0].map((value) => new Float32Array(9).fill(value));
   const slots = filled(9, vectors);
   expect(scoresOf(new Scorer('cosine', slots, vectors[0]!), [0, 1, 3])).toEqual([1, -1, 0]);
-  expect(scoresOf(new Scorer('cosine', slots, vectors[2]!), [0])[0]).toBeCloseTo(1, 12);
+  expect(scoresOf(new Scorer('cosine', slots, vectors[2]!), [0, 2])).toEqual([1, 1]);
   const [product] = scoresOf(new Scorer('dot', slots, vectors[0]!), [1]);
   expect(product! / (-9 * Math.fround(3e38) ** 2)).toBeCloseTo(1, 12);
   expect(new Scorer('euclidean', slots, vectors[0]!).distance(1) / (6 * Math.fround(3e38))).toBeCloseTo(1, 12);
