@@ -65,7 +65,7 @@ const scoresText = (): string => `## What a score means
 
 A higher score is a better match, whatever the metric. Provec computes scores from the stored
 float32 vectors with float64 sums and rounds nothing; the index only proposes candidates. Matches
-come best first, those of one score by id.
+come best first, under \`euclidean\` by their distance, and those of one score or distance by id.
 
 ${table(['metric', 'score', 'range', 'note'], METRICS)}`;
 

@@ -194,8 +194,13 @@ export class ShardReader {
   }
 }
 
-/** Whether `a` ranks before `b`: the higher score first, ties by id in the order of UTF-8 bytes. */
+/**
+ * Whether `a` ranks before `b`: the shorter distance first where there is one, else the higher
+ * score; ties by id in the order of UTF-8 bytes.
+ */
 export function ranksBefore(a: ShardMatch, b: ShardMatch): boolean {
+  // Many distances may share one rounded score.
+  if (a.distance !== b.distance) return a.distance! < b.distance!;
   return a.score === b.score ? compareUtf8(a.id, b.id) < 0 : a.score > b.score;
 }
 

@@ -75,6 +75,44 @@ describe.each(cases)('$metric, $shards shards, $quantization', (options) => {
   });
 });
 
+describe.each([1, 8])('euclidean, %i shards', (shards) => {
+  const name = `close-${shards}`;
+  const query = async (body: object) => {
+    const asked = { vector: [0, 0], includeMetadata: false, ...body };
+    return (await service.api<{ matches: Match[] }>('POST', `/collections/${name}/query`, asked)).body.matches;
+  };
+  const far = Array.from({ length: 40 }, (_, at) => Math.fround(1e38 + at * 1e32));
+  const close = Array.from({ length: 40 }, (_, at) => Math.fround(1e-20 * (at + 1)));
+  // By id the farthest comes first. Two are at each distance.
+  const idOf = (at: number, twin: number) => `${String(99 - at)}-${twin}`;
+  const matchesOf = (distances: number[]) =>
+    distances.flatMap((distance, at) =>
+      [1, 2].map((twin) => ({ id: idOf(at, twin), score: 1 / (1 + distance), distance })),
+    );
+
+  beforeAll(async () => {
+    await service.api('POST', '/collections', { name, dimensions: 2, metric: 'euclidean', shards });
+  });
+
+  test.each([
+    ['tiny', close],
+    ['huge', far],
+  ])('%s distances that give one score are in order, ties by id', async (_, distances) => {
+    const records = distances.flatMap((distance, at) => [
+      { id: idOf(at, 1), values: [0, distance] },
+      { id: idOf(at, 2), values: [distance, 0] },
+    ]);
+    await service.api('POST', `/collections/${name}/upsert`, { records });
+    const expected = matchesOf(distances);
+    for (const topK of [1, 7, 80]) expect(await query({ topK })).toEqual(expected.slice(0, topK));
+    expect(await query({ topK: 7, consistency: 'eventual' })).toEqual(expected.slice(0, 7));
+    const scoreThreshold = expected[25].score;
+    const above = expected.filter(({ score }) => score >= scoreThreshold);
+    expect(await query({ topK: 80, scoreThreshold })).toEqual(above);
+    expect(await query({ topK: 7, scoreThreshold })).toEqual(above.slice(0, 7));
+  });
+});
+
 describe('at the edges of float32', () => {
   const MAX = 3.4028234663852886e38;
   test.each([

@@ -7,16 +7,19 @@ import type { Slots } from './slots.ts';
  * of additions, so that a record's score does not depend on how it was found. Higher is better: the
  * cosine similarity in [-1, 1] (0 beside a zero vector; exactly 1 for a vector that equals the query
  * bit for bit), the dot product, or 1 / (1 + distance).
+ *
+ * Records are ranked by their *closeness*: the score, but under euclidean the negative distance, of
+ * which many may share one rounded score.
  */
 export class Scorer {
-  /** As many slots as `scores` takes. */
+  /** As many slots as `closeness` takes. */
   readonly batchMax: number;
   readonly #metric: Metric;
   readonly #slots: Slots;
   readonly #query: Float64Array;
   /** The sum of squares of the query. */
   readonly #square: number;
-  readonly #scores: Float64Array;
+  readonly #closeness: Float64Array;
 
   constructor(metric: Metric, slots: Slots, vector: Float32Array) {
     this.#metric = metric;
@@ -24,7 +27,7 @@ export class Scorer {
     this.#query = Float64Array.from(vector);
     this.#square = squareOf(vector);
     this.batchMax = rowsAtATime(vector.length);
-    this.#scores = new Float64Array(this.batchMax);
+    this.#closeness = new Float64Array(this.batchMax);
   }
 
   /** The length of the query. */
@@ -32,30 +35,29 @@ export class Scorer {
     return Math.sqrt(this.#square);
   }
 
-  /** The scores of the first `count` of `batch`, in its order; they hold until the next call. */
-  scores(batch: Uint32Array, count: number): Float64Array {
-    const scores = this.#scores;
+  /** That of the first `count` of `batch`, in its order; it holds until the next call. */
+  closeness(batch: Uint32Array, count: number): Float64Array {
+    const closeness = this.#closeness;
     const sums = this.#sums(batch, count);
     switch (this.#metric) {
       case 'cosine':
         for (let i = 0; i < count; i++) {
           // The root of s * s is s to the last bit; that of s times itself may not be.
           const lengths = Math.sqrt(this.#square * this.#slots.square(batch[i]));
-          scores[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
+          closeness[i] = lengths === 0 ? 0 : Math.max(-1, Math.min(1, sums[i] / lengths));
         }
         break;
       case 'dot':
-        for (let i = 0; i < count; i++) scores[i] = sums[i];
+        for (let i = 0; i < count; i++) closeness[i] = sums[i];
         break;
       case 'euclidean':
-        for (let i = 0; i < count; i++) scores[i] = 1 / (1 + Math.sqrt(sums[i]));
+        for (let i = 0; i < count; i++) closeness[i] = -Math.sqrt(sums[i]);
     }
-    return scores;
+    return closeness;
   }
 
-  /** euclidean: the distance of one slot. */
-  distance(slot: number): number {
-    return Math.sqrt(this.#sums(Uint32Array.of(slot), 1)[0]);
+  scoreOf(closeness: number): number {
+    return this.#metric === 'euclidean' ? 1 / (1 - closeness) : closeness;
   }
 
   #sums(batch: Uint32Array, count: number): Float64Array {

@@ -127,9 +127,12 @@ export class SearchRun {
    * noted in the meter as they come.
    */
   *#offerAll(best: TopK, fill: (most: number) => number): Steps<void> {
+    const least = this.#query.scoreThreshold;
     for (let count = fill(this.#batchMax); count > 0; count = fill(this.#batchMax)) {
-      const scores = this.#scorer.scores(this.#batch, count);
-      for (let i = 0; i < count; i++) best.offer(this.#batch[i], scores[i]);
+      const closeness = this.#scorer.closeness(this.#batch, count);
+      for (let i = 0; i < count; i++) {
+        if (least === null || this.#scorer.scoreOf(closeness[i]) >= least) best.offer(this.#batch[i], closeness[i]);
+      }
       this.#meter.spentNs += count * this.#rowNs;
       if (this.#meter.due()) yield 'reading';
     }
@@ -173,7 +176,7 @@ export class SearchRun {
 
   #topK(): TopK {
     const k = Math.min(this.#query.topK, this.#matching);
-    return new TopK(k, this.#query.scoreThreshold, (slot) => {
+    return new TopK(k, (slot) => {
       this.#meter.spentNs += TIE_NS;
       return this.#slots.id(slot);
     });

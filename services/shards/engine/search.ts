@@ -37,10 +37,10 @@ export interface SearchOptions extends VectorIndexOptions {
   columnsMinBytes?: number;
 }
 
-/** The best records of a query, best first: where they lie, and their scores. */
+/** The best records of a query, best first: where they lie, and how close they are. */
 export interface Ranking {
   slots: Uint32Array;
-  scores: Float64Array;
+  closeness: Float64Array;
   scorer: Scorer;
 }
 
@@ -87,22 +87,22 @@ export class Search {
     const graph = query.exact ? null : this.index.graph;
     const best = yield* graph === null ? run.scan() : run.search(graph);
     const slots = new Uint32Array(best.size);
-    const scores = new Float64Array(best.size);
+    const closeness = new Float64Array(best.size);
     for (let rank = best.size - 1; rank >= 0; rank--) {
-      const { slot, score } = best.takeWorst();
-      slots[rank] = slot;
-      scores[rank] = score;
+      const worst = best.takeWorst();
+      slots[rank] = worst.slot;
+      closeness[rank] = worst.closeness;
       meter.spentNs += RANK_NS;
       if (meter.due()) yield 'reading';
     }
-    return { slots, scores, scorer };
+    return { slots, closeness, scorer };
   }
 
   /** What a query is told of one that was ranked. */
-  matchAt(rank: number, { slots, scores, scorer }: Ranking, query: ShardQuery): ShardMatch {
+  matchAt(rank: number, { slots, closeness, scorer }: Ranking, query: ShardQuery): ShardMatch {
     const slot = slots[rank];
-    const match: ShardMatch = { id: this.#slots.id(slot), score: scores[rank] };
-    if (this.#spec.metric === 'euclidean') match.distance = scorer.distance(slot);
+    const match: ShardMatch = { id: this.#slots.id(slot), score: scorer.scoreOf(closeness[rank]) };
+    if (this.#spec.metric === 'euclidean') match.distance = 0 - closeness[rank];
     if (query.includeMetadata) match.metadata = this.#slots.metadata(slot).toString();
     if (query.includeValues) match.values = this.#slots.vector(slot).slice();
     return match;

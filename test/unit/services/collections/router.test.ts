@@ -55,10 +55,20 @@ describe('routing', () => {
 
   test('merging equals sorting everything, whatever pages the lists come in, and asks for none that it does not need', async () => {
     const id = fc.string({ unit: fc.constantFrom('a', '\uffee', '\u{1f600}', 'ü') });
-    const matches = fc.array(fc.record({ id, score: fc.integer({ min: 0, max: 5 }) }), { maxLength: 20 });
+    const scored = fc.record({ id, score: fc.integer({ min: 0, max: 5 }) });
+    // Distances that all give the score 1.
+    const placed = fc.record({
+      id,
+      score: fc.constant(1),
+      distance: fc.integer({ min: 0, max: 5 }).map((n) => n / 1e20),
+    });
+    const listsOf = (match: typeof scored) =>
+      fc.array(fc.array(match, { maxLength: 20 }), { minLength: 1, maxLength: 9 });
     const rank = (a: ShardMatch, b: ShardMatch) =>
-      b.score - a.score || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
-    const lists = fc.array(matches, { minLength: 1, maxLength: 9 });
+      b.score - a.score ||
+      (a.distance ?? 0) - (b.distance ?? 0) ||
+      Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
+    const lists: fc.Arbitrary<ShardMatch[][]> = fc.oneof(listsOf(scored), listsOf(placed));
     const sizes = { topK: fc.integer({ min: 1, max: 40 }), page: fc.integer({ min: 1, max: 8 }) };
     await fc.assert(
       fc.asyncProperty(lists, fc.record(sizes), async (lists, { topK, page }) => {

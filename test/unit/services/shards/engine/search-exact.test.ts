@@ -69,9 +69,11 @@ test.each(METRICS.flatMap((metric) => QUANTIZATIONS.map((quantization) => [metri
               else expect(distance).toBeUndefined();
               if (i === 0) return;
               const before = found[i - 1];
+              const isTie = before.score === score && before.distance === distance;
               expect(
                 before.score > score ||
-                  (before.score === score && Buffer.compare(Buffer.from(before.id), Buffer.from(id)) < 0),
+                  (before.score === score && before.distance! < distance!) ||
+                  (isTie && Buffer.compare(Buffer.from(before.id), Buffer.from(id)) < 0),
               ).toBe(true);
             });
           }

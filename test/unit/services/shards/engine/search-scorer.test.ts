@@ -32,7 +32,9 @@ function scoresOf(scorer: Scorer, slots: number[]): number[] {
   const scores: number[] = [];
   for (let from = 0; from < slots.length; from += scorer.batchMax) {
     const batch = Uint32Array.from(slots.slice(from, from + scorer.batchMax));
-    scores.push(...scorer.scores(batch, batch.length).subarray(0, batch.length));
+    scores.push(
+      ...Array.from(scorer.closeness(batch, batch.length).subarray(0, batch.length), (each) => scorer.scoreOf(each)),
+    );
   }
   return scores;
 }
@@ -95,5 +97,6 @@ test('numbers at the ends of float32 neither overflow nor vanish', () => {
   expect(scoresOf(new Scorer('cosine', slots, vectors[2]!), [0, 2])).toEqual([1, 1]);
   const [product] = scoresOf(new Scorer('dot', slots, vectors[0]!), [1]);
   expect(product! / (-9 * Math.fround(3e38) ** 2)).toBeCloseTo(1, 12);
-  expect(new Scorer('euclidean', slots, vectors[0]!).distance(1) / (6 * Math.fround(3e38))).toBeCloseTo(1, 12);
+  const [closeness] = new Scorer('euclidean', slots, vectors[0]!).closeness(Uint32Array.of(1), 1);
+  expect(closeness! / (-6 * Math.fround(3e38))).toBeCloseTo(1, 12);
 });
