@@ -626,7 +626,7 @@ export interface Usage {
   usage: {
     /** Records upserted this month. */
     write_count: number;
-    /** Queries this month. */
+    /** Queries and facets this month. */
     query_count: number;
     /** Stored vectors. */
     vector_count: number;
@@ -638,7 +638,7 @@ export interface Usage {
   limits: {
     /** Records upserted this month. Null: no limit. */
     write_count: number | null;
-    /** Queries this month. Null: no limit. */
+    /** Queries and facets this month. Null: no limit. */
     query_count: number | null;
     /** Stored vectors. Null: no limit. */
     vector_count: number | null;

@@ -20,10 +20,9 @@ interface PlacedQuery {
 
 /**
  * The nearest records of all shards, best first, to each of the queries, which go to each shard in
- * one call. Counts as so many queries of the plan; those of a request that fails are given back,
- * with `background`, which outlives the request. `idPathOf`: where the id of each stands, of
- * several. Throws RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and
- * what the shards throw.
+ * one call. Counts as so many queries of the plan; `background`, which outlives the request, gives
+ * back those of a request that fails. `idPathOf`: where the id of each stands, of several. Throws
+ * RECORD_NOT_FOUND, PLAN_LIMIT_REACHED and what the shards throw.
  */
 export async function queryCollection(
   read: CollectionRead,
@@ -31,24 +30,40 @@ export async function queryCollection(
   queries: readonly Query[],
   idPathOf: (at: number) => string | null = () => null,
 ): Promise<QueryResult[]> {
-  const { caller, row } = read;
-  const taken = { accountId: row.accountId, count: queries.length };
+  const results: QueryResult[] = [];
+  const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
+  const answer = async (places: number[]): Promise<void> => {
+    const found = await answersTo(
+      read,
+      places.map((at) => ({ query: queries[at], idPath: idPathOf(at) })),
+    );
+    for (const [i, at] of places.entries()) results[at] = found[i];
+  };
+  try {
+    await countedAsQueries(read, background, queries.length, () => Promise.all([...alike.values()].map(answer)));
+  } catch (error) {
+    throw queries.some(({ allowPartial }) => allowPartial) ? withoutShards(error) : error;
+  }
+  return results;
+}
+
+/**
+ * What `answer` gives, counted as `count` queries of the plan, which `background` gives back if it
+ * fails. Throws PLAN_LIMIT_REACHED and what `answer` throws.
+ */
+export async function countedAsQueries<T>(
+  { caller, row }: CollectionRead,
+  background: Caller,
+  count: number,
+  answer: () => Promise<T>,
+): Promise<T> {
+  const taken = { accountId: row.accountId, count };
   const { month } = await call(caller, 'metering.takeQuery', taken);
   try {
-    const results: QueryResult[] = [];
-    const alike = Map.groupBy(queries.keys(), (at) => `${queries[at].consistency} ${queries[at].allowPartial}`);
-    const answer = async (places: number[]): Promise<void> => {
-      const found = await answersTo(
-        read,
-        places.map((at) => ({ query: queries[at], idPath: idPathOf(at) })),
-      );
-      for (const [i, at] of places.entries()) results[at] = found[i];
-    };
-    await Promise.all([...alike.values()].map(answer));
-    return results;
+    return await answer();
   } catch (error) {
     await call(background, 'metering.giveBackQuery', { ...taken, month }).catch(() => undefined);
-    throw queries.some(({ allowPartial }) => allowPartial) ? withoutShards(error) : error;
+    throw error;
   }
 }
 

@@ -20,7 +20,7 @@ import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
 import { proveRecord } from './collection-proof.ts';
-import { queryCollection } from './collection-query.ts';
+import { countedAsQueries, queryCollection } from './collection-query.ts';
 import { type CollectionRead, countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
 import { collectionDetail, collectionView } from './collection-view.ts';
 import { CollectionWriter, type Write } from './collection-writer.ts';
@@ -251,7 +251,10 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {
-        return read(ctx, async (one) => countValues(one, requests.facets.of(ctx.params)));
+        return read(ctx, async (one) => {
+          const asked = requests.facets.of(ctx.params);
+          return countedAsQueries(one, broker, 1, () => countValues(one, asked));
+        });
       },
 
       listRecords(ctx: Params<'collections.listRecords'>): Result<'collections.listRecords'> {

@@ -6,7 +6,6 @@
  * answer begins anew without a lost shard.
  * See shard-pages.ts and docs/internals/search.md.
  */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { FacetsResult, QueryResult } from '../../lib/actions/collections.ts';
 import { answerBudget } from '../../lib/admission/answer-size.ts';
@@ -20,9 +19,10 @@ import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
 import { mergeLists, type OrderedList } from './merge-lists.ts';
 import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
+import { TurnMeter } from './turn-meter.ts';
 
-/** Values that are compared in one turn of the event loop. */
-const OFFERS_PER_TURN = 10_000;
+/** Estimate of what it takes to take in a record, or a name. */
+const ITEM_NS = 300;
 /** How long an answer that may be partial waits for a shard that cannot be reached. */
 export const PARTIAL_WAIT_MS = 3_000;
 
@@ -40,6 +40,7 @@ export interface ReadTerms {
 export class ShardReader {
   readonly #onFault: (error: unknown) => void;
   readonly #pages: ShardPages;
+  readonly #turns = new TurnMeter();
 
   /** `onFault` is told of errors that leave a shard out of a partial answer and should not be. */
   constructor(onFault: (error: unknown) => void = () => undefined, budget = answerBudget()) {
@@ -55,7 +56,10 @@ export class ShardReader {
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
         const params = { shard, ids, pageMaxBytes, ...openingOf(terms) };
         const page = await call(caller, 'shards.fetch', params, waitsOf(terms));
-        await readAll(follow(shard, page), (record) => found.set(record.id, record));
+        await this.#readAll(follow(shard, page), (record) => {
+          found.set(record.id, record);
+          return ITEM_NS;
+        });
       };
       await Promise.all(parts.map(read));
       return found;
@@ -134,10 +138,10 @@ export class ShardReader {
       const read = async (shard: ShardSpec): Promise<void> => {
         const answer = await readShard(caller, shard, asked, terms);
         missing += answer.missing;
-        await readAll(follow(shard, answer.page), ([value, count]) => counts.add(value, count));
+        await this.#readAll(follow(shard, answer.page), ([value, count]) => counts.add(value, count));
       };
       await Promise.all(shards.map(read));
-      const values = await topValues(counts, limit);
+      const values = await this.#topValues(counts, limit);
       return { values: values.map(([value, count]) => ({ value, count })), missing };
     });
   }
@@ -154,15 +158,35 @@ export class ShardReader {
       const counts = new Map<string, number>();
       const add = async (shard: ShardSpec): Promise<void> => {
         const page = await readShard(caller, shard, read, terms);
-        await readAll(follow(shard, page), ([value, count]) => {
+        await this.#readAll(follow(shard, page), ([value, count]) => {
           const name = value as string;
           counts.set(name, (counts.get(name) ?? 0) + count);
+          return ITEM_NS;
         });
       };
       await Promise.all(shards.map(add));
       // What is among the first of all shards is among the first of each that has it.
       return [...counts].sort(([a], [b]) => compareUtf8(a, b)).slice(0, asked.limit);
     });
+  }
+
+  /** `take` returns about how many nanoseconds it took. */
+  async #readAll<T extends PageItem>(list: OrderedList<T>, take: (item: T) => number): Promise<void> {
+    for (let { items } = list; items.length > 0; items = await list.more()) {
+      for (const item of items) {
+        const pause = this.#turns.pauseAfter(take(item));
+        if (pause !== null) await pause;
+      }
+    }
+  }
+
+  async #topValues({ entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {
+    const top = new TopValues(limit);
+    for (const entry of entries) {
+      const pause = this.#turns.pauseAfter(top.offer(entry));
+      if (pause !== null) await pause;
+    }
+    return top.best;
   }
 
   #gather<T>(caller: Caller, terms: ReadTerms, read: (follow: Follow) => Promise<T>): Promise<T> {
@@ -255,17 +279,4 @@ export function readShard<O extends ShardReadOp>(
 ): Promise<ShardReads[O]['result']> {
   const params = { shard, read: read as ShardRead, ...openingOf(terms) };
   return call(caller, 'shards.read', params, waitsOf(terms)) as Promise<ShardReads[O]['result']>;
-}
-
-async function readAll<T extends PageItem>(list: OrderedList<T>, take: (item: T) => void): Promise<void> {
-  for (let { items } = list; items.length > 0; items = await list.more()) items.forEach(take);
-}
-
-async function topValues({ entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {
-  const top = new TopValues(limit);
-  for (const [at, entry] of entries.entries()) {
-    top.offer(entry);
-    if (at % OFFERS_PER_TURN === OFFERS_PER_TURN - 1) await nextTurn();
-  }
-  return top.best;
 }

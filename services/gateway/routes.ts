@@ -2,7 +2,7 @@ import { recordBytes, vectorBytes } from '../../lib/admission/answer-size.ts';
 import { invalid } from '../../lib/records/fields.ts';
 import { decodeId, decodeNamespace } from '../../lib/records/ids.ts';
 import { describeParameter } from './query-string.ts';
-import { recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
+import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
 import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
 import { PROVEC } from './surface.ts';
 
@@ -88,6 +88,9 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'facets',
     params: asked,
+    answer: facetsJson,
+    heldBytes: ({ values }) => recordBytes(values.map(({ value, count }) => [value, count])),
+    countedQueries: () => 1,
   }),
   route('POST', '/collections/{name}/list', 'collections.listRecords', 'read', {
     mayBeAway: true,

@@ -121,4 +121,6 @@ test('they count as that many queries of the plan, and where one fails or too fe
   expect(await queries(71)).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
   expect((await queries(METERED_LIMIT.queries - 30)).status).toBe(200);
   expect(await used()).toBe(METERED_LIMIT.queries);
+  const facets = await api('POST', '/collections/c/facets', { field: 'any' });
+  expect(facets).toMatchObject({ status: 429, body: { code: 'PLAN_LIMIT_REACHED' } });
 });

@@ -29,7 +29,8 @@ test.each(['free', 'enterprise'])(
     for (const query of [{ vector: [1, 2] }, { id: 'r1' }, { vector: [1, 2], filter: { none: 1 } }]) {
       await api('POST', '/collections/counted/query', query);
     }
-    const afterQueries = { ...afterUpsert, write_count: 12, query_count: 3 };
+    await api('POST', '/collections/counted/facets', { field: 'any' });
+    const afterQueries = { ...afterUpsert, write_count: 12, query_count: 4 };
     expect(await counts()).toEqual(afterQueries);
 
     for (const [method, path, body] of [
@@ -37,6 +38,8 @@ test.each(['free', 'enterprise'])(
       ['POST', '/collections/counted/query', { vector: [1] }],
       ['POST', '/collections/counted/query', { id: 'absent' }],
       ['POST', '/collections/never/query', { vector: [1, 2] }],
+      ['POST', '/collections/counted/facets', {}],
+      ['POST', '/collections/never/facets', { field: 'any' }],
       ['POST', '/collections/counted/fetch', { ids: ['r1'] }],
       ['GET', '/collections/counted/verify'],
       ['GET', '/collections/counted/proof?id=r1'],

@@ -375,7 +375,7 @@ class Anchor(TypedDict):
 class UsageUsage(TypedDict):
     #: Records upserted this month.
     write_count: int
-    #: Queries this month.
+    #: Queries and facets this month.
     query_count: int
     #: Stored vectors.
     vector_count: int
@@ -388,7 +388,7 @@ class UsageUsage(TypedDict):
 class UsageLimits(TypedDict):
     #: Records upserted this month. Null: no limit.
     write_count: int | None
-    #: Queries this month. Null: no limit.
+    #: Queries and facets this month. Null: no limit.
     query_count: int | None
     #: Stored vectors. Null: no limit.
     vector_count: int | None

@@ -4,7 +4,7 @@ import { count, flag, list, nullable, object, ref, type Schema, type Schemas, TR
 
 const COUNTS = {
   write_count: 'Records upserted this month.',
-  query_count: 'Queries this month.',
+  query_count: 'Queries and facets this month.',
   vector_count: 'Stored vectors.',
   collection_count: 'Collections.',
   key_count: 'API keys that are not revoked.',

@@ -263,7 +263,7 @@ export const COLLECTION_WORDS: AllWords = {
       values: list(object({ value: ref('FilterScalar'), count: count('Records that have it.') })),
       missing: count('Records that do not have the field.'),
     }),
-    'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing.',
+    'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing. Counts as one query of the plan.',
   ],
   'collections.listRecords': [
     'listRecords',

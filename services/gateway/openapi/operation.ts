@@ -46,6 +46,7 @@ const ERRORS: { readonly [C in ErrorCode]?: readonly ActionName[] } = {
     'collections.import',
     'collections.updateRecords',
     ...QUERIES,
+    'collections.facets',
     'keys.create',
   ],
   SHARD_UNAVAILABLE: ['verification.verify', 'collections.proof'],

@@ -1,4 +1,4 @@
-import type { ExportPart, QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
+import type { ExportPart, FacetsResult, QueryResult, RecordsPage } from '../../../lib/actions/collections.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { JsonBuffer } from './json-buffer.ts';
 
@@ -60,6 +60,19 @@ export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
       yield;
     }
     json.text(nextCursor === undefined ? ']}' : `],"nextCursor":${JSON.stringify(nextCursor)}}`);
+  };
+}
+
+export function facetsJson({ values, missing }: FacetsResult): Pieces {
+  return function* write(json) {
+    json.text('{"values":[');
+    let separator = '';
+    for (const { value, count } of values) {
+      json.text(`${separator}{"value":${JSON.stringify(value)},"count":${count}}`);
+      separator = ',';
+      yield;
+    }
+    json.text(`],"missing":${missing}}`);
   };
 }
 

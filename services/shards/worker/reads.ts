@@ -11,9 +11,6 @@ import type { WorkerOp, WorkerOps } from './protocol.ts';
 import type { ReadWork } from './read-run.ts';
 import { Reading, type Readings } from './reading.ts';
 
-/** Estimate of what it takes to compare a value's count with the highest. */
-const OFFER_NS = 100;
-
 export type LongRead = 'query' | ShardReadOp;
 
 /** What is read. */
@@ -90,8 +87,7 @@ function* topValues({ entries }: ValueCounts, limit: number): Steps<readonly Val
   const meter = new StepMeter(STEP_NS);
   const top = new TopValues(limit);
   for (const entry of entries) {
-    top.offer(entry);
-    meter.spentNs += OFFER_NS;
+    meter.spentNs += top.offer(entry);
     if (meter.due()) yield 'sending';
   }
   return top.best;

@@ -6,7 +6,7 @@
 import type { Scalar } from '../../../../lib/filter/ast.ts';
 import { fieldReader } from '../../../../lib/filter/field.ts';
 import { ValueCounts } from '../../../../lib/filter/value-counts.ts';
-import { countBits, forEachBit, intersect, subtract } from '../bitmap.ts';
+import { countBits, intersect, subtract } from '../bitmap.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
 import type { Column } from './column.ts';
@@ -18,11 +18,9 @@ export interface FieldCounts {
   missing: number;
 }
 
-/** Estimates of what it takes to count an occurrence of a string, a number, and a new value. */
+/** Estimates of what it takes to count an occurrence of a string, and to look at 32 slots. */
 const OCCURRENCE_NS = 30;
-const NUMBER_NS = 300;
-const VALUE_NS = 300;
-const WORDS_PER_LOOK = 64;
+const WORD_NS = 5;
 
 /** By the column; `selected` are bits of slots. */
 export function* valuesInColumn(column: Column, selected: Uint32Array, meter: StepMeter): Steps<FieldCounts> {
@@ -37,20 +35,18 @@ export function* valuesInColumn(column: Column, selected: Uint32Array, meter: St
     if (count > 0) counts.add(value, count);
   }
   const byCode = new Uint32Array(postings.codes);
-  const countSlot = (slot: number): void => {
-    if (numeric.has(slot)) {
-      counts.add(numbers[slot], 1);
-      meter.spentNs += NUMBER_NS;
-    } else meter.spentNs += postings.countIn(slot, byCode) * OCCURRENCE_NS;
-  };
-  for (let from = 0; from < selected.length; from += WORDS_PER_LOOK) {
-    forEachBit(selected.subarray(from, from + WORDS_PER_LOOK), (bit) => countSlot(from * 32 + bit));
-    if (meter.due()) yield 'reading';
+  for (let word = 0; word < selected.length; word++) {
+    meter.spentNs += WORD_NS;
+    for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
+      const slot = lowestSlot(word, rest);
+      meter.spentNs += numeric.has(slot)
+        ? counts.add(numbers[slot], 1)
+        : postings.countIn(slot, byCode) * OCCURRENCE_NS;
+      if (meter.due()) yield 'reading';
+    }
   }
   for (let code = 1; code < byCode.length; code++) {
-    if (byCode[code] === 0) continue;
-    counts.add(postings.valueOf(code)!, byCode[code]);
-    meter.spentNs += VALUE_NS;
+    if (byCode[code] > 0) meter.spentNs += counts.add(postings.valueOf(code)!, byCode[code]);
     if (meter.due()) yield 'reading';
   }
   return { counts, missing: countBits(missing) };
@@ -68,16 +64,19 @@ export function* valuesInRecords(
   let missing = 0;
   for (let word = 0; word < selected.length; word++) {
     for (let rest = selected[word]; rest !== 0; rest &= rest - 1) {
-      const bytes = slots.metadata(word * 32 + 31 - Math.clz32(rest & -rest));
+      const bytes = slots.metadata(lowestSlot(word, rest));
       const value = read(metadataObject(bytes));
       const values = Array.isArray(value) ? [...new Set(value)] : [value];
       if (value === undefined) missing++;
-      else for (const each of values) if (isScalar(each)) counts.add(each, 1);
-      meter.spentNs += readingNs(bytes) + values.length * VALUE_NS;
+      else for (const each of values) if (isScalar(each)) meter.spentNs += counts.add(each, 1);
+      meter.spentNs += readingNs(bytes);
       if (meter.due()) yield 'reading';
     }
   }
   return { counts, missing };
 }
+
+/** That of the lowest bit of what is left of a word. */
+const lowestSlot = (word: number, rest: number): number => word * 32 + 31 - Math.clz32(rest & -rest);
 
 const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
