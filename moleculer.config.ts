@@ -6,6 +6,7 @@ import { INTERNAL_LIMITS } from './lib/limits.ts';
 import { nodeName } from './lib/process/node-home.ts';
 import { SYSTEM_CLOCK } from './lib/time/clock.ts';
 import { VERSION } from './lib/version.ts';
+import { CancelledCalls } from './mixins/cancelled-calls.ts';
 import type { Metrics } from './mixins/metrics.ts';
 import { MoleculerLogger } from './mixins/moleculer-logger.ts';
 import { paramsCheck } from './mixins/params-check.ts';
@@ -109,7 +110,14 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
     registry: { stopDelay: 0 },
     transit: { serviceChangedDebounceTime: CHANGED_DEBOUNCE_MS } as BrokerOptions['transit'],
     skipProcessEventRegistration: true,
-    middlewares: [paramsCheck, requests.middleware, metrics.middleware, ...(middlewares ?? [])],
+    // Of these the first is nearest to the action, or to the wire.
+    middlewares: [
+      new CancelledCalls().middleware,
+      paramsCheck,
+      requests.middleware,
+      metrics.middleware,
+      ...(middlewares ?? []),
+    ],
     errorHandler: requests.errorHandler,
     started: () => logger.unmute(),
   };

@@ -22,6 +22,8 @@ export type ActionName = keyof Actions;
 export interface Caller {
   /** What travels with every call that belongs to the same request. */
   readonly meta?: object;
+  /** Aborts when nobody waits for the calls any more. */
+  readonly signal?: AbortSignal;
   call(action: string, params?: unknown, options?: Record<string, unknown>): Promise<unknown>;
 }
 

@@ -1,5 +1,6 @@
 import { Errors } from 'moleculer';
 import type { Logger } from 'pino';
+import { Cancelled } from '../../lib/actions/cancelled.ts';
 import { ERROR_TABLE, type ErrorCode, type ErrorDetail, type ErrorExtras, ProvecError } from '../../lib/errors.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import { StoreError, type StoreErrorKind } from '../../lib/store/port.ts';
@@ -57,6 +58,8 @@ export class ErrorRegenerator extends Errors.Regenerator {
       return { name, message, nodeID, kind: thrown.kind };
     }
     if (thrown instanceof ShardMoved) return { name, message, nodeID, node: thrown.node };
+    // Nobody waits for it.
+    if (thrown instanceof Cancelled) return { name, message, nodeID };
     if (thrown instanceof Errors.MoleculerError && name in Errors) {
       const { code, type, retryable, data } = thrown;
       return { name, message, nodeID, code, type, retryable, data: harmless(data) };

@@ -1,4 +1,5 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
+import { Cancelled } from '../../lib/actions/cancelled.ts';
 import type { QueryResult } from '../../lib/actions/collections.ts';
 import { noRecordFor } from '../../lib/errors.ts';
 import { storedId, withoutNamespace } from '../../lib/records/namespace.ts';
@@ -49,7 +50,8 @@ export async function queryCollection(
 
 /**
  * What `answer` gives, counted as `count` queries of the plan, which `background` gives back if it
- * fails. Throws PLAN_LIMIT_REACHED and what `answer` throws.
+ * fails; not if its client has gone, as much may have been done by then. Throws PLAN_LIMIT_REACHED
+ * and what `answer` throws.
  */
 export async function countedAsQueries<T>(
   { caller, row }: CollectionRead,
@@ -62,7 +64,8 @@ export async function countedAsQueries<T>(
   try {
     return await answer();
   } catch (error) {
-    await call(background, 'metering.giveBackQuery', { ...taken, month }).catch(() => undefined);
+    const isClientGone = error instanceof Cancelled && error.isClientGone;
+    if (!isClientGone) await call(background, 'metering.giveBackQuery', { ...taken, month }).catch(() => undefined);
     throw error;
   }
 }

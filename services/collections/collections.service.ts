@@ -1,5 +1,6 @@
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { type Actions, type Caller, call } from '../../lib/actions/call.ts';
+import { endingWith } from '../../lib/actions/cancelled.ts';
 import type { CollectionsActions, Named } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors } from '../../lib/config.ts';
@@ -74,6 +75,11 @@ function outliving(ctx: Context<object, object>): Caller {
   };
 }
 
+/** Whether a write changes nothing, so that it need not be carried to its end. */
+function isDryRun(asked: Named & { decoded?: object; dryRun?: boolean }): boolean {
+  return ((asked.decoded ?? asked) as { dryRun?: boolean }).dryRun === true;
+}
+
 /** How long a caller that holds something for its request has it wait for a shard that is away. */
 function awayMaxMsOf({ meta }: Context<object, object>): number | undefined {
   const { shardWaitMs } = meta as { shardWaitMs?: unknown };
@@ -100,13 +106,15 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     operation: (write: Write) => Promise<T>,
   ): Promise<T> {
     const { isAnchorAwaited } = ctx.params;
+    const caller = isDryRun(ctx.params) ? endingWith(outliving(ctx), ctx.options) : outliving(ctx);
     const time = new WriteTime(clock, ctx.options.timeout || timeoutMs, awayMaxMsOf(ctx));
-    return time.answer(use(ctx.params, (row) => operation({ caller: outliving(ctx), row, time, isAnchorAwaited })));
+    return time.answer(use(ctx.params, (row) => operation({ caller, row, time, isAnchorAwaited })));
   }
 
-  /** Runs a read of a collection. */
+  /** Runs a read of a collection, which ends when nobody waits for it any more. */
   function read<T>(ctx: Context<Named, object>, operation: (read: CollectionRead) => Promise<T>): Promise<T> {
-    return use(ctx.params, (row) => operation({ caller: ctx, row, shards: reader, awayMaxMs: awayMaxMsOf(ctx) }));
+    const caller = endingWith(ctx, ctx.options);
+    return use(ctx.params, (row) => operation({ caller, row, shards: reader, awayMaxMs: awayMaxMsOf(ctx) }));
   }
 
   /** As the catalog's; a shard that is away is told of with the collection's name. */
@@ -211,7 +219,9 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       export(ctx: Params<'collections.export'>): Result<'collections.export'> {
         const { at } = ctx.params;
         return use(ctx.params, (row) =>
-          at === undefined ? beginExport(ctx, outliving(ctx), row, awayMaxMsOf(ctx)) : continueExport(ctx, row, at),
+          at === undefined
+            ? beginExport(endingWith(ctx, ctx.options), outliving(ctx), row, awayMaxMsOf(ctx))
+            : continueExport(ctx, row, at),
         );
       },
 

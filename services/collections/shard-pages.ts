@@ -72,7 +72,8 @@ export class ShardPages {
         let { rest } = first;
         // What is left is forgotten after a while, too.
         leaves.push(() => {
-          if (rest !== null) call(caller, 'shards.leave', { shard, rest }).catch(() => undefined);
+          if (rest !== null)
+            call(caller, 'shards.leave', { shard, rest }, { signal: undefined }).catch(() => undefined);
           rest = null;
         });
         const more = async (): Promise<I[]> => {

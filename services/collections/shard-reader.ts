@@ -56,7 +56,7 @@ export class ShardReader {
       const read = async ({ shard, ids }: IdsByShard[number]): Promise<void> => {
         const params = { shard, ids, pageMaxBytes, ...openingOf(terms) };
         const page = await call(caller, 'shards.fetch', params, waitsOf(terms));
-        await this.#readAll(follow(shard, page), (record) => {
+        await this.#readAll(caller, follow(shard, page), (record) => {
           found.set(record.id, record);
           return ITEM_NS;
         });
@@ -96,8 +96,8 @@ export class ShardReader {
     const read = async (follow: Follow): Promise<Required<QueryResult>[]> => {
       const answer = async (shard: ShardSpec): Promise<OrderedList<ShardMatch>[] | null> => {
         const asked = askQueries(caller, shard, shards.length, queries, { eventual }, waits);
-        const pages = await this.#unlessUnreachable(asked);
-        return pages?.map((page) => follow(shard, page, (next) => this.#orLost(next, shard, lost))) ?? null;
+        const pages = await this.#unlessUnreachable(asked, caller);
+        return pages?.map((page) => follow(shard, page, (next) => this.#orLost(next, shard, lost, caller))) ?? null;
       };
       const asked = shards.filter((shard) => !lost.has(shard));
       const answers = (await Promise.all(asked.map(answer))).filter((lists) => lists !== null);
@@ -138,10 +138,10 @@ export class ShardReader {
       const read = async (shard: ShardSpec): Promise<void> => {
         const answer = await readShard(caller, shard, asked, terms);
         missing += answer.missing;
-        await this.#readAll(follow(shard, answer.page), ([value, count]) => counts.add(value, count));
+        await this.#readAll(caller, follow(shard, answer.page), ([value, count]) => counts.add(value, count));
       };
       await Promise.all(shards.map(read));
-      const values = await this.#topValues(counts, limit);
+      const values = await this.#topValues(caller, counts, limit);
       return { values: values.map(([value, count]) => ({ value, count })), missing };
     });
   }
@@ -158,7 +158,7 @@ export class ShardReader {
       const counts = new Map<string, number>();
       const add = async (shard: ShardSpec): Promise<void> => {
         const page = await readShard(caller, shard, read, terms);
-        await this.#readAll(follow(shard, page), ([value, count]) => {
+        await this.#readAll(caller, follow(shard, page), ([value, count]) => {
           const name = value as string;
           counts.set(name, (counts.get(name) ?? 0) + count);
           return ITEM_NS;
@@ -171,20 +171,23 @@ export class ShardReader {
   }
 
   /** `take` returns about how many nanoseconds it took. */
-  async #readAll<T extends PageItem>(list: OrderedList<T>, take: (item: T) => number): Promise<void> {
+  async #readAll<T extends PageItem>(caller: Caller, list: OrderedList<T>, take: (item: T) => number): Promise<void> {
     for (let { items } = list; items.length > 0; items = await list.more()) {
       for (const item of items) {
         const pause = this.#turns.pauseAfter(take(item));
         if (pause !== null) await pause;
       }
+      caller.signal?.throwIfAborted();
     }
   }
 
-  async #topValues({ entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {
+  async #topValues(caller: Caller, { entries }: ValueCounts, limit: number): Promise<readonly ValueCount[]> {
     const top = new TopValues(limit);
     for (const entry of entries) {
       const pause = this.#turns.pauseAfter(top.offer(entry));
-      if (pause !== null) await pause;
+      if (pause === null) continue;
+      await pause;
+      caller.signal?.throwIfAborted();
     }
     return top.best;
   }
@@ -194,8 +197,13 @@ export class ShardReader {
   }
 
   /** Throws Lost, of a shard that is `lost` from then on. */
-  async #orLost(next: Promise<Page<PageItem>>, shard: ShardSpec, lost: Set<ShardSpec>): Promise<Page<PageItem>> {
-    const page = await this.#unlessUnreachable(next);
+  async #orLost(
+    next: Promise<Page<PageItem>>,
+    shard: ShardSpec,
+    lost: Set<ShardSpec>,
+    caller: Caller,
+  ): Promise<Page<PageItem>> {
+    const page = await this.#unlessUnreachable(next, caller);
     if (page !== null) return page;
     lost.add(shard);
     throw new Lost();
@@ -205,10 +213,11 @@ export class ShardReader {
    * Null where nobody answered for the shard in time; what the shard itself says is wrong with the
    * request is thrown.
    */
-  async #unlessUnreachable<T>(answer: Promise<T>): Promise<T | null> {
+  async #unlessUnreachable<T>(answer: Promise<T>, { signal }: Caller): Promise<T | null> {
     try {
       return await answer;
     } catch (error) {
+      signal?.throwIfAborted();
       const isFinal = isProvecError(error) && error.code !== 'UNAVAILABLE' && !isShardAway(error);
       if (error instanceof Forgotten || isFinal) throw error;
       if (!isProvecError(error) && !(error instanceof Error && error.name === 'RequestTimeoutError'))

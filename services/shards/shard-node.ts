@@ -65,6 +65,8 @@ interface Reading {
   eventual?: boolean;
   /** How long its opening may take; default: as long as it takes. */
   openMaxMs?: number;
+  /** Ends it when it aborts. */
+  signal?: AbortSignal | undefined;
 }
 
 const COPY_WILL_DO: Reading = { eventual: true };
@@ -237,10 +239,10 @@ export class ShardNode {
     shard: ShardSpec,
     op: O,
     asked: Omit<WorkerOps[O]['params'], 'key'>,
-    { eventual = false, openMaxMs }: Omit<Reading, 'pageMaxBytes'> = {},
+    { eventual = false, openMaxMs, signal }: Omit<Reading, 'pageMaxBytes'> = {},
   ): Promise<WorkerOps[O]['result']> {
     const ask = ({ key, worker }: { key: ShardKey; worker: ShardWorker }) =>
-      worker.request(op, { key, ...asked } as WorkerOps[O]['params']);
+      worker.request(op, { key, ...asked } as WorkerOps[O]['params'], [], signal);
     if (eventual && this.#cluster && !this.shardCache.peek(shard)) return this.#copies.read(shard, ask);
     return this.shardCache.read(shard, ask, openMaxMs);
   }

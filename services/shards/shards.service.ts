@@ -1,6 +1,7 @@
 import type { ValidationRule } from 'fastest-validator';
 import type { Context, ServiceBroker, ServiceSchema } from 'moleculer';
 import { call } from '../../lib/actions/call.ts';
+import { signalOf } from '../../lib/actions/cancelled.ts';
 import type { ShardRecomputing, ShardsActions } from '../../lib/actions/shards.ts';
 import { ownIdentity, type ProcessIdentity } from '../../lib/process/process-identity.ts';
 import type { Runtime } from '../../lib/runtime.ts';
@@ -18,7 +19,7 @@ type Action<N extends Name> = ShardsActions[`shards.${N}`];
 type Answers = {
   [N in Name]: [
     checks: { [P in keyof Action<N>['params']]-?: ValidationRule },
-    answer: (params: Action<N>['params']) => Answer<Action<N>['result']>,
+    answer: (params: Action<N>['params'], signal: AbortSignal | undefined) => Answer<Action<N>['result']>,
   ];
 };
 type Answer<R> = R | Promise<R> | (null extends R ? Promise<void> | void : never);
@@ -76,13 +77,22 @@ function answersOf(node: () => ShardNode, tell: (progress: ShardRecomputing) => 
       { shard, change, waitMs, openMaxMs },
       (write) => node().change(write.shard, write.change, write.waitMs, write.openMaxMs),
     ],
-    query: [{ shard, query, pageMaxBytes, eventual, openMaxMs }, (read) => node().query(read.shard, read.query, read)],
+    query: [
+      { shard, query, pageMaxBytes, eventual, openMaxMs },
+      (read, signal) => node().query(read.shard, read.query, { ...read, signal }),
+    ],
     queries: [
       { shard, queries: { type: 'array', items: query }, pageMaxBytes, eventual, openMaxMs },
-      (read) => Promise.all(read.queries.map((each) => node().query(read.shard, each, read))),
+      (read, signal) => Promise.all(read.queries.map((each) => node().query(read.shard, each, { ...read, signal }))),
     ],
-    read: [{ shard, read, eventual, openMaxMs }, (asked) => node().read(asked.shard, asked.read, asked)],
-    fetch: [{ shard, ids, pageMaxBytes, eventual, openMaxMs }, (read) => node().fetch(read.shard, read.ids, read)],
+    read: [
+      { shard, read, eventual, openMaxMs },
+      (asked, signal) => node().read(asked.shard, asked.read, { ...asked, signal }),
+    ],
+    fetch: [
+      { shard, ids, pageMaxBytes, eventual, openMaxMs },
+      (read, signal) => node().fetch(read.shard, read.ids, { ...read, signal }),
+    ],
     next: [
       { shard, rest: 'string', pageMaxBytes: { type: 'number', min: 0 } },
       (read) => node().next(read.shard, read.rest, read.pageMaxBytes),
@@ -135,8 +145,11 @@ export default function shardsService(runtime: Runtime, isShared = false): Servi
   };
   const answers = answersOf(() => node, tell);
   const actions = Object.entries(answers).map(([name, [params, answer]]) => {
-    const answered = answer as (given: unknown) => unknown;
-    return [name, { params, handler: async (ctx: Context) => (await answered(ctx.params)) ?? null }];
+    const answered = answer as (given: unknown, signal: AbortSignal | undefined) => unknown;
+    return [
+      name,
+      { params, handler: async (ctx: Context) => (await answered(ctx.params, signalOf(ctx.options))) ?? null },
+    ];
   });
   return {
     name: 'shards',

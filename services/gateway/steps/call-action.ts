@@ -1,7 +1,9 @@
 import type { ActionName } from '../../../lib/actions/call.ts';
+import { Cancelled } from '../../../lib/actions/cancelled.ts';
 import type { Consistency } from '../../../lib/actions/collections.ts';
 import type { Principal } from '../../../lib/actions/principal.ts';
 import { INTERNAL_LIMITS } from '../../../lib/limits.ts';
+import { ClientGoneError } from '../client-gone.ts';
 import type { Exchange } from '../exchange.ts';
 import { SHARD_WAIT_MS, type Waiter } from '../overload/shard-waits.ts';
 import type { RouteCall } from '../route.ts';
@@ -11,7 +13,8 @@ import type { StepParts } from './step.ts';
 /**
  * Calls the route's action; where a shard is away, again once that is back. What was asked of the
  * key more than half a second ago is asked anew each time: it may have been revoked while the
- * request waited. Throws as the action does, or as those steps do.
+ * request waited. Work that changes nothing ends when the client leaves, or with the first error.
+ * Throws as the action does, or as those steps do.
  */
 export async function callAction(exchange: Exchange, parts: StepParts): Promise<void> {
   const { input, params, route } = exchange;
@@ -20,8 +23,38 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
       callOnce(exchange, parts, action, forCollection(exchange, parts, given), options);
     return route.perform === null ? calling(route.action, params) : route.perform(input!, calling as RouteCall);
   };
-  exchange.result = await (exchange.route.mayBeAway ? whenBack(exchange, parts, attempt) : attempt({}));
+  const act = (signal?: AbortSignal): Promise<unknown> =>
+    route.mayBeAway
+      ? whenBack(exchange, parts, (options) => attempt({ ...options, signal }))
+      : attempt(signal === undefined ? {} : { signal });
+  exchange.result = await (changesNothing(exchange) ? whileThere(exchange, act) : act());
   exchange.actionEnded();
+}
+
+/** Of a verify others may wait for the same result; it is worked out to the end. */
+function changesNothing({ input, route }: Exchange): boolean {
+  const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
+  return isDryRun || (route.access === 'read' && route.queue !== 'verify');
+}
+
+/**
+ * What `act` gives. Its signal aborts when the client leaves (ClientGoneError), and when it failed,
+ * so that nothing of what it began goes on.
+ */
+export async function whileThere<T>(
+  exchange: Pick<Exchange, 'whenGone'>,
+  act: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const work = new AbortController();
+  const stopWatching = exchange.whenGone(() => work.abort(new ClientGoneError()));
+  try {
+    return await act(work.signal);
+  } catch (error) {
+    work.abort(new Cancelled(false));
+    throw error;
+  } finally {
+    stopWatching();
+  }
 }
 
 /** Calls the route's action once, when the key still holds. */
@@ -52,6 +85,7 @@ async function callOnce(
 
 interface CallOptions {
   timeout?: number;
+  signal?: AbortSignal | undefined;
   meta?: object;
 }
 

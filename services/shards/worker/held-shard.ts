@@ -111,6 +111,15 @@ export class HeldShard {
     if (run && !work(run)) this.#running.push(run);
   }
 
+  /** Takes out a query, if it is under way or waits. */
+  takeOut(id: number): ReadRun | null {
+    const running = this.#running.findIndex((run) => run.id === id);
+    if (running >= 0) return this.#running.splice(running, 1)[0];
+    const waiting = this.#waiting.findIndex((each) => each.kind === 'query' && each.run.id === id);
+    const [found] = waiting < 0 ? [] : this.#waiting.splice(waiting, 1);
+    return found?.kind === 'query' ? found.run : null;
+  }
+
   /** Takes out the first of those that wait, if it may run now; a query is then under way. */
   admitNext(): Waiting | null {
     const first = this.#waiting[0];

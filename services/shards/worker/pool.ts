@@ -4,12 +4,14 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { type ErrorCode, ProvecError } from '../../../lib/errors.ts';
 import type { ShardKey } from '../../../lib/shard/key.ts';
+import type { Page } from '../../../lib/shard/match.ts';
 import { backoffMs } from '../../../lib/time/backoff.ts';
 // V8 shares the code of one WebAssembly module among threads, and frees it with the last of them:
 // threads that end at once while it does have ended processes (nodejs/node#64500). This thread
 // lives as long as the process.
 import '../engine/kernel/similarity-kernel.ts';
 import {
+  type CancelRequest,
   END,
   type IndexNotice,
   type ShardSize,
@@ -37,6 +39,8 @@ const PLACED_BYTES = 1024 * 1024;
 interface Pending {
   op: WorkerOp;
   key: ShardKey | null;
+  /** Its caller does not wait for the answer any more. */
+  isCancelled: boolean;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -105,7 +109,9 @@ export class ShardWorker implements WorkerRequests {
     op: O,
     params: WorkerOps[O]['params'],
     transfer: ArrayBuffer[] = [],
+    signal?: AbortSignal,
   ): Promise<WorkerOps[O]['result']> {
+    signal?.throwIfAborted();
     if (this.isGone) throw new WorkerLost('the shard worker has ended');
     const key = 'key' in params ? params.key : null;
     if (op === 'close' && key !== null) {
@@ -113,14 +119,26 @@ export class ShardWorker implements WorkerRequests {
       this.#sizes.delete(key);
     }
     const id = this.#nextId++;
-    const reply = new Promise<unknown>((resolve, reject) => this.#pending.set(id, { op, key, resolve, reject }));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#pending.set(id, { op, key, isCancelled: false, resolve, reject });
     try {
       this.#thread.postMessage({ id, op, params }, transfer);
     } catch (error) {
       this.#pending.delete(id);
       throw error;
     }
-    return reply as Promise<WorkerOps[O]['result']>;
+    if (signal === undefined) return promise as Promise<WorkerOps[O]['result']>;
+    const cancel = (): void => this.#cancel(id, signal.reason);
+    signal.addEventListener('abort', cancel);
+    return promise.finally(() => signal.removeEventListener('abort', cancel)) as Promise<WorkerOps[O]['result']>;
+  }
+
+  #cancel(id: number, reason: unknown): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    pending.isCancelled = true;
+    pending.reject(reason);
+    if (pending.key !== null) this.#thread.postMessage({ cancel: id, key: pending.key } satisfies CancelRequest);
   }
 
   /** Ends the thread between two requests; those that wait reject with WorkerLost. */
@@ -129,11 +147,18 @@ export class ShardWorker implements WorkerRequests {
     await this.lost;
   }
 
+  /** The answer was given before its read could be cancelled. */
+  #leave({ key }: Pending, result: unknown): void {
+    const rest = restOf(result);
+    if (key !== null && rest !== null) this.request('leave', { key, rest }).catch(() => undefined);
+  }
+
   #settle(reply: WorkerReply): void {
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
     this.#pending.delete(reply.id);
     if ('result' in reply) {
+      if (pending.isCancelled) this.#leave(pending, reply.result);
       if (pending.op === 'query') {
         this.searches++;
         this.searchMs += reply.tookMs;
@@ -146,6 +171,12 @@ export class ShardWorker implements WorkerRequests {
       pending.reject(new ProvecError(code as ErrorCode, message, details ? { details } : {}));
     }
   }
+}
+
+/** Names what is left of an answer that comes in pages; null where nothing is. */
+function restOf(result: unknown): string | null {
+  const { page = result } = (result ?? {}) as { page?: unknown };
+  return (page as Page<unknown> | null)?.rest ?? null;
 }
 
 /**

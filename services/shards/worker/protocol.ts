@@ -123,13 +123,14 @@ export type WorkerHandlers<O extends WorkerOp> = {
 /** Whoever answers requests: a worker thread, or a host without one. */
 export interface WorkerRequests {
   /**
-   * Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, Error for a
-   * fault of ours.
+   * Rejects with ProvecError when the engine refused, WorkerLost when the thread ended, the reason
+   * of `signal` when that aborts, Error for a fault of ours.
    */
   request<O extends WorkerOp>(
     op: O,
     params: WorkerOps[O]['params'],
     transfer?: ArrayBuffer[],
+    signal?: AbortSignal,
   ): Promise<WorkerOps[O]['result']>;
 }
 
@@ -137,6 +138,15 @@ export interface WorkerRequest {
   id: number;
   op: WorkerOp;
   params: WorkerOps[WorkerOp]['params'];
+}
+
+/**
+ * Has a query or another long read end unfinished, whose caller does not wait for it any more. It
+ * is answered as it would be, or refused.
+ */
+export interface CancelRequest {
+  cancel: number;
+  key: ShardKey;
 }
 
 /**

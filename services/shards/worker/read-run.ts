@@ -30,11 +30,12 @@ export interface ReadWork {
 
 /** One read of one shard, from its arrival to its reply, worked on in slices. */
 export class ReadRun {
+  /** That of its request. */
+  readonly id: number;
   /** Whether it had something built that stays, so that the shard has grown. */
   hasBuilt = false;
   /** What its last slice took. */
   lastSliceMs = 0;
-  readonly #id: number;
   readonly #work: ReadWork;
   readonly #terms: ReadTerms;
   readonly #receivedMs: number;
@@ -44,7 +45,7 @@ export class ReadRun {
   #readingMs = 0;
 
   constructor(id: number, work: ReadWork, terms: ReadTerms) {
-    this.#id = id;
+    this.id = id;
     this.#work = work;
     this.#terms = terms;
     this.#receivedMs = terms.monotonicMs();
@@ -66,7 +67,7 @@ export class ReadRun {
         const { done, value } = this.#steps.next();
         const monotonicMs = this.#terms.monotonicMs();
         this.lastSliceMs = monotonicMs - startedMs;
-        if (done) return { id: this.#id, result: value, tookMs: this.#usedMs + monotonicMs - startedMs };
+        if (done) return { id: this.id, result: value, tookMs: this.#usedMs + monotonicMs - startedMs };
         this.#phase = value;
         if (this.isReading) this.#readingMs += monotonicMs - beforeMs;
         else if (value === 'building') this.hasBuilt = true;
@@ -76,7 +77,7 @@ export class ReadRun {
         return this.#readingMs > cpuMaxMs ? this.refuse(this.#tooExpensive()) : null;
       }
     } catch (error) {
-      return { id: this.#id, fault: faultOf(error) };
+      return { id: this.id, fault: faultOf(error) };
     }
   }
 
@@ -90,7 +91,7 @@ export class ReadRun {
   /** Ends the read with 503. */
   refuse(message: string): WorkerReply {
     this.#steps.return(null);
-    return { id: this.#id, fault: faultOf(new ProvecError('UNAVAILABLE', message)) };
+    return { id: this.id, fault: faultOf(new ProvecError('UNAVAILABLE', message)) };
   }
 
   #tooExpensive(): string {

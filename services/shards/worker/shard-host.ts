@@ -21,6 +21,7 @@ import { FairTurns } from './fair-turns.ts';
 import { HeldShard } from './held-shard.ts';
 import { type PostedWrite, received } from './posted-write.ts';
 import type {
+  CancelRequest,
   IndexNotice,
   SizeNotice,
   WorkerHandlers,
@@ -44,6 +45,7 @@ const COLLECT_AFTER_WORK_MS = 1_000;
 const COLLECT_AFTER_FREED_BYTES = 32 * 2 ** 20;
 /** A timer may come a little early, when the index would still rest. */
 const TIMER_SLACK_MS = 10;
+const CANCELLED = 'Nobody waits for the answer.';
 const OPENING_AGAIN = 'The shard is opening again; try again.';
 
 const READ_TERMS: ReadTerms = {
@@ -100,6 +102,15 @@ export class ShardHost {
   receive(request: WorkerRequest): void {
     this.#receive(request);
     this.#turns.takeOverdue();
+  }
+
+  /** Gives up a read that is under way or waits. */
+  cancel({ cancel, key }: CancelRequest): void {
+    const held = this.#held.get(key);
+    const run = held?.takeOut(cancel);
+    if (!held || !run) return;
+    this.#post(run.refuse(CANCELLED), []);
+    this.#admit(held);
   }
 
   #receive(request: WorkerRequest): void {

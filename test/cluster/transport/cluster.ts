@@ -1,6 +1,8 @@
 import { hash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { type Context, Errors, type Middleware, ServiceBroker } from 'moleculer';
 import { pino } from 'pino';
+import type { Cancelled } from '../../../lib/actions/cancelled.ts';
 import type { Config } from '../../../lib/config.ts';
 import { invalidArgument, ProvecError } from '../../../lib/errors.ts';
 import type { Keyring } from '../../../lib/secret/keyring.ts';
@@ -71,6 +73,23 @@ function nodeService(id: string, node: { runs: string[]; held: (() => void)[] })
         return new Float32Array(ctx.params.length).fill(1);
       },
       again: (ctx: Context): Promise<unknown> => ctx.call(`${id}.again`),
+      /** Works until it is cancelled, and has the node `at` work; with `fails` until released. */
+      work: async (ctx: Context<{ at?: string; fails?: boolean }>): Promise<unknown> => {
+        const { signal } = ctx.options as { signal?: AbortSignal };
+        signal?.addEventListener('abort', () =>
+          node.runs.push((signal.reason as Cancelled).isClientGone ? 'client gone' : 'ended'),
+        );
+        const { at, fails = false } = ctx.params;
+        const below = at === undefined ? null : ctx.call(`${at}.work`, {}, { signal } as never);
+        if (fails) {
+          below?.catch(() => undefined);
+          await new Promise<void>((resolve) => node.held.push(resolve));
+          throw new ProvecError('KEY_NOT_FOUND', 'None.');
+        }
+        node.held.push(() => undefined);
+        await (below ?? once(signal!, 'abort'));
+        throw signal!.reason;
+      },
     },
     events: { 'test.event': (ctx: Context<{ key: string }>) => void node.runs.push(ctx.params.key) },
   };

@@ -8,7 +8,7 @@ import type { Runtime } from '../../../../lib/runtime.ts';
 import { type Clock, SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
 import gateway, { type GatewayOptions } from '../../../../services/gateway/gateway.service.ts';
 
-type Handler = (params: Record<string, never>) => unknown;
+type Handler = (params: Record<string, never>, options: { signal?: AbortSignal }) => unknown;
 /** Actions by full name; each stands in for the service that owns it. */
 export type FakeActions = Record<string, Handler>;
 
@@ -113,7 +113,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
           (ctx: Context) => {
             const params = ctx.params as Record<string, never>;
             calls.set(name, [...(calls.get(name) ?? []), params]);
-            return handler(params);
+            return handler(params, ctx.options as { signal?: AbortSignal });
           },
         ]),
       ),

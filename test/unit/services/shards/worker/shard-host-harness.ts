@@ -82,6 +82,10 @@ export class HostHarness {
     return id;
   }
 
+  cancel(key: ShardKey, id: number): void {
+    this.#host.cancel({ cancel: id, key });
+  }
+
   query(key: ShardKey, query: ShardQuery, pageMaxBytes = Number.MAX_VALUE): number {
     return this.send('query', { key, query, pageMaxBytes });
   }

@@ -1,0 +1,97 @@
+/**
+ * Carries a caller's AbortSignal (the call option `signal`) to the node that works on the call.
+ *
+ * In one process Moleculer hands the option over as it is. A call to another node is told there by
+ * its id when the signal aborts, and fails at once, whatever that node does. An action finds the
+ * signal of a call from another node in its options as well; it aborts, too, when the action fails,
+ * so that what it had begun ends with it.
+ * How it fails: a node that is not told, because it is of an earlier version or the message is
+ * lost, works on to the end.
+ */
+import type { Context, Middleware, Service, ServiceBroker, ServiceSchema } from 'moleculer';
+import { Cancelled, signalOf } from '../lib/actions/cancelled.ts';
+
+const SERVICE = '$cancelled-calls';
+const CANCEL = `${SERVICE}.cancel`;
+
+type Handler = (this: Service, ctx: Context) => Promise<unknown>;
+
+export class CancelledCalls {
+  /** Of calls from other nodes, by their id. */
+  readonly #running = new Map<string, AbortController>();
+  #broker: ServiceBroker | null = null;
+
+  readonly #service: ServiceSchema = {
+    name: SERVICE,
+    actions: {
+      cancel: {
+        params: { call: 'string', isClientGone: 'boolean' },
+        handler: ({ params }: Context<{ call: string; isClientGone: boolean }>): null => {
+          this.#running.get(params.call)?.abort(new Cancelled(params.isClientGone));
+          return null;
+        },
+      },
+    },
+  };
+
+  readonly middleware: Middleware = {
+    name: 'CancelledCalls',
+    created: (broker: ServiceBroker) => {
+      this.#broker = broker;
+      broker.createService(this.#service);
+    },
+    localAction: (next: Handler): Handler => {
+      const { run } = this;
+      return function cancellable(ctx) {
+        return run(ctx, () => next.call(this, ctx));
+      };
+    },
+    remoteAction: (next: Handler): Handler => {
+      const { ask } = this;
+      return function cancellable(ctx) {
+        return ask(ctx, () => next.call(this, ctx));
+      };
+    },
+  } as unknown as Middleware;
+
+  /** Runs an action; what another node asks for has a signal of its own. */
+  readonly run = async (ctx: Context, work: () => Promise<unknown>): Promise<unknown> => {
+    if (ctx.nodeID === null || ctx.nodeID === this.#broker!.nodeID) return work();
+    const controller = new AbortController();
+    Object.assign(ctx.options, { signal: controller.signal });
+    this.#running.set(ctx.id, controller);
+    try {
+      return await work();
+    } catch (error) {
+      controller.abort(new Cancelled(false));
+      throw error;
+    } finally {
+      this.#running.delete(ctx.id);
+    }
+  };
+
+  /** Asks another node. */
+  readonly ask = (ctx: Context, send: () => Promise<unknown>): Promise<unknown> => {
+    const signal = signalOf(ctx.options);
+    if (signal === undefined) return send();
+    if (signal.aborted) return Promise.reject(signal.reason);
+    return new Promise((resolve, reject) => {
+      const cancel = (): void => {
+        this.#broker!.transit?.removePendingRequest(ctx.id);
+        this.#tell(ctx, signal.reason);
+        reject(signal.reason);
+      };
+      const ended = (): void => signal.removeEventListener('abort', cancel);
+      signal.addEventListener('abort', cancel, { once: true });
+      send().then(resolve, reject).finally(ended);
+    });
+  };
+
+  #tell({ id, nodeID }: Context, reason: unknown): void {
+    const broker = this.#broker!;
+    const isKnown = broker.registry.actions.get(CANCEL)?.getEndpointByNodeID(nodeID!)?.isAvailable === true;
+    if (!isKnown) return;
+    const isClientGone = reason instanceof Cancelled && reason.isClientGone;
+    broker.call(CANCEL, { call: id, isClientGone }, { nodeID: nodeID! }).catch(() => undefined);
+  }
+}

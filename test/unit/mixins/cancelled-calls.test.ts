@@ -1,0 +1,32 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Cancelled } from '../../../lib/actions/cancelled.ts';
+import { Cluster } from '../../cluster/transport/cluster.ts';
+import { until } from '../../support/until.ts';
+
+let cluster: Cluster;
+afterEach(() => cluster.stop());
+
+test('a call that is cancelled fails at once, and so does what it called on other nodes', async () => {
+  cluster = new Cluster({ kind: 'TCP' });
+  const [a, b, c] = await cluster.startAll('a', 'b', 'c');
+  const client = new AbortController();
+  const work = a.broker.call('b.work', { at: 'c' }, { signal: client.signal } as never);
+  await until('all work', () => b.held === 1 && c.held === 1);
+  const reason = new Cancelled(true);
+  client.abort(reason);
+  await expect(work).rejects.toBe(reason);
+  await until('both have ended', () => [b, c].every(({ runs }) => runs.includes('client gone')));
+  // It is no fault of anybody's.
+  for (const { log } of [a, b, c]) expect(log.filter((line) => JSON.parse(line).level >= 40)).toEqual([]);
+  await expect(a.broker.call('b.work', {}, { signal: client.signal } as never)).rejects.toBe(reason);
+});
+
+test('what a failed call had begun on another node is cancelled', async () => {
+  cluster = new Cluster({ kind: 'TCP' });
+  const [a, b, c] = await cluster.startAll('a', 'b', 'c');
+  const work = a.broker.call('b.work', { at: 'c', fails: true });
+  await until('both work', () => b.held === 1 && c.held === 1);
+  b.release();
+  await expect(work).rejects.toThrow('None.');
+  await until('the other has ended', () => c.runs.includes('ended'));
+});

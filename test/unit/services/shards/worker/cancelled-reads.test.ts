@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { WorkerPool } from '../../../../../services/shards/worker/pool.ts';
+import type { ShardSize } from '../../../../../services/shards/worker/protocol.ts';
+import { queryWith, specWith, type TestRecord, upsertOf } from '../../../../support/shard-engine.ts';
+import { HostHarness } from './shard-host-harness.ts';
+
+const RECORDS = upsertOf(
+  Array.from({ length: 400 }, (_, at): [string, TestRecord] => [
+    `r${at}`,
+    { values: [1, at], metadata: { text: 'x'.repeat(1_000) } },
+  ]),
+  2,
+);
+const ALL = queryWith([1, 1], { topK: 400, exact: true, includeMetadata: true });
+
+test('a cancelled read takes no more turns, and those that wait for it go on', () => {
+  const host = new HostHarness({ waitMaxMs: Number.POSITIVE_INFINITY });
+  const key = host.open('c');
+  host.write(key, RECORDS);
+  host.settle();
+  // As many as may be under way, and one that waits for its turn.
+  const queries = Array.from({ length: 5 }, () => host.query(key, ALL));
+  const write = host.send('stage', { key, writes: [upsertOf([['new', { values: [1, 1], metadata: {} }]], 2)] });
+  host.turnsUntil(write);
+  const commit = host.send('commit', { key });
+  expect([...queries, commit].map((id) => host.isAnswered(id))).toEqual(Array(6).fill(false));
+  for (const id of queries) host.cancel(key, id);
+  expect(host.isAnswered(commit)).toBe(true);
+  expect(host.result<ShardSize>(commit).records).toBe(401);
+  for (const id of queries) expect(host.fault(id).message).toContain('Nobody waits');
+  // What is cancelled late, or twice, is nothing.
+  host.cancel(key, commit);
+  host.cancel(key, queries[0]);
+  host.cancel('absent.0', 1);
+});
+
+let pool: WorkerPool;
+afterEach(() => pool?.end());
+
+test('a request whose signal aborts fails with its reason, and what was kept for it is given up', async () => {
+  pool = new WorkerPool(1, pino({ level: 'silent' }));
+  const [worker] = pool.workers;
+  const key = 'c.0';
+  await worker.request('create', { key, spec: specWith({ dimensions: 2 }) });
+  await worker.request('stage', { key, writes: [RECORDS] });
+  await worker.request('commit', { key });
+  const asked: string[] = [];
+  const { request } = worker;
+  worker.request = (op, ...rest) => {
+    asked.push(op);
+    return request.call(worker, op, ...rest) as never;
+  };
+  const client = new AbortController();
+  const fetch = () => worker.request('fetch', { key, ids: ['r1', 'r2'], pageMaxBytes: 1 }, [], client.signal);
+  const fetched = fetch();
+  client.abort(new Error('gone'));
+  await expect(fetched).rejects.toThrow('gone');
+  await expect(fetch()).rejects.toThrow('gone');
+  // The thread had answered, with the first of two pages, before it learned.
+  await worker.request('size', { key });
+  expect(asked).toEqual(['fetch', 'fetch', 'size', 'leave']);
+});
