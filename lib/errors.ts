@@ -5,7 +5,7 @@
 export const ERROR_TABLE = {
   INVALID_JSON: {
     status: 400,
-    when: 'The body is not JSON, not an object, has `__proto__` keys or nests deeper than 64.',
+    when: 'The body is not JSON, not an object, has `__proto__` keys, has a member twice in one object or nests deeper than 64.',
   },
   INVALID_ARGUMENT: {
     status: 400,

@@ -31,7 +31,8 @@ Only ids, times, secrets, and what the ledger gives differ from service to servi
 
 * Send the key as \`Authorization: Bearer <API key>\`.
 * Bodies are JSON in UTF-8. Provec answers 400 to a field or parameter that it does not know, and
-  names the nearest that it does.
+  names the nearest that it does. It also answers 400 to an object that has a member twice, in
+  metadata too: readers of JSON differ in which of the two they take.
 * Field names are camelCase. Those of collections, keys, accounts and usage that describe counts,
   times and keys are snake_case. Times are ISO 8601 in UTC.
 * Every answer has an \`X-Request-Id\`: that of the request if it has one that matches

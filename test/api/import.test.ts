@@ -113,6 +113,7 @@ describe('a line that is no record', () => {
     ['is a list', '[1]', /^line 2\d03 must be/],
     ['is null', 'null', /^line 2\d03 must be/],
     ['has a forbidden key', '{"id":"x","values":[1,2,3],"__proto__":{}}', /^line 2\d03 has a "__proto__" key/],
+    ['has a name twice', '{"id":"x","values":[1,2,3],"metadata":{"a":1,"a":2}}', /^line 2\d03 has metadata\.a twice/],
     ['begins an export', '{"export":{}}', /^line 2\d03 must be a record, but is the head of an export/],
     ['has a field like an end', '{"id":"x","values":[1,2,3],"end":5}', /^line 2\d03\.end is not a field/],
     ['has a field like a head', '{"id":"x","values":[1,2,3],"export":{}}', /^line 2\d03\.export is not a field/],

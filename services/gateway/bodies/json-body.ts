@@ -3,16 +3,16 @@ import { parse } from 'secure-json-parse';
 import { describe, ProvecError } from '../../../lib/errors.ts';
 import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
-import { jsonFault } from './json-fault.ts';
+import { jsonFault, repeatedMember } from './json-fault.ts';
 import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
 
 /**
  * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps
- * within `bounds` and has no key `__proto__`, which would reach a prototype. Of duplicate keys the
- * last wins. Vectors at `place` that are as they should be come as Float32Arrays. Throws
- * INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
+ * within `bounds`, has no key `__proto__`, which would reach a prototype, and no key twice in one
+ * object. Vectors at `place` that are as they should be come as Float32Arrays. Throws INVALID_JSON,
+ * or INVALID_ARGUMENT for an object of too many keys.
  */
 export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: VectorPlace | null = null): JsonObject {
   if (bytes.length === 0) throw invalidJson('The request has no body; send a JSON object.');
@@ -23,7 +23,7 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
     const most = bounds.keysMax.toLocaleString('en');
     throw invalid('body', `JSON with at most ${most} keys in each object`, 'JSON with an object that has more');
   }
-  const { text, vectors } = lifted;
+  const { text, vectors, keys } = lifted;
   let value: unknown;
   try {
     value = parseJson(text, (json) => parse(json, { protoAction: 'error', constructorAction: 'ignore' }));
@@ -32,10 +32,40 @@ export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: Vect
     if (vectors.length > 0) return parseJsonBody(bytes, bounds);
     throw notJson(error, text);
   }
+  if (isNested(value) && countKeys(value) < keys) throw repeated(text);
   if (!isJsonObject(value)) throw invalidJson(`The body must be a JSON object, but is ${describe(value)}.`);
   if (place === null || lowerVectors(value, place.path, vectors) === vectors.length) return value;
-  // Some stood where the body's kind has none, or under a key that came twice.
+  // Some stood where the body's kind has none.
   return parseJsonBody(bytes, bounds);
+}
+
+/**
+ * Keys of all objects in `value`, whose levels are bounded. `for in` takes a third of the time that
+ * `Object.keys` does.
+ */
+function countKeys(value: object): number {
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const element of value as unknown[]) if (isNested(element)) count += countKeys(element);
+    return count;
+  }
+  for (const key in value) {
+    const member: unknown = (value as JsonObject)[key];
+    count += isNested(member) ? 1 + countKeys(member) : 1;
+  }
+  return count;
+}
+
+const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** The parser kept the last of the members, and what was meant is anyone's guess. */
+function repeated(text: string): ProvecError {
+  const path = repeatedMember(text.replace(/^\uFEFF/, ''));
+  const advice = 'give each member of an object once, since readers of JSON differ in which they take.';
+  if (path === null) return invalidJson(`The body has a member twice in one object; ${advice}`);
+  return new ProvecError('INVALID_JSON', `The body has ${path} twice; ${advice}`, {
+    details: [{ path, expected: 'once', got: 'twice' }],
+  });
 }
 
 /** Says what is wrong with `text`, where parsing them threw `error`. */

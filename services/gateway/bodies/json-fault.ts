@@ -1,4 +1,5 @@
 import { type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser';
+import { ValueMap } from '../../../lib/filter/value-map.ts';
 import { shownName } from '../../../lib/records/fields.ts';
 
 export interface JsonFault {
@@ -40,40 +41,84 @@ const EXPECTED: Readonly<Record<string, string>> = {
 const SPACE = 0x20;
 const BLANKS_MAX = 100_000;
 
-/** Ends a visit at its first error: what follows may nest to any depth. */
+/** Ends a visit at what is looked for: what follows may nest to any depth. */
 class Stop extends Error {
   override name = 'Stop';
-  readonly code: ParseErrorCode;
+  /** Null for a member that its object has a second time. */
+  readonly code: ParseErrorCode | null;
   readonly offset: number;
 
-  constructor(code: ParseErrorCode, offset: number) {
+  constructor(code: ParseErrorCode | null, offset: number) {
     super();
     this.code = code;
     this.offset = offset;
   }
 }
 
+/** A place in a text: names of members and indexes of elements; null before the first name. */
+type Steps = (string | number | null)[];
+
 /**
  * The first place where `text` is not JSON; null where it is, or where blanks take the scanner too
  * long. A second for 40 MB.
  */
 export function jsonFault(text: string): JsonFault | null {
-  if (hasManyBlanks(text)) return null;
-  const steps: (string | number)[] = [];
-  const begin = (step: string | number) => () => void steps.push(step);
-  const end = () => void steps.pop();
+  const { stop, steps } = visited(text);
+  if (stop === null || stop.code === null) return null;
+  const { code, offset } = stop;
+  return { path: pathOf(steps), ...saidOf(text, offset, printParseErrorCode(code)), where: whereOf(text, offset) };
+}
+
+/**
+ * The path of the first member of `text`, which is JSON, that its object has a second time; null
+ * where none has, or where blanks take the scanner too long.
+ */
+export function repeatedMember(text: string): string | null {
+  const names: ValueMap[] = [];
+  const { stop, steps } = visited(text, {
+    begin: () => void names.push(new ValueMap()),
+    name(name, offset) {
+      const known = names.at(-1)!;
+      if (known.get(name) !== undefined) throw new Stop(null, offset);
+      known.set(name, 1);
+    },
+    end: () => void names.pop(),
+  });
+  return stop === null ? null : pathOf(steps);
+}
+
+interface ObjectWatch {
+  begin(): void;
+  name(name: string, offset: number): void;
+  end(): void;
+}
+const NO_WATCH: ObjectWatch = { begin: () => undefined, name: () => undefined, end: () => undefined };
+
+/** Where a visit of `text` stops, at an error or since `watch` throws a Stop, and the way there. */
+function visited(text: string, watch = NO_WATCH): { stop: Stop | null; steps: Steps } {
+  const steps: Steps = [];
+  if (hasManyBlanks(text)) return { stop: null, steps };
   try {
     visit(
       text,
       {
-        onObjectBegin: begin(''),
-        onObjectProperty: (name) => void steps.splice(-1, 1, name),
-        onObjectEnd: end,
-        onArrayBegin: begin(0),
-        onArrayEnd: end,
+        onObjectBegin() {
+          steps.push(null);
+          watch.begin();
+        },
+        onObjectProperty(name, offset) {
+          steps.splice(-1, 1, name);
+          watch.name(name, offset);
+        },
+        onObjectEnd() {
+          steps.pop();
+          watch.end();
+        },
+        onArrayBegin: () => void steps.push(0),
+        onArrayEnd: () => void steps.pop(),
         onSeparator(character) {
           const step = steps.at(-1);
-          if (character === ',') steps.splice(-1, 1, typeof step === 'number' ? step + 1 : '');
+          if (character === ',') steps.splice(-1, 1, typeof step === 'number' ? step + 1 : null);
         },
         onError(code, offset) {
           throw new Stop(code, offset);
@@ -82,11 +127,10 @@ export function jsonFault(text: string): JsonFault | null {
       { disallowComments: true },
     );
   } catch (error) {
-    if (!(error instanceof Stop)) throw error;
-    const { code, offset } = error;
-    return { path: pathOf(steps), ...saidOf(text, offset, printParseErrorCode(code)), where: whereOf(text, offset) };
+    if (error instanceof Stop) return { stop: error, steps };
+    throw error;
   }
-  return null;
+  return { stop: null, steps };
 }
 
 /** The scanner gathers blanks one by one: 60 MB of them took it half a minute. */
@@ -96,11 +140,12 @@ function hasManyBlanks(text: string): boolean {
   return run > BLANKS_MAX;
 }
 
-const pathOf = (steps: readonly (string | number)[]): string =>
+const pathOf = (steps: Steps): string =>
   steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;
-    if (step === '') return path;
-    return path === '' ? shownName(step) : `${path}.${shownName(step)}`;
+    if (step === null) return path;
+    const name = step === '' ? '""' : shownName(step);
+    return path === '' ? name : `${path}.${name}`;
   }, '');
 
 function saidOf(text: string, offset: number, code: string): { expected: string; got: string } {

@@ -5,8 +5,8 @@
  * where a body of its kind has vectors, is taken out, and something unmistakable put in its place;
  * all else, vectors that are not as they should be included, stays for the parser and the checks
  * behind it, which say what is wrong. It reads bytes, so that no depth can overflow a stack, and
- * finds out on the way how deep the text nests, and whether an object has so many keys that parsing
- * it takes seconds.
+ * finds out on the way how deep the text nests, how many keys it has, and whether an object has so
+ * many that parsing it takes seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../../../lib/records/fields.ts';
@@ -49,6 +49,8 @@ export interface LiftedText {
   text: string;
   /** In order of their marks. */
   vectors: Float32Array[];
+  /** Number of keys that are written in all objects. */
+  keys: number;
 }
 
 /** What the text of a body may be made of. */
@@ -81,6 +83,7 @@ export function liftVectors(
   let taken = 0;
   let level = 0;
   let failures = 0;
+  let colons = 0;
   const keys = new Uint32Array(levelsMax + 1);
   for (let at = 0; at < end; at++) {
     const byte = bytes[at]!;
@@ -104,9 +107,12 @@ export function liftVectors(
       if (++level > levelsMax) return 'levelsMax';
       keys[level] = 0;
     } else if ((byte | CASE) === CLOSING) level--;
-    else if (byte === COLON && ++keys[level] > keysMax) return 'keysMax';
+    else if (byte === COLON) {
+      colons++;
+      if (++keys[level] > keysMax) return 'keysMax';
+    }
   }
-  return { text: text + source.toString('utf8', taken, end), vectors };
+  return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };
 }
 
 /** Puts vectors back, in place, as Float32Arrays; returns how many. */

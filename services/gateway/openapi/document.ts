@@ -99,7 +99,7 @@ export function openApiDocument(config: Pick<Config, 'limits' | 'adminToken'>): 
       summary: 'A vector database that can prove what it stores.',
       description: [
         `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels; Provec reads a body without a Content-Type as JSON.`,
-        'Provec rejects unknown fields and query parameters. Reads reflect every write acknowledged before them.',
+        'Provec rejects unknown fields and query parameters, and objects with a member twice. Reads reflect every write acknowledged before them.',
         'Every path also supports OPTIONS, and every GET path HEAD. Unknown paths get `ROUTE_NOT_FOUND`.',
       ].join(' '),
       contact: { name: 'Provec', url: 'https://provec.dev' },

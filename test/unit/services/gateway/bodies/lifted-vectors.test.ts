@@ -96,7 +96,7 @@ describe('vectors that are taken out before the text is parsed', () => {
 
   test('stay where they are when there are more or fewer numbers, or none', () => {
     for (const values of ['[1,2]', '[1,2,3,4]', '[]', '[1,2,null]', '[1,2,1e39]', '"[1,2,3]"', '{"0":1}'])
-      expect(lift(`{"vector":${values}}`, PLACES.query)).toEqual({ text: `{"vector":${values}}`, vectors: [] });
+      expect(lift(`{"vector":${values}}`, PLACES.query)).toMatchObject({ text: `{"vector":${values}}`, vectors: [] });
   });
 
   test('stay where they are beyond as many as there may be', () => {
@@ -127,6 +127,35 @@ describe('vectors that are taken out before the text is parsed', () => {
 
   test('the place of a syntax error is that of the text as it came', () => {
     expect(outcome('{"vector":[1,2,3],}', PLACES.query)).toContain('column 19');
+  });
+});
+
+describe('a member that an object has twice is refused by its path', () => {
+  const refusal = (path: string) =>
+    `The body has ${path} twice; give each member of an object once, since readers of JSON differ in which they take.`;
+
+  test.each([
+    ['{"a":1,"b":2,"a":1}', 'a'],
+    ['{"vector":[1,2,3],"vector":[1,2,3]}', 'vector'],
+    ['{"vector":[1,2,3],"filter":{"year":{"$gte":1},"x":1,"year":{"$lt":2}}}', 'filter.year'],
+    ['{"vector":[1,2,3],"filter":{"$or":[{"a":1},{"b":1,"b":1}]}}', 'filter.$or[1].b'],
+    ['{"filter":{"a\\"b":1,"a\\u0022b":2}}', 'filter.a"b'],
+    ['{"filter":{"":1,"":2}}', 'filter.""'],
+    ['{"filter":{"12":1,"12":2}}', 'filter.12'],
+  ])('%s', (body, path) => {
+    expect(outcome(body, PLACES.query)).toBe(refusal(path));
+    expect(outcome(body, null)).toBe(refusal(path));
+  });
+
+  test('but neither the same name in other objects nor one in a string', () => {
+    const body = '{"vector":[1,2,3],"filter":{"$or":[{"a":1},{"a":"\\"a\\":1,\\"a\\":1"}],"vector":{"a":1}}}';
+    expect(outcome(body, PLACES.query)).toEqual(JSON.parse(body));
+  });
+
+  test('and of text that takes the scanner too long, without its path', () => {
+    expect(outcome(`{"a":1,"a":${' '.repeat(100_001)}1}`, null)).toBe(
+      'The body has a member twice in one object; give each member of an object once, since readers of JSON differ in which they take.',
+    );
   });
 });
 
