@@ -12,7 +12,6 @@ Prints one line, and ends with 0: proven; 1: not proven;
 2: wrong arguments, or something could not be read.
 """
 import argparse, base64, hashlib, http.client, io, json, math, re, struct, sys
-from decimal import Decimal
 from urllib.parse import urlsplit
 
 EMPTY = bytes(32)
@@ -60,9 +59,14 @@ def canonical_number(value):
         raise ValueError("a number of the metadata is not finite")
     if value < 0:
         return "-" + canonical_number(-value)
-    digits, exponent = Decimal(repr(value)).normalize().as_tuple()[1:]
-    digits, k = "".join(map(str, digits)), len(digits)
-    n = k + exponent
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    n = len(digits) - len(fraction) + int(exponent or 0)
+    digits = digits.rstrip("0")
+    k = len(digits)
+    if k == 0:
+        return "0"
     if 0 < n <= 21:
         return digits + "0" * (n - k) if k <= n else digits[:n] + "." + digits[n:]
     if -6 < n <= 0:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
-import json
 import math
 import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
+
+from ._json import json_in
 
 
 class ProvecError(Exception):
@@ -127,7 +128,7 @@ def _wait_of(said: object, header: str | None) -> float | None:
 
 def _body_of(content: bytes) -> dict[str, Any]:
     try:
-        body = json.loads(content)
+        body = json_in(content)
     except (ValueError, RecursionError):
         return {}
     is_error = isinstance(body, dict) and isinstance(body.get("error"), str) and "code" in body

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -10,6 +9,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from ._errors import ServerError
+from ._json import json_in
 
 BASE = "/api/v1"
 VERSION = version("provec")
@@ -44,21 +44,6 @@ def path_of(pattern: str, names: Mapping[str, str]) -> str:
     return pattern
 
 
-def json_of(body: object) -> bytes:
-    """JSON of a request; a numpy array is a list. Raises ValueError for NaN and infinity."""
-    text = json.dumps(
-        body, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain
-    )
-    return text.encode()
-
-
-def _plain(value: object) -> object:
-    to_list = getattr(value, "tolist", None)
-    if to_list is None:
-        raise TypeError(f"{type(value).__name__} is no JSON value")
-    return to_list()
-
-
 def given(**fields: Any) -> dict[str, Any]:
     """What was given, under its names on the wire."""
     return {camel(name): value for name, value in fields.items() if value is not None}
@@ -72,7 +57,7 @@ def camel(name: str) -> str:
 def answer_of(status: int, content: bytes) -> dict[str, Any]:
     """Every answer of Provec is an object. Raises ServerError for anything else."""
     try:
-        answer = json.loads(content)
+        answer = json_in(content)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
 from .._errors import APIConnectionError
+from .._json import json_in
 from .._wire import given
 from .import_source import AsyncImportSource, content_of
 from .listing import AsyncListing
@@ -260,7 +260,7 @@ class AsyncCollection:
 
 def _object(line: str) -> Any:
     try:
-        said = json.loads(line)
+        said = json_in(line)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):

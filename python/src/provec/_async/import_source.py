@@ -5,7 +5,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping
 from typing import IO, Any
 
 from .._each import each
-from .._wire import json_of
+from .._json import json_of
 from .transport import MakeContent
 
 ImportedRecord = Mapping[str, Any] | str | bytes

@@ -1,12 +1,12 @@
 # Generated from _async by tools/unasync.py; edit that instead.
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from .. import _api as api
 from .._errors import APIConnectionError
+from .._json import json_in
 from .._wire import given
 from .import_source import ImportSource, content_of
 from .listing import Listing
@@ -261,7 +261,7 @@ class Collection:
 
 def _object(line: str) -> Any:
     try:
-        said = json.loads(line)
+        said = json_in(line)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
-from .._wire import json_of
+from .._json import json_of
 from .transport import MakeContent
 
 ImportedRecord = Mapping[str, Any] | str | bytes

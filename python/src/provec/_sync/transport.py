@@ -15,7 +15,8 @@ import httpx
 from .. import _retry
 from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
-from .._wire import answer_of, base_of, header_of, json_of, path_of
+from .._json import json_of
+from .._wire import answer_of, base_of, header_of, path_of
 
 NDJSON = "application/x-ndjson"
 TIMEOUT = 90.0

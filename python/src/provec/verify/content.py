@@ -8,9 +8,11 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from .json_text import canonical
+from .json_text import canonical, double
 
 EMPTY = bytes(32)
+#: Of what is smaller, float32 has multiples of the other.
+NORMAL_MIN, SUBNORMAL_MIN = 2.0**-126, 2.0**-149
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -33,13 +35,23 @@ def vec_hash(values: Sequence[float]) -> bytes:
         raise TypeError("values must be a list of at least one number")
     layout = f"<{len(listed)}f"
     try:
-        singles = struct.unpack(layout, struct.pack(layout, *listed))
+        plain = struct.pack(layout, *(double(value) + 0.0 for value in listed))
     except OverflowError:
         raise ValueError("a value is not finite as float32") from None
-    if not all(map(math.isfinite, singles)):
+    if not all(map(math.isfinite, listed)):
         raise ValueError("a value is not finite as float32")
-    plain = struct.pack(layout, *(single + 0.0 for single in singles))
+    if any(0 < abs(value) < NORMAL_MIN for value in listed):
+        plain = b"".join(map(_single, listed))
     return sha256(b"PV1vec\0", struct.pack("<BI", 1, len(listed)), plain)
+
+
+def _single(value: float) -> bytes:
+    """A float32. Subnormal ones are computed, since the processor may take them for zeros: any
+    shared library that was built with -ffast-math can have switched it so."""
+    if abs(value) >= NORMAL_MIN:
+        return struct.pack("<f", value)
+    multiple = round(abs(value) / SUBNORMAL_MIN)
+    return struct.pack("<I", multiple | (0x80000000 if value < 0 and multiple else 0))
 
 
 def meta_hash(metadata: dict[str, Any]) -> bytes:

@@ -1,10 +1,11 @@
-"""JSON as ECMAScript reads it, and canonical JSON (RFC 8785)."""
+"""JSON as ECMAScript reads it, and canonical JSON (RFC 8785). Nothing here depends on what a
+program sets for itself: no context of `decimal`, no function of `json` that it may replace."""
 
 from __future__ import annotations
 
-import json
 import math
-from decimal import Decimal
+from json import JSONDecoder
+from json.encoder import encode_basestring
 from typing import Any
 
 LEVELS_MAX = 64
@@ -14,16 +15,6 @@ class RepeatedKey(ValueError):
     pass
 
 
-def parse(text: str) -> Any:
-    """Every number is a double, and of a key that an object has twice the last one counts."""
-    return json.loads(text, parse_int=float, parse_constant=float)
-
-
-def parse_once(text: str) -> Any:
-    """The same, but raises RepeatedKey where an object has a key twice."""
-    return json.loads(text, parse_int=float, parse_constant=float, object_pairs_hook=_object)
-
-
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(members)
     if len(value) < len(members):
@@ -31,41 +22,76 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
+_NUMBERS: dict[str, Any] = {"parse_float": float, "parse_int": float, "parse_constant": float}
+_DECODER = JSONDecoder(**_NUMBERS)
+_STRICT_DECODER = JSONDecoder(**_NUMBERS, object_pairs_hook=_object)
+
+
+def parse(text: str) -> Any:
+    """Every number is a double, and of a key that an object has twice the last one counts."""
+    return _DECODER.decode(text)
+
+
+def parse_once(text: str) -> Any:
+    """The same, but raises RepeatedKey where an object has a key twice."""
+    return _STRICT_DECODER.decode(text)
+
+
 def canonical(value: Any, level: int = 0) -> str:
     """Raises ValueError for numbers that no double is and for more than 64 levels, and TypeError
     for what is no JSON."""
     if level > LEVELS_MAX:
         raise ValueError(f"JSON nests deeper than {LEVELS_MAX} levels")
+    if value is None or value is True or value is False:
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, str):
+        return encode_basestring(value)
     if isinstance(value, dict):
-        members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
-        return (
-            "{"
-            + ",".join(f"{canonical(key)}:{canonical(item, level + 1)}" for key, item in members)
-            + "}"
-        )
+        return _members(value, level)
     if isinstance(value, (list, tuple)):
         return "[" + ",".join(canonical(item, level + 1) for item in value) + "]"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _number(float(value))
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (int, float)):
+        return _number(double(value))
+    raise TypeError(f"JSON holds no {type(value).__name__}")
+
+
+def _members(value: dict[Any, Any], level: int) -> str:
+    if not all(isinstance(key, str) for key in value):
+        raise TypeError("the keys of an object must be text")
+    members = sorted(value.items(), key=lambda member: member[0].encode("utf-16-be"))
+    texts = (f"{encode_basestring(key)}:{canonical(item, level + 1)}" for key, item in members)
+    return "{" + ",".join(texts) + "}"
+
+
+def double(value: float) -> float:
+    """Raises ValueError for an integer that no double holds."""
+    try:
+        return value if isinstance(value, float) else int.__float__(value)
+    except OverflowError:
+        raise ValueError("a number is not finite") from None
 
 
 def _number(value: float) -> str:
+    """As ECMAScript prints it, which takes the same digits as Python and sets them otherwise."""
     if not math.isfinite(value):
         raise ValueError("a number of the metadata is not finite")
-    if value < 0:
-        return "-" + _number(-value)
-    _, parts, exponent = Decimal(repr(value)).normalize().as_tuple()
-    assert isinstance(exponent, int)
-    digits = "".join(map(str, parts))
+    mantissa, _, exponent = float.__repr__(value).lstrip("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    leading = (whole + fraction).lstrip("0")
+    digits = leading.rstrip("0")
+    if not digits:
+        return "0"
+    point = len(leading) - len(fraction) + int(exponent or 0)
+    return ("-" if value < 0 else "") + _placed(digits, point)
+
+
+def _placed(digits: str, point: int) -> str:
+    """`point`: before which digit the decimal point stands."""
     count = len(digits)
-    point = count + exponent
+    if count <= point <= 21:
+        return digits + "0" * (point - count)
     if 0 < point <= 21:
-        return (
-            digits + "0" * (point - count)
-            if count <= point
-            else f"{digits[:point]}.{digits[point:]}"
-        )
+        return f"{digits[:point]}.{digits[point:]}"
     if -6 < point <= 0:
         return "0." + "0" * -point + digits
     return digits[0] + (f".{digits[1:]}" if count > 1 else "") + f"e{point - 1:+d}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from .._json import json_in
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError, demand
 from .shape import checked
@@ -39,7 +39,7 @@ def account_request(address: str) -> dict[str, Any]:
 def account_in(text: bytes, host: str) -> Account | None:
     """Owner and bytes of the account in an answer; None where that says that there is none."""
     try:
-        answer = json.loads(text)
+        answer = json_in(text)
         if answer.get("error") is not None:
             message = answer["error"].get("message", "it does not say which")
             raise LedgerError(f"{host} has an error in place of an account: {message}")

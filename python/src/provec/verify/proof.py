@@ -3,13 +3,13 @@ answer is true of the set of records behind the root, whatever the server sent."
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from .._wire import json_of
+from .._json import json_of
 from .content import EMPTY, bit, inner_hash, key_hash, leaf_hash, meta_hash, vec_hash
 from .errors import VerificationError, demand
+from .json_text import parse
 from .shape import PARTS, checked, is_hash
 
 
@@ -27,8 +27,8 @@ def verify_proof(
     id, no namespace is the default one. Without `values` and `metadata`, "present" says only that
     the id had some record. Raises ValueError or TypeError for what no record can have."""
     # As it would have been sent: of numpy, keys that are numbers, tuples.
-    vec = None if values is None else vec_hash(json.loads(json_of(values)))
-    meta = None if metadata is None else meta_hash(json.loads(json_of(metadata)))
+    vec = None if values is None else vec_hash(parse(json_of(values).decode()))
+    meta = None if metadata is None else meta_hash(parse(json_of(metadata).decode()))
     if id is not None and namespace is None:
         namespace = ""
     whole = checked(proof)
