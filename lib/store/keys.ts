@@ -46,9 +46,9 @@ export interface KeyStore {
 }
 
 /**
- * What an adapter keeps of it: rows with their seals. It believes those that `believedKeys` does
- * where it decides itself, for what holds of all keys of an account at once: the limit, and the
- * last that can manage. What it gives it leaves to others to believe.
+ * What an adapter keeps of it: rows with their seals. Where it decides itself, about what holds of
+ * all keys of an account (the limit, the last that can manage), it believes the rows that
+ * `isBelievedKey` does. The rows that it returns are for the caller to believe.
  */
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'hasAny' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
@@ -56,24 +56,18 @@ export interface StoredKeys extends Pick<KeyStore, 'count' | 'hasAny' | 'revoke'
   list(accountId: string): Promise<Sealed<KeyRow>[]>;
 }
 
-/**
- * What `revoke` comes to for an account of which `rows` are stored and `believed` is believed. What
- * is not believed is no key, and goes.
- */
-export function revocationOf(id: string, rows: KeyRow[], believed: KeyRow[], nowIso: string) {
-  if (!rows.some((row) => row.id === id)) return 'absent';
-  const own = believed.find((row) => row.id === id);
-  return own !== undefined && isLastManageKey(own, believed, Date.parse(nowIso)) ? 'last' : 'revoked';
+/** Maximum number of keys per account, whatever its plan allows. */
+export const KEYS_MAX = 10_000;
+
+/** Whether the key can manage its account, at a time (ISO 8601 UTC). */
+export function canManage({ scopes, expiresAt }: KeyRow, nowIso: string): boolean {
+  return scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > Date.parse(nowIso));
 }
 
 /**
- * Whether the account could manage itself no longer, now or later, without `row`: it is the only
- * unexpired key with scope manage, or the only one of those that never expires.
+ * Whether the account can manage itself with `other` once `row`, a key that can, is gone. A key that
+ * expires does not stand in for one that never does.
  */
-function isLastManageKey(row: KeyRow, keys: KeyRow[], wallMs: number): boolean {
-  const manages = ({ scopes, expiresAt }: KeyRow): boolean =>
-    scopes.includes('manage') && (expiresAt === null || Date.parse(expiresAt) > wallMs);
-  if (!manages(row)) return false;
-  const others = keys.filter((key) => key.id !== row.id && manages(key));
-  return row.expiresAt === null ? others.every(({ expiresAt }) => expiresAt !== null) : others.length === 0;
+export function standsInFor(other: KeyRow, row: KeyRow, nowIso: string): boolean {
+  return other.id !== row.id && canManage(other, nowIso) && (row.expiresAt !== null || other.expiresAt === null);
 }

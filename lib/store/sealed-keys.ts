@@ -32,13 +32,9 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
   };
 }
 
-/**
- * Those of an account's stored rows that the service wrote for it, each once: somebody may have put
- * a row of another account, or a row twice, where nothing keeps that off.
- */
-export function believedKeys(accountId: string, rows: Sealed<KeyRow>[], seals: Seals): Sealed<KeyRow>[] {
-  const own = rows.filter((row) => row.accountId === accountId && isSealed(row, seals));
-  return [...new Map(own.map((row) => [row.id, row])).values()];
+/** Whether a stored row is a key that the service made for the account. */
+export function isBelievedKey(accountId: string, row: Sealed<KeyRow>, seals: Seals): boolean {
+  return row.accountId === accountId && isSealed(row, seals);
 }
 
 function isSealed(row: Sealed<KeyRow>, seals: Seals): boolean {

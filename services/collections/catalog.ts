@@ -20,8 +20,8 @@ import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from './coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
-/** Collections of an account among which a likely one is looked for: a few milliseconds. */
-const SUGGESTED_FROM_MAX = 1_000;
+/** Maximum number of collections of an account that a 404 reads to suggest one of them. */
+const SUGGESTED_FROM_MAX = 100;
 
 /**
  * Outcome of a creation: the row; the plan's number of collections is reached; or the account is

@@ -1,14 +1,12 @@
 import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
-import { type KeyRow, revocationOf, type StoredKeys } from '../keys.ts';
+import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
 import type { Sealed } from '../sealed.ts';
-import { believedKeys } from '../sealed-keys.ts';
+import { isBelievedKey } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
 import { idPart } from './document-id.ts';
 import { unlessTaken } from './store-failure.ts';
 
-/** What one document holds with room to spare. */
-const KEYS_MAX = 10_000;
 const TOUCH_ATTEMPTS = 3;
 
 /** All keys of one account. `revision` counts the changes of which keys there are. */
@@ -26,7 +24,7 @@ export interface AccountKeys {
 /**
  * The keys of an account lie in one document, so that what must hold of all of them (a limit; one
  * that can manage stays) is a compare-and-set of that document: read, decide, and write if the
- * revision is what it was. An account has at most KEYS_MAX.
+ * revision is what it was. KEYS_MAX of them fit into a document with room to spare.
  */
 export class MongoKeys implements StoredKeys {
   readonly #connection: Connection;
@@ -58,8 +56,7 @@ export class MongoKeys implements StoredKeys {
   }
 
   async findByHash(hash: string): Promise<Sealed<KeyRow> | null> {
-    const projection = { keys: { $elemMatch: { hash } } };
-    const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection });
+    const account = await this.#accounts.findOne({ lookups: byHash(hash) }, { projection: onlyKey({ hash }) });
     return account?.keys?.[0] ?? null;
   }
 
@@ -73,20 +70,23 @@ export class MongoKeys implements StoredKeys {
   }
 
   async hasAny(accountId: string): Promise<boolean> {
-    return (await this.#keys(accountId)).length > 0;
+    const found = await this.#accounts.findOne({ _id: idPart(accountId) }, { projection: { keys: { $slice: 1 } } });
+    return (found?.keys ?? []).length > 0;
   }
 
   async revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
     const _id = idPart(accountId);
     for (;;) {
-      const stored = await this.#account(_id);
-      const keys = stored?.keys ?? [];
-      const outcome = revocationOf(id, keys, this.#believed(accountId, keys), nowIso);
-      if (outcome !== 'revoked') return outcome;
-      const lookups = keys.filter((key) => key.id === id).flatMap(lookupsOf);
+      const stored = await this.#accounts.findOne({ _id, 'keys.id': id }, { projection: onlyKey({ id }) });
+      const row = stored?.keys?.[0];
+      if (!stored || row === undefined) return 'absent';
+      if (this.#isBelieved(accountId, row) && canManage(row, nowIso)) {
+        if (!(await this.#hasOther(_id, accountId, row, nowIso))) return 'last';
+      }
+      // An increment of the revision since means that the others were read too early.
       const { matchedCount } = await this.#accounts.updateOne(
-        { _id, revision: stored!.revision },
-        { $pull: { keys: { id } }, $pullAll: { lookups }, $inc: { revision: 1 } },
+        { _id, revision: stored.revision },
+        { $pull: { keys: { id } }, $pullAll: { lookups: lookupsOf(row) }, $inc: { revision: 1 } },
       );
       if (matchedCount > 0) return 'revoked';
     }
@@ -110,8 +110,30 @@ export class MongoKeys implements StoredKeys {
     await this.#accounts.deleteOne({ _id: account });
   }
 
+  #isBelieved(accountId: string, row: Sealed<KeyRow>): boolean {
+    return isBelievedKey(accountId, row, this.#seals);
+  }
+
+  /** Each once: a row may stand there twice where somebody put it there. */
   #believed(accountId: string, keys: Sealed<KeyRow>[]): KeyRow[] {
-    return believedKeys(accountId, keys, this.#seals);
+    const own = keys.filter((row) => this.#isBelieved(accountId, row));
+    return [...new Map(own.map((row) => [row.id, row])).values()];
+  }
+
+  /**
+   * Whether another key stands in for `row`. The database picks one that may; only if somebody else
+   * wrote that one are all of them read.
+   */
+  async #hasOther(_id: string, accountId: string, row: KeyRow, nowIso: string): Promise<boolean> {
+    const standsIn = (key: Sealed<KeyRow>) => standsInFor(key, row, nowIso) && this.#isBelieved(accountId, key);
+    const lasting = { expiresAt: null };
+    const other = { id: { $ne: row.id }, scopes: 'manage' };
+    for (const kind of row.expiresAt === null ? [lasting] : [lasting, { expiresAt: { $gt: nowIso } }]) {
+      const likely = await this.#accounts.findOne({ _id }, { projection: onlyKey({ ...other, ...kind }) });
+      if (likely?.keys?.some(standsIn)) return true;
+      if (likely?.keys?.length) return (await this.#keys(accountId)).some(standsIn);
+    }
+    return false;
   }
 
   async #keys(accountId: string): Promise<Sealed<KeyRow>[]> {
@@ -139,6 +161,9 @@ export class MongoKeys implements StoredKeys {
     return pushed !== null && pushed.matchedCount > 0;
   }
 }
+
+/** Of an account's document the first key that meets `condition`, and the revision. */
+const onlyKey = (condition: object) => ({ revision: 1, keys: { $elemMatch: condition } });
 
 function lookupsOf({ hash, id }: KeyRow): string[] {
   return [byHash(hash), byId(id)];

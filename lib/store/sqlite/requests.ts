@@ -66,7 +66,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
     'listAccounts',
   ],
   aliases: ['find', 'list'],
-  keys: ['findByHash', 'list', 'count', 'hasAny'],
+  keys: ['findByHash', 'list', 'countSlice', 'hasAny'],
   log: ['read', 'auditSlice', 'head', 'heads', 'firstSeq'],
   usage: ['read', 'readQueries', 'readHolds'],
   anchors: ['get', 'getMany', 'rowsAfter', 'openAfter', 'history', 'instances'],

@@ -15,6 +15,7 @@ import { anchorsOf } from './anchors.ts';
 import { copyStore } from './backup.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
+import { keysOf } from './keys.ts';
 import { logOf } from './log.ts';
 import { pages } from './pages.ts';
 import { recordsOf } from './records.ts';
@@ -117,7 +118,7 @@ function assemble(
       forged,
     ),
     aliases: sealedAliases(log.remote('aliases'), new Seals(keys.catalog), forged),
-    keys: sealedKeys(log.remote('keys'), new Seals(keys.apiKeys), forged),
+    keys: sealedKeys(keysOf(log), new Seals(keys.apiKeys), forged),
     log: logOf(log),
     records: recordsOf(materialised),
     checkpoints,

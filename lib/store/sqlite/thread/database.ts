@@ -142,6 +142,17 @@ export class Database {
     return this.#do(sql, values, (statement) => statement.all(...values).map(rounded)) as Row[];
   }
 
+  /** The first row that `isIt` takes; reads no further. */
+  find<Row>(sql: string, values: SQLInputValue[], isIt: (row: Row) => boolean): Row | undefined {
+    return this.#do(sql, values, (statement) => {
+      for (const each of statement.iterate(...values)) {
+        const row = rounded(each) as Row;
+        if (isIt(row)) return row;
+      }
+      return undefined;
+    });
+  }
+
   /** The number of rows that it changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));

@@ -1,7 +1,7 @@
 import type { Seals } from '../../../secret/seals.ts';
-import { type KeyRow, revocationOf, type Scope, type StoredKeys } from '../../keys.ts';
+import { canManage, KEYS_MAX, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
 import type { Sealed } from '../../sealed.ts';
-import { believedKeys } from '../../sealed-keys.ts';
+import { isBelievedKey } from '../../sealed-keys.ts';
 import { decodeList } from '../row-codec.ts';
 import type { Database, Sync } from './database.ts';
 
@@ -15,15 +15,28 @@ export const KEYS_SCHEMA = `
 
 export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
-export interface KeyTable extends Sync<StoredKeys> {
+/** Where a page of an account's keys ends: its last key. */
+export type KeyPosition = Pick<KeyRow, 'createdAt' | 'id'>;
+
+export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
+  /** Counts up to `limit` of the keys after `after`; null where there are no more. */
+  countSlice(accountId: string, after: KeyPosition | null, limit: number): { count: number; after: KeyPosition | null };
   /** Removes all keys of an account. */
   forget(accountId: string): void;
 }
 
+const MANAGING = `SELECT * FROM keys WHERE accountId = ? AND id <> ? AND scopes LIKE '%"manage"%'
+  AND (expiresAt IS NULL OR expiresAt > ?)`;
+
 /** API keys. */
 export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   create(row, maxKeys) {
-    if (maxKeys !== null && this.count(row.accountId) >= maxKeys) return 'limit';
+    const stored = 'SELECT count(*) AS count FROM keys WHERE accountId = ?';
+    const { count } = database.get<{ count: number }>(stored, row.accountId)!;
+    if (count >= KEYS_MAX) return 'limit';
+    // Rows that somebody else wrote count toward no limit.
+    if (maxKeys !== null && count >= maxKeys && countBelieved(database, seals, row.accountId, maxKeys) >= maxKeys)
+      return 'limit';
     const { id, accountId, name, hash, prefix, scopes, createdAt, expiresAt, lastUsedAt, seal } = row;
     const taken = database.get('SELECT 1 FROM keys WHERE id = ? OR hash = ?', id, hash);
     if (taken !== undefined) throw new RangeError('the id and the hash of a key are new');
@@ -43,8 +56,10 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     return database.all<KeyColumns>(sql, accountId).map(listedKeyOf);
   },
 
-  count(accountId) {
-    return believedKeys(accountId, this.list(accountId), seals).length;
+  countSlice(accountId, after, limit) {
+    const rows = page(database, accountId, after, limit);
+    const count = rows.filter((row) => isBelievedKey(accountId, row, seals)).length;
+    return { count, after: rows.length < limit ? null : positionOf(rows[rows.length - 1]) };
   },
 
   hasAny(accountId) {
@@ -52,10 +67,18 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 
   revoke(accountId, id, nowIso) {
-    const all = this.list(accountId);
-    const outcome = revocationOf(id, all, believedKeys(accountId, all, seals), nowIso);
-    if (outcome === 'revoked') database.run('DELETE FROM keys WHERE id = ?', id);
-    return outcome;
+    const stored = database.get<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
+    if (stored === undefined) return 'absent';
+    const row = listedKeyOf(stored);
+    if (isBelievedKey(accountId, row, seals) && canManage(row, nowIso)) {
+      const other = database.find<KeyColumns>(MANAGING, [accountId, id, nowIso], (columns) => {
+        const key = listedKeyOf(columns);
+        return standsInFor(key, row, nowIso) && isBelievedKey(accountId, key, seals);
+      });
+      if (other === undefined) return 'last';
+    }
+    database.run('DELETE FROM keys WHERE id = ?', id);
+    return 'revoked';
   },
 
   touch(id, lastUsedAt) {
@@ -67,6 +90,26 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     database.run('DELETE FROM keys WHERE accountId = ?', accountId);
   },
 });
+
+const positionOf = ({ createdAt, id }: KeyRow): KeyPosition => ({ createdAt, id });
+
+/** Newest first. */
+function page(database: Database, accountId: string, after: KeyPosition | null, limit: number): Sealed<KeyRow>[] {
+  const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
+  const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
+  const position = after === null ? [] : [after.createdAt, after.id];
+  return database.all<KeyColumns>(sql, accountId, ...position, limit).map(listedKeyOf);
+}
+
+/** How many keys of an account are believed; stops at `max`. */
+function countBelieved(database: Database, seals: Seals, accountId: string, max: number): number {
+  let count = 0;
+  database.find<KeyColumns>('SELECT * FROM keys WHERE accountId = ?', [accountId], (columns) => {
+    if (isBelievedKey(accountId, listedKeyOf(columns), seals)) count++;
+    return count >= max;
+  });
+  return count;
+}
 
 function keyOf(row: KeyColumns): Sealed<KeyRow> {
   return { ...row, scopes: decodeList<Scope>(row.scopes, 'An API key') };
