@@ -1,5 +1,6 @@
 import type * as Api from './api/generated.ts';
 import { type ClientOptions, type RequestOptions, Transport } from './http/transport.ts';
+import { Listing } from './listing.ts';
 
 /** The accounts of a Provec, for holders of its `PROVEC_ADMIN_TOKEN`. */
 export class ProvecOperator {
@@ -9,9 +10,12 @@ export class ProvecOperator {
     this.#transport = new Transport({ ...options, apiKey: adminToken });
   }
 
-  async listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
-    const { accounts } = await this.#transport.send('listAccounts', {}, options);
-    return accounts;
+  /** All of them, however many pages they take. */
+  listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
+    return new Listing<Api.ListAccountsResult, Api.Account>(
+      (cursor) => this.#transport.send('listAccounts', { query: { cursor } }, options),
+      ({ accounts }) => accounts,
+    ).all();
   }
 
   /** With its first key, whose secret only this answer has. */

@@ -37,9 +37,12 @@ export class Provec {
     );
   }
 
-  async listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
-    const { aliases } = await this.#transport.send('listAliases', {}, options);
-    return aliases;
+  /** All of them, however many pages they take. */
+  listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
+    return new Listing<Api.ListAliasesResult, Api.Alias>(
+      (cursor) => this.#transport.send('listAliases', { query: { cursor } }, options),
+      ({ aliases }) => aliases,
+    ).all();
   }
 
   getAlias(alias: string, options: RequestOptions = {}): Promise<Api.Alias> {
@@ -59,9 +62,12 @@ export class Provec {
     return this.#transport.send('getUsage', {}, options);
   }
 
-  async listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
-    const { keys } = await this.#transport.send('listKeys', {}, options);
-    return keys;
+  /** All of them, however many pages they take. */
+  listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
+    return new Listing<Api.ListKeysResult, Api.ApiKey>(
+      (cursor) => this.#transport.send('listKeys', { query: { cursor } }, options),
+      ({ keys }) => keys,
+    ).all();
   }
 
   /** Only this answer has the key's secret. */

@@ -37,6 +37,9 @@ export const LIMITS = Object.freeze({
   filterMaxConditions: 256,
   filterMaxInValues: 10_000,
   collectionsPageMax: 1_000,
+  aliasesPageMax: 1_000,
+  keysPageMax: 1_000,
+  accountsPageMax: 1_000,
   anchorsPageMax: 1_000,
   anchorsPageDefault: 100,
   keyNameMaxChars: 64,
@@ -48,6 +51,10 @@ export type Limits = Readonly<Record<LimitName, number>>;
 
 /** Bounds inside the service that no client chooses. */
 export const INTERNAL_LIMITS = Object.freeze({
+  /** About, of a page of collections as JSON: tags make one up to 4 kB long. */
+  collectionsPageMaxBytes: 1024 * 1024,
+  /** Shards whose heads a page of collections counts. */
+  collectionsPageMaxShards: 4_096,
   /**
    * Four times what metadata of 40 KiB can have: the parser takes seconds for an object of
    * millions.

@@ -849,10 +849,14 @@ export interface DeleteAliasResult {
 
 export interface ListAliasesResult {
   aliases: Array<Alias>;
+  /** While there are more. */
+  nextCursor?: string;
 }
 
 export interface ListKeysResult {
   keys: Array<ApiKey>;
+  /** While there are more. */
+  nextCursor?: string;
 }
 
 export interface CreateKeyResult {
@@ -870,6 +874,8 @@ export interface CreateAccountResult {
 
 export interface ListAccountsResult {
   accounts: Array<Account>;
+  /** While there are more. */
+  nextCursor?: string;
 }
 
 export interface ChangePlanResult {
@@ -911,6 +917,27 @@ export interface ProveRecordParams {
 }
 
 export interface ListAnchorsParams {
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface ListAliasesParams {
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface ListKeysParams {
+  /** Maximum number of items on the page. */
+  limit?: number;
+  /** `nextCursor` of the page before. */
+  cursor?: string;
+}
+
+export interface ListAccountsParams {
   /** Maximum number of items on the page. */
   limit?: number;
   /** `nextCursor` of the page before. */
@@ -1155,7 +1182,7 @@ export interface Operations {
   /** List aliases, by name */
   listAliases: {
     path: undefined;
-    query: undefined;
+    query: ListAliasesParams;
     body: undefined;
     result: ListAliasesResult;
   };
@@ -1166,10 +1193,10 @@ export interface Operations {
     body: undefined;
     result: Usage;
   };
-  /** List keys, without their secrets */
+  /** List keys, newest first, without their secrets */
   listKeys: {
     path: undefined;
-    query: undefined;
+    query: ListKeysParams;
     body: undefined;
     result: ListKeysResult;
   };
@@ -1197,10 +1224,10 @@ export interface Operations {
     body: CreateAccount;
     result: CreateAccountResult;
   };
-  /** List accounts */
+  /** List accounts, oldest first */
   listAccounts: {
     path: undefined;
-    query: undefined;
+    query: ListAccountsParams;
     body: undefined;
     result: ListAccountsResult;
   };

@@ -217,6 +217,12 @@ export interface AliasView {
   collection: string;
 }
 
+/** By name; `nextCursor` where there are more. */
+export interface AliasesPage {
+  aliases: AliasView[];
+  nextCursor?: string;
+}
+
 /** Newest first; `nextCursor` where there are more. */
 export interface CollectionsPage {
   collections: CollectionView[];
@@ -266,7 +272,11 @@ interface Asked extends Named {
  */
 export interface CollectionsActions {
   'collections.create': { params: { accountId: string } & CreateCollection; result: CollectionView };
-  'collections.list': { params: { accountId: string; limit?: number; cursor?: string }; result: CollectionsPage };
+  /** A page has fewer than `limit` where they are large. `isUncounted`: with 0 for every count. */
+  'collections.list': {
+    params: { accountId: string; limit?: number; cursor?: string; isUncounted?: boolean };
+    result: CollectionsPage;
+  };
   'collections.get': { params: Named; result: CollectionDetail };
   'collections.resolve': { params: Named; result: CollectionRow };
   'collections.update': { params: Named & ChangeCollection; result: CollectionDetail };
@@ -319,7 +329,12 @@ export interface CollectionsActions {
   /** This and `deleteAlias` throw ALIAS_NOT_FOUND. */
   'collections.getAlias': { params: { accountId: string; alias: string }; result: AliasView };
   'collections.deleteAlias': { params: { accountId: string; alias: string }; result: { deleted: true } };
+  /** All of an account: for gateways of an earlier version. */
   'collections.listAliases': { params: { accountId: string }; result: AliasView[] };
+  'collections.aliasesPage': {
+    params: { accountId: string; limit: number; cursor?: string };
+    result: AliasesPage;
+  };
   /** Drops every collection of an account, for its deletion. */
   'collections.removeAll': { params: { accountId: string }; result: null };
 }

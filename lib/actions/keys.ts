@@ -38,12 +38,26 @@ export interface KeysChanged {
   what: 'key' | 'plan' | 'account';
 }
 
+/** Newest first; `nextCursor` where there are more. */
+export interface KeysPage {
+  keys: KeyView[];
+  nextCursor?: string;
+}
+
+/** Oldest first; `nextCursor` where there are more. */
+export interface AccountsPage {
+  accounts: AccountView[];
+  nextCursor?: string;
+}
+
 export interface KeysActions {
   /**
    * Throws UNAUTHENTICATED, with one and the same message for unknown, revoked and expired keys.
    */
   'keys.authenticate': { params: { secret: string }; result: Identity };
+  /** All of an account: for gateways of an earlier version. */
   'keys.list': { params: { accountId: string }; result: KeyView[] };
+  'keys.page': { params: { accountId: string; limit: number; cursor?: string }; result: KeysPage };
   'keys.create': {
     params: { accountId: string; name: string; scopes?: Scope[]; expires_at?: string | null };
     result: KeyView;
@@ -52,7 +66,9 @@ export interface KeysActions {
   /** The account's plan, from a cache that plan changes clear. Throws ACCOUNT_NOT_FOUND. */
   'keys.plan': { params: { accountId: string }; result: PlanName };
   'keys.createAccount': { params: { name: string; plan: PlanName }; result: { account: AccountView; key: KeyView } };
+  /** All of them: for gateways of an earlier version. */
   'keys.listAccounts': { params: Record<string, never>; result: AccountView[] };
+  'keys.accountsPage': { params: { limit: number; cursor?: string }; result: AccountsPage };
   'keys.setPlan': { params: { id: string; plan: PlanName }; result: AccountView };
   /** Drops the account's collections, keys and usage. */
   'keys.deleteAccount': { params: { id: string }; result: { deleted: true } };

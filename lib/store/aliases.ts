@@ -1,3 +1,4 @@
+import type { Page } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 /** Another name of a collection. */
@@ -30,8 +31,12 @@ export interface AliasStore {
     maxAliases: number,
   ): Promise<'created' | 'replaced' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<AliasRow | null>;
-  /** By name. */
+  /** An account's aliases whose names come after `after`, by name. */
+  page(accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>>;
+  /** All of an account, by name, read page by page. */
   list(accountId: string): Promise<AliasRow[]>;
+  /** One that stands for the collection; null where none does. */
+  standingFor(accountId: string, collectionId: string): Promise<AliasRow | null>;
   /** False where there is none. */
   remove(accountId: string, alias: string): Promise<boolean>;
 }
@@ -44,7 +49,13 @@ export interface StoredAliases {
     maxAliases: number,
   ): Promise<'created' | 'alias' | 'collection' | 'limit' | 'no target'>;
   find(accountId: string, alias: string): Promise<Sealed<AliasRow> | null>;
-  list(accountId: string): Promise<Sealed<AliasRow>[]>;
+  /** In the order of their names; `collectionId`: those that stand for it alone. */
+  page(
+    accountId: string,
+    after: string | null,
+    limit: number,
+    collectionId?: string,
+  ): Promise<Page<Sealed<AliasRow>, string>>;
   /** Puts the row over `before`; 'changed' when that stands there no more. */
   replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'>;
   /** Removes the alias that has `seal`; false when there is none. */

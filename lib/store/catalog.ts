@@ -1,4 +1,5 @@
 import type { PlanName } from '../plans.ts';
+import type { Page, Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export type Metric = 'cosine' | 'euclidean' | 'dot';
@@ -56,7 +57,9 @@ export interface Catalog {
   createCollection(row: CollectionRow, maxCollections: number | null): Promise<Creation>;
   findCollection(accountId: string, name: string): Promise<CollectionRow | null>;
   getCollection(id: string): Promise<CollectionRow | null>;
-  /** Newest first. */
+  /** An account's collections after `after`, newest first. */
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<CollectionRow>>;
+  /** All of an account, newest first, read page by page. */
   listCollections(accountId: string): Promise<CollectionRow[]>;
   countCollections(accountId: string): Promise<number>;
   /** Every live collection of every account, in pages small enough to hold in memory. */
@@ -76,7 +79,9 @@ export interface Catalog {
   forgetDropped(id: string): Promise<void>;
   createAccount(row: AccountRow): Promise<void>;
   getAccount(id: string): Promise<AccountRow | null>;
-  /** Oldest first. */
+  /** Accounts after `after`, oldest first. */
+  accountsPage(after: Position | null, limit: number): Promise<Page<AccountRow>>;
+  /** All accounts, oldest first, read page by page. */
   listAccounts(): Promise<AccountRow[]>;
   setPlan(id: string, plan: PlanName): Promise<AccountRow | null>;
   /**
@@ -97,7 +102,7 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   createCollection(row: Sealed<CollectionRow>, maxCollections: number | null): Promise<Creation>;
   findCollection(accountId: string, name: string): Promise<Sealed<CollectionRow> | null>;
   getCollection(id: string): Promise<Sealed<CollectionRow> | null>;
-  listCollections(accountId: string): Promise<Sealed<CollectionRow>[]>;
+  collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<CollectionRow>>>;
   allCollections(): AsyncIterable<Sealed<CollectionRow>[]>;
   listDropped(): Promise<Sealed<CollectionRow>[]>;
   /**
@@ -114,7 +119,7 @@ export interface StoredCatalog extends Pick<Catalog, 'countCollections' | 'forge
   createAccount(row: Sealed<AccountRow>): Promise<void>;
   getAccount(id: string): Promise<StoredAccount | null>;
   /** In every state. */
-  listAccounts(): Promise<StoredAccount[]>;
+  accountsPage(after: Position | null, limit: number): Promise<Page<StoredAccount>>;
   /** Writes plan and seal over those of the live account with `seal`; false when there is none. */
   replaceAccount(row: Sealed<AccountRow>, seal: string): Promise<boolean>;
   /**

@@ -1,3 +1,4 @@
+import type { Page, Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export const SCOPES = ['read', 'write', 'manage'] as const;
@@ -27,7 +28,9 @@ export interface KeyStore {
   /** 'limit' when the account already has `maxKeys` keys (null = no limit). Atomic. */
   create(row: KeyRow, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<KeyRow | null>;
-  /** Newest first. */
+  /** An account's keys after `after`, newest first. */
+  page(accountId: string, after: Position | null, limit: number): Promise<Page<KeyRow>>;
+  /** All of an account, newest first, read page by page. */
   list(accountId: string): Promise<KeyRow[]>;
   count(accountId: string): Promise<number>;
   /** Whether anything is stored as a key of the account, whoever wrote it. */
@@ -53,7 +56,7 @@ export interface KeyStore {
 export interface StoredKeys extends Pick<KeyStore, 'count' | 'hasAny' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
-  list(accountId: string): Promise<Sealed<KeyRow>[]>;
+  page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>>;
 }
 
 /** Maximum number of keys per account, whatever its plan allows. */
@@ -65,8 +68,8 @@ export function canManage({ scopes, expiresAt }: KeyRow, nowIso: string): boolea
 }
 
 /**
- * Whether the account can manage itself with `other` once `row`, a key that can, is gone. A key that
- * expires does not stand in for one that never does.
+ * Whether the account can manage itself with `other` once `row`, a key that can, is gone. A key
+ * that expires does not stand in for one that never does.
  */
 export function standsInFor(other: KeyRow, row: KeyRow, nowIso: string): boolean {
   return other.id !== row.id && canManage(other, nowIso) && (row.expiresAt !== null || other.expiresAt === null);

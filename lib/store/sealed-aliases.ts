@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { Said, Seals } from '../secret/seals.ts';
 import type { AliasRow, AliasStore, StoredAliases } from './aliases.ts';
 import type { ForgedRows } from './forged-rows.ts';
+import { allPages, type Page } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 export function sealedAliases(stored: StoredAliases, seals: Seals, forged: ForgedRows): AliasStore {
@@ -18,6 +19,15 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
     if (row.accountId !== accountId || row.alias !== alias || !isSealedAlias(row, seals))
       throw forged.refusal('alias', row.id);
     return row;
+  };
+  const page = async (accountId: string, after: string | null, limit: number): Promise<Page<AliasRow, string>> => {
+    const { rows, next } = await stored.page(accountId, after, limit);
+    const own = rows.filter((row) => {
+      if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
+      forged.tell('alias', row.id);
+      return false;
+    });
+    return { rows: own.map(rowOf), next };
   };
   return {
     async put(row, maxAliases) {
@@ -37,13 +47,11 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
       const row = await found(accountId, alias);
       return row && rowOf(row);
     },
-    async list(accountId) {
-      const own = (await stored.list(accountId)).filter((row) => {
-        if (row.accountId === accountId && isSealedAlias(row, seals)) return true;
-        forged.tell('alias', row.id);
-        return false;
-      });
-      return own.map(rowOf).sort((a, b) => (a.alias < b.alias ? -1 : 1));
+    page,
+    list: (accountId) => allPages((after: string | null, limit) => page(accountId, after, limit)),
+    async standingFor(accountId, collectionId) {
+      const { real } = await standingAliases(stored, seals, accountId, collectionId);
+      return real && rowOf(real);
     },
     async remove(accountId, alias) {
       for (;;) {
@@ -56,11 +64,32 @@ export function sealedAliases(stored: StoredAliases, seals: Seals, forged: Forge
   };
 }
 
+/** Read at once of what stands for a collection: mostly nothing, or a real one among the first. */
+const STANDING_AT_ONCE = 16;
+
+/** An alias that stands for a collection, or else the seals of what poses as one. */
+export async function standingAliases(
+  stored: Pick<StoredAliases, 'page'>,
+  seals: Seals,
+  accountId: string,
+  collectionId: string,
+): Promise<{ real: Sealed<AliasRow> | null; forged: string[] }> {
+  const forged: string[] = [];
+  for (let after: string | null = null; ; ) {
+    const page: Page<Sealed<AliasRow>, string> = await stored.page(accountId, after, STANDING_AT_ONCE, collectionId);
+    const real = page.rows.find((row) => row.accountId === accountId && isSealedAlias(row, seals));
+    if (real !== undefined) return { real, forged };
+    forged.push(...page.rows.map(({ seal }) => seal));
+    if (page.next === null) return { real: null, forged };
+    after = page.next;
+  }
+}
+
 function rowOf({ seal: _, ...row }: Sealed<AliasRow>): AliasRow {
   return row;
 }
 
-export function isSealedAlias(row: Sealed<AliasRow>, seals: Seals): boolean {
+function isSealedAlias(row: Sealed<AliasRow>, seals: Seals): boolean {
   return seals.fitsHex(saidOfAlias(row), row.seal);
 }
 

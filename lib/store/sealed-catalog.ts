@@ -22,20 +22,21 @@ import type {
   StoredCatalog,
 } from './catalog.ts';
 import type { ForgedRows } from './forged-rows.ts';
+import { allPages, type Page, type Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
-import { isSealedAlias } from './sealed-aliases.ts';
+import { standingAliases } from './sealed-aliases.ts';
 
 /** Whether a collection is there, or was dropped and is to be cleared away. */
 export type State = 'live' | 'dropped';
 
 export class SealedCatalog implements Catalog {
   readonly #stored: StoredCatalog;
-  readonly #aliases: Pick<StoredAliases, 'list'>;
+  readonly #aliases: Pick<StoredAliases, 'page'>;
   readonly #seals: Seals;
   readonly #forged: ForgedRows;
 
   constructor(
-    { catalog, aliases }: { catalog: StoredCatalog; aliases: Pick<StoredAliases, 'list'> },
+    { catalog, aliases }: { catalog: StoredCatalog; aliases: Pick<StoredAliases, 'page'> },
     seals: Seals,
     forged: ForgedRows,
   ) {
@@ -59,9 +60,13 @@ export class SealedCatalog implements Catalog {
     return found && this.#theCollection(found, found.id === id);
   }
 
-  async listCollections(accountId: string): Promise<CollectionRow[]> {
-    const rows = this.#collections(await this.#stored.listCollections(accountId), 'live');
-    return rows.filter((row) => row.accountId === accountId);
+  async collectionsPage(accountId: string, after: Position | null, limit: number): Promise<Page<CollectionRow>> {
+    const { rows, next } = await this.#stored.collectionsPage(accountId, after, limit);
+    return { rows: this.#collections(rows, 'live').filter((row) => row.accountId === accountId), next };
+  }
+
+  listCollections(accountId: string): Promise<CollectionRow[]> {
+    return allPages((after: Position | null, limit) => this.collectionsPage(accountId, after, limit));
   }
 
   countCollections(accountId: string): Promise<number> {
@@ -98,9 +103,8 @@ export class SealedCatalog implements Catalog {
 
   /** Seals of what poses as an alias of the collection; 'aliased' where there is a real one. */
   async #forgedAliases({ id, accountId }: CollectionRow): Promise<string[] | 'aliased'> {
-    const standing = (await this.#aliases.list(accountId)).filter(({ collectionId }) => collectionId === id);
-    const isReal = standing.some((row) => row.accountId === accountId && isSealedAlias(row, this.#seals));
-    return isReal ? 'aliased' : standing.map(({ seal }) => seal);
+    const { real, forged } = await standingAliases(this.#aliases, this.#seals, accountId, id);
+    return real === null ? forged : 'aliased';
   }
 
   async listDropped(): Promise<CollectionRow[]> {
@@ -122,8 +126,13 @@ export class SealedCatalog implements Catalog {
     return found.state === 'live' ? row : null;
   }
 
-  async listAccounts(): Promise<AccountRow[]> {
-    return (await this.#accounts('live')).map(({ row }) => row);
+  async accountsPage(after: Position | null, limit: number): Promise<Page<AccountRow>> {
+    const { rows, next } = await this.#accounts('live', after, limit);
+    return { rows: rows.map(({ row }) => row), next };
+  }
+
+  listAccounts(): Promise<AccountRow[]> {
+    return allPages((after: Position | null, limit) => this.accountsPage(after, limit));
   }
 
   async setPlan(id: string, plan: AccountRow['plan']): Promise<AccountRow | null> {
@@ -153,7 +162,8 @@ export class SealedCatalog implements Catalog {
    * Ends the deletion of accounts that was cut short: of those alone that say so under their seal.
    */
   async endDeletions(): Promise<void> {
-    for (const { row, seal } of await this.#accounts('deleting')) await this.#stored.deleteAccount(row.id, seal, seal);
+    const begun = await allPages((after: Position | null, limit) => this.#accounts('deleting', after, limit));
+    for (const { row, seal } of begun) await this.#stored.deleteAccount(row.id, seal, seal);
   }
 
   #sealed(row: CollectionRow): Sealed<CollectionRow> {
@@ -185,12 +195,18 @@ export class SealedCatalog implements Catalog {
     return row;
   }
 
-  async #accounts(state: AccountState): Promise<{ row: AccountRow; seal: string }[]> {
-    const found = (await this.#stored.listAccounts()).filter((account) => account.state === state);
-    return found.flatMap((account) => {
+  async #accounts(
+    state: AccountState,
+    after: Position | null,
+    limit: number,
+  ): Promise<Page<{ row: AccountRow; seal: string }>> {
+    const { rows, next } = await this.#stored.accountsPage(after, limit);
+    const found = rows.filter((account) => account.state === state);
+    const believed = found.flatMap((account) => {
       const row = this.#account(account);
       return row === null ? [] : [{ row, seal: account.seal }];
     });
+    return { rows: believed, next };
   }
 
   #account({ seal, state, ...row }: StoredAccount): AccountRow | null {

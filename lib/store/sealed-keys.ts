@@ -1,6 +1,7 @@
 import type { Said, Seals } from '../secret/seals.ts';
 import type { ForgedRows } from './forged-rows.ts';
 import type { KeyRow, KeyStore, StoredKeys } from './keys.ts';
+import { allPages, type Page, type Position } from './page.ts';
 import type { Sealed } from './sealed.ts';
 
 /**
@@ -15,16 +16,18 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
     forged.tell('API key', key.id);
     return [];
   };
+  const page = async (accountId: string, after: Position | null, limit: number): Promise<Page<KeyRow>> => {
+    const { rows, next } = await stored.page(accountId, after, limit);
+    return { rows: rows.flatMap(believed).filter((row) => row.accountId === accountId), next };
+  };
   return {
     create: (row, maxKeys) => stored.create({ ...row, seal: seals.hex(saidOfKey(row)) }, maxKeys),
     async findByHash(hash) {
       const found = await stored.findByHash(hash);
       return found?.hash === hash ? (believed(found)[0] ?? null) : null;
     },
-    async list(accountId) {
-      const rows = (await stored.list(accountId)).flatMap(believed);
-      return rows.filter((row) => row.accountId === accountId);
-    },
+    page,
+    list: (accountId) => allPages((after: Position | null, limit) => page(accountId, after, limit)),
     count: (accountId) => stored.count(accountId),
     hasAny: (accountId) => stored.hasAny(accountId),
     revoke: (accountId, id, nowIso) => stored.revoke(accountId, id, nowIso),

@@ -1,10 +1,17 @@
-import type { AliasView } from '../../lib/actions/collections.ts';
+import pLimit from 'p-limit';
+import type { AliasesPage, AliasView } from '../../lib/actions/collections.ts';
 import { notFound, ProvecError, unauthenticated } from '../../lib/errors.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { collectionName } from '../../lib/requests/collection-requests.ts';
+import { cursorAfter, nameOfCursor } from '../../lib/requests/listing-cursor.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import type { AliasRow } from '../../lib/store/aliases.ts';
+import type { StoreError } from '../../lib/store/port.ts';
 import type { CollectionCatalog } from './catalog.ts';
+
+/** Collections whose names a page of aliases reads at once. */
+const READ_AT_ONCE = 16;
 
 /**
  * Other names of an account's collections.
@@ -65,12 +72,24 @@ export class Aliases {
 
   /** By name. */
   async list(accountId: string): Promise<AliasView[]> {
-    const { store } = this.#runtime;
-    const [rows, collections] = await Promise.all([
-      store.aliases.list(accountId),
-      store.catalog.listCollections(accountId),
-    ]);
-    const names = new Map(collections.map(({ id, name }) => [id, name]));
+    return this.#views(accountId, await this.#runtime.store.aliases.list(accountId));
+  }
+
+  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  async page(accountId: string, limit: number, cursor?: string): Promise<AliasesPage> {
+    const after = cursor === undefined ? null : nameOfCursor(cursor);
+    const { rows, next } = await this.#runtime.store.aliases.page(accountId, after, limit);
+    const aliases = await this.#views(accountId, rows);
+    return { aliases, ...(next !== null && { nextCursor: cursorAfter(next) }) };
+  }
+
+  /** With the names of the collections, each read once; without aliases that have none. */
+  async #views(accountId: string, rows: AliasRow[]): Promise<AliasView[]> {
+    const { catalog } = this.#runtime.store;
+    const ids = [...new Set(rows.map(({ collectionId }) => collectionId))];
+    const found = await pLimit(READ_AT_ONCE).map(ids, (id) => catalog.getCollection(id).catch(orNoneIfDamaged));
+    const own = found.flatMap((row) => (row?.accountId === accountId ? [row] : []));
+    const names = new Map(own.map(({ id, name }) => [id, name]));
     return rows.flatMap(({ alias, collectionId }) => {
       const collection = names.get(collectionId);
       return collection === undefined ? [] : [{ alias, collection }];
@@ -84,4 +103,10 @@ export class Aliases {
     const forget = (): void => this.#catalog.forgetAlias(accountId, alias);
     if (!(await store.aliases.remove(accountId, alias).finally(forget))) throw notFound('ALIAS_NOT_FOUND');
   }
+}
+
+/** A list leaves out what the service did not write. */
+function orNoneIfDamaged(error: unknown): null {
+  if ((error as StoreError).kind === 'damaged') return null;
+  throw error;
 }

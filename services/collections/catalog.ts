@@ -137,8 +137,11 @@ export class CollectionCatalog {
   async #names(accountId: string): Promise<string[]> {
     const { catalog, aliases } = this.#runtime.store;
     if ((await catalog.countCollections(accountId)) > SUGGESTED_FROM_MAX) return [];
-    const [rows, others] = await Promise.all([catalog.listCollections(accountId), aliases.list(accountId)]);
-    return [...rows.map((row) => row.name), ...others.map(({ alias }) => alias)];
+    const [collections, others] = await Promise.all([
+      catalog.collectionsPage(accountId, null, SUGGESTED_FROM_MAX),
+      aliases.page(accountId, null, SUGGESTED_FROM_MAX),
+    ]);
+    return [...collections.rows.map(({ name }) => name), ...others.rows.map(({ alias }) => alias)];
   }
 
   /**
@@ -233,9 +236,8 @@ export class CollectionCatalog {
   }
 
   async #aliasedError({ id, accountId, name }: CollectionRow): Promise<ProvecError> {
-    const aliases = await this.#runtime.store.aliases.list(accountId);
     // None when it was switched this moment.
-    const held = aliases.find(({ collectionId }) => collectionId === id);
+    const held = await this.#runtime.store.aliases.standingFor(accountId, id);
     const which = held ? `The alias ${held.alias}` : 'An alias';
     return new ProvecError('COLLECTION_HAS_ALIAS', `${which} stands for ${name}; delete the alias or switch it first.`);
   }

@@ -1,35 +1,58 @@
-import type { CollectionsPage } from '../../lib/actions/collections.ts';
-import { readCursor, writeCursor } from '../../lib/requests/page-cursor.ts';
+import type { CollectionsPage, CollectionView } from '../../lib/actions/collections.ts';
+import { INTERNAL_LIMITS } from '../../lib/limits.ts';
+import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
-import type { ShardLog } from '../../lib/store/log.ts';
-import { collectionViews } from './collection-view.ts';
+import { positionOf } from '../../lib/store/page.ts';
+import type { Store } from '../../lib/store/port.ts';
+import { collectionView, collectionViews } from './collection-view.ts';
 
-const POSITION = /^after (\S{1,40}) (\S{1,64})$/;
+/** Rows that are read before it is seen whether the page is full. */
+const READ_AT_ONCE = 100;
+/** About, of a collection as JSON, without its name and tags. */
+const VIEW_BYTES = 300;
 
-/**
- * One page of `rows`, an account's collections, newest first; without `limit` all that are left. A
- * collection that was deleted since its page was read is still a place to go on from. Throws
- * INVALID_ARGUMENT for a bad cursor.
- */
-export async function collectionsPage(
-  log: ShardLog,
-  rows: CollectionRow[],
-  { limit = rows.length, cursor }: { limit?: number; cursor?: string },
-): Promise<CollectionsPage> {
-  const from = cursor === undefined ? 0 : placeAfter(rows, readCursor(cursor, POSITION));
-  const page = rows.slice(from, from + limit);
-  const collections = await collectionViews(log, page);
-  const last = page.at(-1);
-  if (last === undefined || from + page.length === rows.length) return { collections };
-  return { collections, nextCursor: writeCursor(`after ${last.createdAt} ${last.id}`) };
+interface Asked {
+  accountId: string;
+  limit: number;
+  cursor?: string | undefined;
+  isUncounted?: boolean | undefined;
+}
+
+/** Room on a page. */
+class Room {
+  #bytes = 0;
+  #shards = 0;
+
+  /** Whether the collection still fits; the first always does. */
+  takes({ name, tags = '', shards }: CollectionRow): boolean {
+    const isFirst = this.#bytes === 0;
+    this.#bytes += VIEW_BYTES + name.length + tags.length;
+    this.#shards += shards;
+    const { collectionsPageMaxBytes: maxBytes, collectionsPageMaxShards: maxShards } = INTERNAL_LIMITS;
+    return isFirst || (this.#bytes <= maxBytes && this.#shards <= maxShards);
+  }
 }
 
 /**
- * Of those made in the same millisecond as one that is gone, some may come twice; none is left out.
+ * One page of an account's collections, newest first: at most `limit`, and fewer where they are
+ * large. A collection that was deleted since its page was read is still a place to go on from.
+ * Throws INVALID_ARGUMENT for a bad cursor.
  */
-function placeAfter(rows: CollectionRow[], [createdAt, id]: string[]): number {
-  const last = rows.findIndex((row) => row.id === id);
-  if (last >= 0) return last + 1;
-  const next = rows.findIndex((row) => row.createdAt <= createdAt);
-  return next >= 0 ? next : rows.length;
+export async function collectionsPage(
+  { catalog, log }: Pick<Store, 'catalog' | 'log'>,
+  { accountId, limit, cursor, isUncounted = false }: Asked,
+): Promise<CollectionsPage> {
+  const collections: CollectionView[] = [];
+  const room = new Room();
+  for (let after = positionOfCursor(cursor); ; ) {
+    const left = limit - collections.length;
+    const { rows, next } = await catalog.collectionsPage(accountId, after, Math.min(left, READ_AT_ONCE));
+    const full = rows.findIndex((row) => !room.takes(row));
+    const page = full < 0 ? rows : rows.slice(0, full);
+    collections.push(...(isUncounted ? page.map((row) => collectionView(row, 0)) : await collectionViews(log, page)));
+    if (full > 0) return { collections, ...positionCursor(positionOf(page[full - 1])) };
+    if (full === 0) return { collections, ...positionCursor(after) };
+    if (next === null || page.length === left) return { collections, ...positionCursor(next) };
+    after = next;
+  }
 }

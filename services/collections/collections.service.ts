@@ -43,7 +43,7 @@ const PAGE = {
 } as const;
 const CHECKS = {
   create: ACCOUNT,
-  list: { ...ACCOUNT, ...PAGE },
+  list: { ...ACCOUNT, ...PAGE, isUncounted: { type: 'boolean', optional: true } },
   upsert: WRITTEN,
   delete: WRITTEN,
   updateRecords: WRITTEN,
@@ -59,6 +59,7 @@ const CHECKS = {
   getAlias: ALIAS,
   deleteAlias: ALIAS,
   listAliases: ACCOUNT,
+  aliasesPage: { ...ACCOUNT, ...PAGE, limit: { ...PAGE.limit, optional: false } },
 } as const;
 
 type Params<A extends keyof CollectionsActions> = Context<CollectionsActions[A]['params']>;
@@ -143,7 +144,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       async list({ params }: Params<'collections.list'>): Result<'collections.list'> {
-        return collectionsPage(store.log, await store.catalog.listCollections(params.accountId), params);
+        return collectionsPage(store, { ...params, limit: params.limit ?? limits.collectionsPageMax });
       },
 
       resolve({ params }: Params<'collections.resolve'>): Result<'collections.resolve'> {
@@ -182,6 +183,10 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
 
       listAliases({ params }: Params<'collections.listAliases'>): Result<'collections.listAliases'> {
         return aliases.list(params.accountId);
+      },
+
+      aliasesPage({ params }: Params<'collections.aliasesPage'>): Result<'collections.aliasesPage'> {
+        return aliases.page(params.accountId, params.limit, params.cursor);
       },
 
       upsert: timedAction(timeoutMs, (ctx: Params<'collections.upsert'>): Result<'collections.upsert'> => {

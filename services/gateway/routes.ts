@@ -23,6 +23,11 @@ function pageOf(query: RouteInput['query'], maxItems: number): { limit?: number;
   return { ...(limit !== undefined && { limit: Number(limit) }), ...(cursor !== undefined && { cursor }) };
 }
 
+/** As `pageOf`; without a limit as many as a page may have. */
+function fullPageOf(query: RouteInput['query'], maxItems: number): { limit: number; cursor?: string } {
+  return { limit: maxItems, ...pageOf(query, maxItems) };
+}
+
 const PROOF = route('GET', '/collections/{name}/proof', 'collections.proof', 'read', {
   query: ['id', 'namespace'],
   params: ({ accountId, target, query, limits }) => ({
@@ -190,9 +195,9 @@ const aliased = ({ accountId, target }: RouteInput) => ({ accountId, alias: targ
 
 const ALIAS_ROUTES = [
   route('GET', '/aliases/{alias}', 'collections.getAlias', 'read', { params: aliased }),
-  route('GET', '/aliases', 'collections.listAliases', 'read', {
-    params: ({ accountId }) => ({ accountId }),
-    answer: (aliases) => ({ aliases }),
+  route('GET', '/aliases', 'collections.aliasesPage', 'read', {
+    query: ['limit', 'cursor'],
+    params: ({ accountId, query, limits }) => ({ accountId, ...fullPageOf(query, limits.aliasesPageMax) }),
   }),
   route('PUT', '/aliases/{alias}', 'collections.putAlias', 'manage', {
     body: 'putAlias',
@@ -206,9 +211,9 @@ const ALIAS_ROUTES = [
 
 const ACCOUNT_ROUTES = [
   route('GET', '/usage', 'metering.usage', 'read', { params: ({ accountId }) => ({ accountId }) }),
-  route('GET', '/keys', 'keys.list', 'manage', {
-    params: ({ accountId }) => ({ accountId }),
-    answer: (keys) => ({ keys }),
+  route('GET', '/keys', 'keys.page', 'manage', {
+    query: ['limit', 'cursor'],
+    params: ({ accountId, query, limits }) => ({ accountId, ...fullPageOf(query, limits.keysPageMax) }),
   }),
   route('POST', '/keys', 'keys.create', 'manage', {
     body: 'createKey',
@@ -229,10 +234,10 @@ const OPERATOR_ROUTES = [
     status: 201,
     params: ({ body }) => body,
   }),
-  route('GET', '/admin/accounts', 'keys.listAccounts', 'operator', {
+  route('GET', '/admin/accounts', 'keys.accountsPage', 'operator', {
     queue: 'unshared',
-    params: () => ({}),
-    answer: (accounts) => ({ accounts }),
+    query: ['limit', 'cursor'],
+    params: ({ query, limits }) => fullPageOf(query, limits.accountsPageMax),
   }),
   route('PATCH', '/admin/accounts/{id}', 'keys.setPlan', 'operator', {
     queue: 'unshared',

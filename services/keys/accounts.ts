@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import type { AccountView, KeyView } from '../../lib/actions/keys.ts';
+import type { AccountsPage, AccountView, KeyView } from '../../lib/actions/keys.ts';
 import { notFound, unavailable } from '../../lib/errors.ts';
 import type { PlanName } from '../../lib/plans.ts';
+import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
 import type { AccountRow, Catalog } from '../../lib/store/catalog.ts';
 import { SCOPES } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
@@ -44,6 +45,12 @@ export class Accounts {
   /** Oldest first. */
   async list(): Promise<AccountView[]> {
     return (await this.#catalog.listAccounts()).map(viewOf);
+  }
+
+  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  async page(limit: number, cursor?: string): Promise<AccountsPage> {
+    const { rows, next } = await this.#catalog.accountsPage(positionOfCursor(cursor), limit);
+    return { accounts: rows.map(viewOf), ...positionCursor(next) };
   }
 
   /** The account's plan, from the cache. Throws ACCOUNT_NOT_FOUND. */

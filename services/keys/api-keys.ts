@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { KeyView } from '../../lib/actions/keys.ts';
+import type { KeysPage, KeyView } from '../../lib/actions/keys.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
+import { positionCursor, positionOfCursor } from '../../lib/requests/position-cursor.ts';
 import type { KeyRow, KeyStore, Scope } from '../../lib/store/keys.ts';
 import type { Clock } from '../../lib/time/clock.ts';
 import { newSecret, secretHash, secretPrefix } from './secret.ts';
@@ -28,6 +29,12 @@ export class ApiKeys {
   /** Newest first. */
   async list(accountId: string): Promise<KeyView[]> {
     return (await this.#store.list(accountId)).map(viewOf);
+  }
+
+  /** One page of them. Throws INVALID_ARGUMENT for a bad cursor. */
+  async page(accountId: string, limit: number, cursor?: string): Promise<KeysPage> {
+    const { rows, next } = await this.#store.page(accountId, positionOfCursor(cursor), limit);
+    return { keys: rows.map(viewOf), ...positionCursor(next) };
   }
 
   /**

@@ -14,6 +14,10 @@ type Call<N extends keyof KeysActions> = Context<Actions[N]['params']>;
 
 /** Fields that clients send: their checks, whose errors name the field, lie in lib/requests/. */
 const sent = { type: 'any', optional: true };
+const PAGE = {
+  limit: { type: 'number', integer: true, min: 1 },
+  cursor: { type: 'string', optional: true },
+} as const;
 
 /** Accounts, API keys and authentication. */
 export default function keysService({ config, store, clock, log }: Runtime): ServiceSchema {
@@ -45,6 +49,11 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
       list: {
         params: { accountId: 'string' },
         handler: (ctx: Call<'keys.list'>) => apiKeys.list(ctx.params.accountId),
+      },
+      page: {
+        params: { accountId: 'string', ...PAGE },
+        handler: ({ params: { accountId, limit, cursor } }: Call<'keys.page'>) =>
+          apiKeys.page(accountId, limit, cursor),
       },
       create: {
         params: { accountId: 'string', name: sent, scopes: sent, expires_at: sent },
@@ -85,6 +94,10 @@ export default function keysService({ config, store, clock, log }: Runtime): Ser
         },
       },
       listAccounts: { handler: () => accounts.list() },
+      accountsPage: {
+        params: PAGE,
+        handler: ({ params: { limit, cursor } }: Call<'keys.accountsPage'>) => accounts.page(limit, cursor),
+      },
       setPlan: {
         params: { id: 'string', plan: sent },
         async handler(ctx: Call<'keys.setPlan'>) {

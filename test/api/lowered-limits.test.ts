@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { readConfig } from '../../lib/config.ts';
+import type { Api } from '../support/api-client.ts';
+import { pineconeApi } from '../support/pinecone-api.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { operatorApi } from '../support/tenant.ts';
@@ -92,8 +94,26 @@ test.each<[string, Request, Request, object]>([
   ],
   [
     'collectionsPageMax',
-    () => service.api('GET', '/collections?limit=8'),
-    () => service.api('GET', '/collections?limit=9'),
+    () => service.api('GET', '/collections?limit=3'),
+    () => service.api('GET', '/collections?limit=4'),
+    refusalOf('limit'),
+  ],
+  [
+    'aliasesPageMax',
+    () => service.api('GET', '/aliases?limit=2'),
+    () => service.api('GET', '/aliases?limit=3'),
+    refusalOf('limit'),
+  ],
+  [
+    'keysPageMax',
+    () => service.api('GET', '/keys?limit=2'),
+    () => service.api('GET', '/keys?limit=3'),
+    refusalOf('limit'),
+  ],
+  [
+    'accountsPageMax',
+    () => operatorApi(service)('GET', '/admin/accounts?limit=3'),
+    () => operatorApi(service)('GET', '/admin/accounts?limit=4'),
     refusalOf('limit'),
   ],
   [
@@ -112,6 +132,52 @@ test.each<[string, Request, Request, object]>([
 ])('%s', async (_, allowed, refused, answer) => {
   expect([200, 201]).toContain((await allowed()).status);
   expect(await refused()).toEqual(answer);
+});
+
+describe('a list that does not say how much', () => {
+  /** Names on each page. */
+  async function pages(api: Api, path: string, field: string, name = 'name'): Promise<string[][]> {
+    const found: string[][] = [];
+    for (let cursor = ''; ; ) {
+      const { status, body } = await api<Record<string, unknown>>('GET', path + cursor);
+      expect(status).toBe(200);
+      found.push((body[field] as Record<string, string>[]).map((each) => each[name]!));
+      if (body.nextCursor === undefined) return found;
+      cursor = `?cursor=${body.nextCursor}`;
+    }
+  }
+
+  test('has a page of each', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      expect((await create({ name })).status).toBe(201);
+      expect((await at('/keys', { name })).status).toBe(201);
+      expect((await service.api('PUT', `/aliases/${name}x`, { collection: name })).status).toBe(201);
+    }
+    expect(await pages(service.api, '/collections', 'collections')).toEqual([['c', 'b', 'a'], ['low']]);
+    const [first, ...rest] = await pages(service.api, '/keys', 'keys');
+    expect(first).toEqual(['c', 'b']);
+    expect(rest.flat()[0]).toBe('a');
+    expect(await pages(service.api, '/aliases', 'aliases', 'alias')).toEqual([['ax', 'bx'], ['cx']]);
+    const accounts = await pages(operatorApi(service), '/admin/accounts', 'accounts', 'id');
+    expect(accounts.length).toBe(Math.ceil(accounts.flat().length / 3));
+    expect(new Set(accounts.flat()).size).toBe(accounts.flat().length);
+  });
+
+  test('has all indexes on /pinecone, whose clients do not ask for pages', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await create({ name });
+    const { body } = await pineconeApi(service.url, service.key)('GET', '/indexes');
+    expect((body as { indexes: { name: string }[] }).indexes.map(({ name }) => name)).toEqual([
+      'd',
+      'c',
+      'b',
+      'a',
+      'low',
+    ]);
+  });
+
+  test.each(['/collections', '/keys', '/aliases'])('%s refuses a cursor that is none', async (path) => {
+    expect(await service.api('GET', `${path}?cursor=made-up`)).toEqual(refusalOf('cursor'));
+  });
 });
 
 test('a default above a maximum that was lowered comes down with it', async () => {

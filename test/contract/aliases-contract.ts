@@ -127,6 +127,9 @@ export function aliasesContract(subject: StoreUnderTest): void {
       expect(await aliases.put(newAlias({ alias: 'a' }), 2)).toBe('replaced');
       expect(await aliases.put(newAlias({ alias: 'c', accountId: randomUUID() }), 2)).toBe('created');
       expect((await aliases.list(one)).map(({ alias }) => alias)).toEqual(['a', 'b']);
+      const page = await aliases.page(one, null, 1);
+      expect(page).toMatchObject({ rows: [{ alias: 'a' }], next: 'a' });
+      expect(await aliases.page(one, 'a', 1)).toMatchObject({ rows: [{ alias: 'b' }], next: null });
     });
 
     test('aliases are no collections, and go with their account', async () => {

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import type { Position } from '../../lib/store/page.ts';
 import type { StoreUnderTest } from './store-contract.ts';
-import { at, collect, newAccount, newBlock, newCollection, newKey, WEIRD_IDS } from './store-rows.ts';
+import { at, collect, newAccount, newBlock, newCollection, newKey, pagesOf, WEIRD_IDS } from './store-rows.ts';
 
 export function catalogContract(subject: StoreUnderTest): void {
   describe('catalog', () => {
@@ -56,6 +57,25 @@ export function catalogContract(subject: StoreUnderTest): void {
       const all = await collect(catalog.allCollections());
       expect(all).toHaveLength(4);
       expect(all).toEqual(expect.arrayContaining([...rows, other]));
+    });
+
+    test('pages of an account have each collection once, newest first, and say when they end', async () => {
+      const { catalog } = subject.store;
+      const account = randomUUID();
+      const rows = Array.from({ length: 210 }, (_, i) =>
+        newCollection({ accountId: account, name: `c${i}`, createdAt: at(i >> 1) }),
+      );
+      for (const row of rows) await catalog.createCollection(row, null);
+      const all = await catalog.listCollections(account);
+      expect(all.map(({ createdAt }) => createdAt)).toEqual(rows.map(({ createdAt }) => createdAt).toReversed());
+      const read = (after: Position | null, limit: number) => catalog.collectionsPage(account, after, limit);
+      for (const limit of [105, 209, 210]) expect((await pagesOf(read, limit)).flat()).toEqual(all);
+      expect(await pagesOf(read, 210)).toHaveLength(1);
+      // One that is gone is still a place to go on from.
+      await catalog.dropCollection(all[1].id);
+      expect((await catalog.collectionsPage(account, all[1], 2)).rows).toEqual([all[2], all[3]]);
+      await catalog.forgetDropped(all[1].id);
+      expect((await catalog.collectionsPage(account, all[1], 2)).rows).toContainEqual(all[2]);
     });
 
     test('pages through more collections than one page holds', async () => {
@@ -156,6 +176,10 @@ export function catalogContract(subject: StoreUnderTest): void {
       await catalog.createAccount(young);
       await catalog.createAccount(old);
       expect(await catalog.listAccounts()).toEqual([old, young]);
+      expect(await pagesOf((after: Position | null, limit) => catalog.accountsPage(after, limit), 1)).toEqual([
+        [old],
+        [young],
+      ]);
       expect(await catalog.setPlan(old.id, 'pro')).toEqual({ ...old, plan: 'pro' });
       expect(await catalog.getAccount(old.id)).toEqual({ ...old, plan: 'pro' });
       expect(await catalog.setPlan('nobody', 'pro')).toBeNull();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { KeyRow } from '../../lib/store/keys.ts';
+import type { Position } from '../../lib/store/page.ts';
 import type { StoreUnderTest } from './store-contract.ts';
-import { at, newKey, WEIRD_IDS } from './store-rows.ts';
+import { at, newKey, pagesOf, WEIRD_IDS } from './store-rows.ts';
 
 export function keysContract(subject: StoreUnderTest): void {
   describe('keys', () => {
@@ -20,6 +21,25 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.findByHash('0'.repeat(64))).toBeNull();
       expect(await keys.list(account)).toEqual([rows[1], rows[0], rows[2]]);
       expect(await keys.list('nobody')).toEqual([]);
+    });
+
+    test('pages have each key once, newest first, and say when they end', async () => {
+      const { keys } = subject.store;
+      // More than the adapter reads at once; two of each instant.
+      const rows = Array.from({ length: 250 }, (_, i) => keyOf({ createdAt: at(i >> 1) }));
+      for (const row of rows) await keys.create(row, null);
+      const all = await keys.list(account);
+      expect(all.map(({ createdAt }) => createdAt)).toEqual(rows.map(({ createdAt }) => createdAt).toReversed());
+      const read = (after: Position | null, limit: number) => keys.page(account, after, limit);
+      for (const limit of [120, 125, 250, 1_000]) {
+        const pages = await pagesOf(read, limit);
+        expect(pages.flat()).toEqual(all);
+        expect(pages).toHaveLength(Math.ceil(250 / limit));
+      }
+      const [first, second] = all;
+      await keys.revoke(account, second.id, at(0));
+      expect((await keys.page(account, second, 1)).rows).toEqual([all[2]]);
+      expect((await keys.page(account, first, 2)).rows).toEqual([all[2], all[3]]);
     });
 
     test('the maximum of keys does not count revoked ones and holds under concurrency', async () => {

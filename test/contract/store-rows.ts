@@ -3,6 +3,7 @@ import type { ShardHead } from '../../lib/shard/head.ts';
 import type { AccountRow, CollectionRow } from '../../lib/store/catalog.ts';
 import type { KeyRow } from '../../lib/store/keys.ts';
 import type { LogEntry } from '../../lib/store/log.ts';
+import type { Page } from '../../lib/store/page.ts';
 import type { RecordChange, RecordScan, RecordStore, StoredRecord } from '../../lib/store/records.ts';
 import type { QueryBlock } from '../../lib/store/usage.ts';
 
@@ -120,6 +121,20 @@ export async function readAll(scan: RecordScan): Promise<Map<string, StoredRecor
 export async function recordsOf(records: RecordStore, shard: string, ids: string[]): Promise<StoredRecord[]> {
   const all = await readAll(await records.scan(shard));
   return ids.flatMap((id) => all.get(id) ?? []);
+}
+
+/** The pages of a list, each of at most `limit` rows, until it says that there are no more. */
+export async function pagesOf<Row, P>(
+  read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
+  limit: number,
+): Promise<Row[][]> {
+  const pages: Row[][] = [];
+  for (let after: P | null = null; ; ) {
+    const page: Page<Row, P> = await read(after, limit);
+    pages.push(page.rows);
+    if (page.next === null) return pages;
+    after = page.next;
+  }
 }
 
 export async function collect<T>(pages: AsyncIterable<T[]>): Promise<T[]> {

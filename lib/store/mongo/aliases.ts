@@ -11,6 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Collection } from 'mongodb';
 import type { AliasRow, StoredAliases } from '../aliases.ts';
+import { type Page, pageOf } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { Connection } from './connection.ts';
 import { idPart, joined } from './document-id.ts';
@@ -67,9 +68,24 @@ export class MongoAliases implements StoredAliases {
     return found?.row ?? null;
   }
 
-  async list(accountId: string): Promise<Sealed<AliasRow>[]> {
-    const found = await this.#documents.find({ account: idPart(accountId), state: 'alias' }).toArray();
-    return found.map(({ row }) => row);
+  async page(
+    accountId: string,
+    after: string | null,
+    limit: number,
+    collectionId?: string,
+  ): Promise<Page<Sealed<AliasRow>, string>> {
+    const own = { account: idPart(accountId), state: 'alias' as const, 'row.alias': { $gt: after ?? '' } };
+    const target = collectionId === undefined ? {} : { 'row.collectionId': collectionId };
+    const found = await this.#documents
+      .find({ ...own, ...target })
+      .sort({ 'row.alias': 1 })
+      .limit(limit + 1)
+      .toArray();
+    return pageOf(
+      found.map(({ row }) => row),
+      limit,
+      ({ alias }) => alias,
+    );
   }
 
   async replace(row: Sealed<AliasRow>, before: Sealed<AliasRow>): Promise<'replaced' | 'changed' | 'no target'> {

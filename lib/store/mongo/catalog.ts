@@ -8,6 +8,7 @@
  */
 import type { Collection, Filter } from 'mongodb';
 import type { AccountRow, AccountState, CollectionRow, Creation, StoredAccount, StoredCatalog } from '../catalog.ts';
+import { type Page, type Position, pageOf, positionOf } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import type { MongoAliases } from './aliases.ts';
 import { freeSlots } from './collection-slots.ts';
@@ -90,9 +91,18 @@ export class MongoCatalog implements StoredCatalog {
     return found?.state === 'live' ? found.row : null;
   }
 
-  async listCollections(accountId: string): Promise<Sealed<CollectionRow>[]> {
-    const found = await this.#collections.find({ account: idPart(accountId), state: 'live' }).toArray();
-    return found.map(({ row }) => row).sort(newestFirst);
+  async collectionsPage(
+    accountId: string,
+    after: Position | null,
+    limit: number,
+  ): Promise<Page<Sealed<CollectionRow>>> {
+    const own = { account: idPart(accountId), state: 'live' as const };
+    const found = await this.#collections
+      .find({ ...own, ...beyond(after, '$lt') })
+      .sort(byAge(-1))
+      .limit(limit + 1)
+      .toArray();
+    return pageOf(rowsOf(found), limit, positionOf);
   }
 
   async countCollections(accountId: string): Promise<number> {
@@ -149,9 +159,13 @@ export class MongoCatalog implements StoredCatalog {
     return found && accountOf(found);
   }
 
-  async listAccounts(): Promise<StoredAccount[]> {
-    const found = await this.#accounts.find().toArray();
-    return found.map(accountOf).sort((a, b) => newestFirst(b, a));
+  async accountsPage(after: Position | null, limit: number): Promise<Page<StoredAccount>> {
+    const found = await this.#accounts
+      .find(beyond(after, '$gt'))
+      .sort(byAge(1))
+      .limit(limit + 1)
+      .toArray();
+    return pageOf(found.map(accountOf), limit, positionOf);
   }
 
   async replaceAccount({ id, plan, seal }: Sealed<AccountRow>, before: string): Promise<boolean> {
@@ -204,7 +218,15 @@ function accountOf(document: AccountDocument): StoredAccount {
   return { ...document.row, state: stateOf(document) };
 }
 
-/** Rows of one instant are in the order of their ids, whatever that is. */
-function newestFirst(a: { createdAt: string; id: string }, b: { createdAt: string; id: string }): number {
-  return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1);
+const rowsOf = <Row>(found: { row: Row }[]): Row[] => found.map(({ row }) => row);
+
+/** The order of creation; rows of one instant are in the order of their ids, whatever that is. */
+const byAge = (direction: 1 | -1) => ({ 'row.createdAt': direction, 'row.id': direction });
+
+/** What comes after a position in that order. */
+function beyond(after: Position | null, comparison: '$lt' | '$gt'): object {
+  if (after === null) return {};
+  const { createdAt, id } = after;
+  const sameInstant = { 'row.createdAt': createdAt, 'row.id': { [comparison]: id } };
+  return { $or: [{ 'row.createdAt': { [comparison]: createdAt } }, sameInstant] };
 }

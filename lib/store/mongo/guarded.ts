@@ -26,20 +26,20 @@ interface Parts {
 
 /** Methods whose failure leaves no doubt; every other one may write. */
 const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
-  aliases: ['find', 'list'],
+  aliases: ['find', 'page'],
   anchors: ['get', 'getMany', 'history', 'instances'],
   catalog: [
     'findCollection',
     'getCollection',
-    'listCollections',
+    'collectionsPage',
     'countCollections',
     'listDropped',
     'getAccount',
-    'listAccounts',
+    'accountsPage',
   ],
   checkpoints: ['stage', 'discard', 'list', 'fetch'],
   contradictions: ['list'],
-  keys: ['findByHash', 'list', 'count', 'hasAny'],
+  keys: ['findByHash', 'page', 'count', 'hasAny'],
   leases: ['list', 'get'],
   log: ['read', 'head', 'heads', 'audit', 'firstSeq'],
   owners: ['get', 'list'],

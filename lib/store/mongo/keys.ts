@@ -1,6 +1,7 @@
 import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type StoredKeys, standsInFor } from '../keys.ts';
+import { type Page, type Position, pageOf, positionOf } from '../page.ts';
 import type { Sealed } from '../sealed.ts';
 import { isBelievedKey } from '../sealed-keys.ts';
 import type { Connection } from './connection.ts';
@@ -60,9 +61,10 @@ export class MongoKeys implements StoredKeys {
     return account?.keys?.[0] ?? null;
   }
 
-  async list(accountId: string): Promise<Sealed<KeyRow>[]> {
-    const keys = await this.#keys(accountId);
-    return keys.sort((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id < b.id ? 1 : -1));
+  async page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>> {
+    const keys = (await this.#keys(accountId)).sort(newestFirst);
+    const rest = after === null ? keys : keys.filter((key) => newestFirst(after, key) < 0);
+    return pageOf(rest.slice(0, limit + 1), limit, positionOf);
   }
 
   async count(accountId: string): Promise<number> {
@@ -164,6 +166,10 @@ export class MongoKeys implements StoredKeys {
 
 /** Of an account's document the first key that meets `condition`, and the revision. */
 const onlyKey = (condition: object) => ({ revision: 1, keys: { $elemMatch: condition } });
+
+function newestFirst(a: Position, b: Position): number {
+  return Date.parse(b.createdAt) - Date.parse(a.createdAt) || (a.id === b.id ? 0 : a.id < b.id ? 1 : -1);
+}
 
 function lookupsOf({ hash, id }: KeyRow): string[] {
   return [byHash(hash), byId(id)];

@@ -1,13 +1,11 @@
 import type { StoredKeys } from '../keys.ts';
+import { inSlices, SLICE_ROWS } from './pages.ts';
 import type { StoreThread } from './store-thread.ts';
-
-/** Rows that one request to the thread reads and verifies. */
-const SLICE_ROWS = 128;
 
 /** The API keys, as the main thread sees them. */
 export function keysOf(thread: StoreThread): StoredKeys {
-  const { countSlice } = thread.remote('keys');
-  const own: Pick<StoredKeys, 'count'> = {
+  const { countSlice, page } = thread.remote('keys');
+  const own: Pick<StoredKeys, 'count' | 'page'> = {
     async count(accountId) {
       let slice = await countSlice(accountId, null, SLICE_ROWS);
       let { count } = slice;
@@ -17,6 +15,8 @@ export function keysOf(thread: StoreThread): StoredKeys {
       }
       return count;
     },
+
+    page: (accountId, after, limit) => inSlices((from, rows) => page(accountId, from, rows), after, limit),
   };
   return thread.remote('keys', own);
 }

@@ -1,3 +1,8 @@
+import type { Page } from '../page.ts';
+
+/** Rows that one request to the thread reads: a few milliseconds. */
+export const SLICE_ROWS = 100;
+
 /** Reads rows in the order of their text keys, page by page; every key is greater than ''. */
 export async function* pages<Row>(
   read: (after: string) => Promise<Row[]>,
@@ -10,4 +15,19 @@ export async function* pages<Row>(
     if (page.length < pageRows) return;
     after = keyOf(page[page.length - 1]);
   }
+}
+
+/** One page of a list, read in slices, between which the thread takes other requests. */
+export async function inSlices<Row, P>(
+  read: (after: P | null, limit: number) => Promise<Page<Row, P>>,
+  after: P | null,
+  limit: number,
+): Promise<Page<Row, P>> {
+  const page = await read(after, Math.min(limit, SLICE_ROWS));
+  while (page.next !== null && page.rows.length < limit) {
+    const { rows, next } = await read(page.next, Math.min(limit - page.rows.length, SLICE_ROWS));
+    page.rows.push(...rows);
+    page.next = next;
+  }
+  return page;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
+import type { StoredAliases } from '../aliases.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
@@ -17,7 +18,7 @@ import { FolderCheckpoints } from './checkpoints.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { keysOf } from './keys.ts';
 import { logOf } from './log.ts';
-import { pages } from './pages.ts';
+import { inSlices, pages, SLICE_ROWS } from './pages.ts';
 import { recordsOf } from './records.ts';
 import type { Role } from './requests.ts';
 import { damagedFile, storeFailure } from './store-failure.ts';
@@ -38,7 +39,6 @@ export interface SqliteStoreOptions {
 
 const FILES = ['log.db', 'records.db'];
 const DROP_SLICE_ROWS = 500;
-const PAGE_ROWS = 500;
 
 /**
  * Opens the embedded store in `folder`, making it if need be: `log.db` holds everything small and
@@ -106,18 +106,15 @@ function assemble(
   { keys, log: logger }: SqliteStoreOptions,
 ): Store {
   const forged = new ForgedRows(logger);
+  const aliases = aliasesOf(log);
   const usage = log.remote('usage');
   const logTables = log.remote('log');
   const recordTables = materialised.remote('records');
   const contradictions = log.remote('contradictions');
   const owners = log.remote('owners');
   return {
-    catalog: new SealedCatalog(
-      { catalog: catalogOf(log), aliases: log.remote('aliases') },
-      new Seals(keys.catalog),
-      forged,
-    ),
-    aliases: sealedAliases(log.remote('aliases'), new Seals(keys.catalog), forged),
+    catalog: new SealedCatalog({ catalog: catalogOf(log), aliases }, new Seals(keys.catalog), forged),
+    aliases: sealedAliases(aliases, new Seals(keys.catalog), forged),
     keys: sealedKeys(keysOf(log), new Seals(keys.apiKeys), forged),
     log: logOf(log),
     records: recordsOf(materialised),
@@ -160,7 +157,26 @@ function assemble(
 }
 
 function catalogOf(thread: StoreThread): StoredCatalog {
-  const { collectionsAfter } = thread.remote('catalog');
-  const read = (after: string) => collectionsAfter(after, PAGE_ROWS);
-  return thread.remote('catalog', { allCollections: () => pages(read, ({ id }) => id, PAGE_ROWS) });
+  const { collectionsAfter, collectionsPage, accountsPage } = thread.remote('catalog');
+  const own: Pick<StoredCatalog, 'allCollections' | 'collectionsPage' | 'accountsPage'> = {
+    allCollections: () =>
+      pages(
+        (after) => collectionsAfter(after, SLICE_ROWS),
+        ({ id }) => id,
+        SLICE_ROWS,
+      ),
+    collectionsPage: (accountId, after, limit) =>
+      inSlices((from, rows) => collectionsPage(accountId, from, rows), after, limit),
+    accountsPage: (after, limit) => inSlices(accountsPage, after, limit),
+  };
+  return thread.remote('catalog', own);
+}
+
+function aliasesOf(thread: StoreThread): StoredAliases {
+  const { page } = thread.remote('aliases');
+  const own: Pick<StoredAliases, 'page'> = {
+    page: (accountId, after, limit, collectionId) =>
+      inSlices((from, rows) => page(accountId, from, rows, collectionId), after, limit),
+  };
+  return thread.remote('aliases', own);
 }

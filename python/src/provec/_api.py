@@ -628,12 +628,22 @@ class DeleteAliasResult(TypedDict):
     deleted: Literal[True]
 
 
-class ListAliasesResult(TypedDict):
+class _ListAliasesResult(TypedDict):
     aliases: list[Alias]
 
 
-class ListKeysResult(TypedDict):
+class ListAliasesResult(_ListAliasesResult, total=False):
+    #: While there are more.
+    nextCursor: str
+
+
+class _ListKeysResult(TypedDict):
     keys: list[ApiKey]
+
+
+class ListKeysResult(_ListKeysResult, total=False):
+    #: While there are more.
+    nextCursor: str
 
 
 class CreateKeyResult(TypedDict):
@@ -649,8 +659,13 @@ class CreateAccountResult(TypedDict):
     key: NewApiKey
 
 
-class ListAccountsResult(TypedDict):
+class _ListAccountsResult(TypedDict):
     accounts: list[Account]
+
+
+class ListAccountsResult(_ListAccountsResult, total=False):
+    #: While there are more.
+    nextCursor: str
 
 
 class ChangePlanResult(TypedDict):

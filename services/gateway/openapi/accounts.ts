@@ -1,6 +1,19 @@
 import { plan, scopes } from '../../../lib/requests/account-requests.ts';
 import type { AllWords } from './operation.ts';
-import { count, flag, list, nullable, object, ref, type Schema, type Schemas, TRUE, text, time } from './schema.ts';
+import {
+  count,
+  flag,
+  list,
+  MORE,
+  nullable,
+  object,
+  ref,
+  type Schema,
+  type Schemas,
+  TRUE,
+  text,
+  time,
+} from './schema.ts';
 
 const COUNTS = {
   write_count: 'Records upserted this month.',
@@ -47,7 +60,11 @@ const [account, key] = [ref('Account'), ref('NewApiKey')];
 
 export const ACCOUNT_WORDS: AllWords = {
   'metering.usage': ['getUsage', "This month's usage and the plan's limits", ref('Usage')],
-  'keys.list': ['listKeys', 'List keys, without their secrets', object({ keys: list(ref('ApiKey')) })],
+  'keys.page': [
+    'listKeys',
+    'List keys, newest first, without their secrets',
+    object({ keys: list(ref('ApiKey')), nextCursor: MORE }, ['nextCursor']),
+  ],
   'keys.create': [
     'createKey',
     'Create a key; only this answer contains its secret',
@@ -56,7 +73,11 @@ export const ACCOUNT_WORDS: AllWords = {
   ],
   'keys.revoke': ['revokeKey', 'Revoke a key', object({ revoked: TRUE })],
   'keys.createAccount': ['createAccount', 'Create an account with its first key', object({ account, key })],
-  'keys.listAccounts': ['listAccounts', 'List accounts', object({ accounts: list(account) })],
+  'keys.accountsPage': [
+    'listAccounts',
+    'List accounts, oldest first',
+    object({ accounts: list(account), nextCursor: MORE }, ['nextCursor']),
+  ],
   'keys.setPlan': ['changePlan', "Change an account's plan", object({ account })],
   'keys.deleteAccount': ['deleteAccount', 'Delete an account with everything it owns', object({ deleted: TRUE })],
 };

@@ -9,6 +9,7 @@ import {
   flag,
   integer,
   list,
+  MORE,
   nullable,
   object,
   ref,
@@ -204,14 +205,18 @@ export const COLLECTION_WORDS: AllWords = {
     'An alias stands wherever the name of a collection may, but where the collection is deleted. Every request that begins after the answer finds the new collection; those under way end on the old one. Collections and aliases of an account share their names.',
   ],
   'collections.getAlias': ['getAlias', 'Which collection an alias stands for', ref('Alias')],
-  'collections.listAliases': ['listAliases', 'List aliases, by name', object({ aliases: list(ref('Alias')) })],
+  'collections.aliasesPage': [
+    'listAliases',
+    'List aliases, by name',
+    object({ aliases: list(ref('Alias')), nextCursor: MORE }, ['nextCursor']),
+  ],
   'collections.deleteAlias': ['deleteAlias', 'Delete an alias; its collection stays', object({ deleted: TRUE })],
   'collections.create': ['createCollection', 'Create a collection', object({ collection: ref('Collection') })],
   'collections.list': [
     'listCollections',
     'List collections, newest first',
-    object({ collections: list(ref('Collection')), nextCursor: text('While there are more.') }, ['nextCursor']),
-    'All of them, or a page where `limit` is given.',
+    object({ collections: list(ref('Collection')), nextCursor: MORE }, ['nextCursor']),
+    'A page of about 1 MB ends before it has `limit` collections.',
   ],
   'collections.get': ['getCollection', 'A collection with its root and its newest anchor', DETAIL],
   'collections.update': [
@@ -268,7 +273,7 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.listRecords': [
     'listRecords',
     'List records in the order of their ids',
-    object({ records: list(ref('ListedRecord')), nextCursor: text('While there are more.') }, ['nextCursor']),
+    object({ records: list(ref('ListedRecord')), nextCursor: MORE }, ['nextCursor']),
     'Ids are in the order of their UTF-8 bytes. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
   ],
   'collections.namespaces': [
@@ -277,7 +282,7 @@ export const COLLECTION_WORDS: AllWords = {
     object(
       {
         namespaces: list(object({ name: ref('Namespace'), vectorCount: count('Records in it.') })),
-        nextCursor: text('While there are more.'),
+        nextCursor: MORE,
       },
       ['nextCursor'],
     ),

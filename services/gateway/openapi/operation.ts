@@ -127,11 +127,17 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   namespace: 'Namespace',
 };
 
+/** Of a list whose page is as long as it may be where the request does not say. */
+const ofFullPage = (maximum: number): Schema => ({ maximum, default: maximum });
+
 function parametersOf(route: Route, limits: Limits): Schema[] {
   const [target, namespace] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
   const isProofAsWell = route.whenGiven.id !== undefined;
   const pages: { [A in ActionName]?: Schema } = {
-    'collections.list': { maximum: limits.collectionsPageMax },
+    'collections.list': ofFullPage(limits.collectionsPageMax),
+    'collections.aliasesPage': ofFullPage(limits.aliasesPageMax),
+    'keys.page': ofFullPage(limits.keysPageMax),
+    'keys.accountsPage': ofFullPage(limits.accountsPageMax),
     'collections.namespaces': { maximum: limits.namespacesPageMax, default: limits.namespacesPageDefault },
     'collections.anchors': { maximum: limits.anchorsPageMax, default: limits.anchorsPageDefault },
   };

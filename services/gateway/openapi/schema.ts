@@ -10,6 +10,8 @@ export const count = (description: string): Schema => integer(description, { min
 export const flag = (description: string): Schema => ({ type: 'boolean', description });
 export const time = (description = 'ISO 8601 UTC.'): Schema => text(description, { format: 'date-time' });
 export const list = (items: Schema, more: Schema = {}): Schema => ({ type: 'array', items, ...more });
+/** The cursor of a page's next one. */
+export const MORE: Schema = text('While there are more.');
 export const TRUE: Schema = { type: 'boolean', const: true };
 
 /** The same schema, or null. */

@@ -1,7 +1,7 @@
 /** Indexes: an index is the collection of its name. */
 import type { CollectionView } from '../../../lib/actions/collections.ts';
 import { readTags, type Tags } from '../../../lib/requests/tags.ts';
-import { named, type RouteInput } from '../route.ts';
+import { named, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
@@ -38,6 +38,18 @@ function modelOf(
   };
 }
 
+/** Pinecone's clients ask for no pages: the store is read in pages for them. */
+async function allIndexes({ accountId }: RouteInput, call: RouteCall): Promise<CollectionView[]> {
+  const all: CollectionView[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = { isUncounted: true, ...(cursor !== undefined && { cursor }) };
+    const { collections, nextCursor } = await call('collections.list', { accountId, ...page });
+    all.push(...collections);
+    if (nextCursor === undefined) return all;
+    cursor = nextCursor;
+  }
+}
+
 export const INDEX_ROUTES = [
   route('POST', '/indexes', 'collections.create', 'manage', {
     body: 'pineconeCreate',
@@ -46,8 +58,8 @@ export const INDEX_ROUTES = [
     answer: modelOf,
   }),
   route('GET', '/indexes', 'collections.list', 'read', {
-    params: ({ accountId }) => ({ accountId }),
-    answer: ({ collections }, input) => ({ indexes: collections.map((each) => modelOf(each, input)) }),
+    perform: (input, call) => allIndexes(input, call),
+    answer: (collections, input) => ({ indexes: collections.map((each) => modelOf(each, input)) }),
   }),
   route('GET', INDEX, 'collections.resolve', 'read', { params: named, answer: modelOf }),
   route('PATCH', INDEX, 'collections.update', 'manage', {

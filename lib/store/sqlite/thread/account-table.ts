@@ -1,4 +1,5 @@
 import type { AccountRow, StoredAccount, StoredCatalog } from '../../catalog.ts';
+import { pageOf, positionOf } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { AliasTable } from './alias-table.ts';
 import type { Database, Sync } from './database.ts';
@@ -17,7 +18,7 @@ const COLUMNS = 'id, name, plan, createdAt, seal';
 
 export type AccountTable = Pick<
   Sync<StoredCatalog>,
-  'createAccount' | 'getAccount' | 'listAccounts' | 'replaceAccount' | 'deleteAccount'
+  'createAccount' | 'getAccount' | 'accountsPage' | 'replaceAccount' | 'deleteAccount'
 >;
 
 /** Accounts. One that is deleted is gone at once, with its `aliases`, `keys` and `usage`. */
@@ -36,9 +37,12 @@ export const accountTable = (
     return row === undefined ? null : accountOf(row);
   },
 
-  listAccounts() {
-    const sql = `SELECT ${COLUMNS} FROM accounts ORDER BY createdAt, place`;
-    return database.all<Sealed<AccountRow>>(sql).map(accountOf);
+  accountsPage(after, limit) {
+    const beyond = 'WHERE (createdAt, place) > (?, ifnull((SELECT place FROM accounts WHERE id = ?), 0))';
+    const sql = `SELECT ${COLUMNS} FROM accounts ${after === null ? '' : beyond} ORDER BY createdAt, place LIMIT ?`;
+    const position = after === null ? [] : [after.createdAt, after.id];
+    const rows = database.all<Sealed<AccountRow>>(sql, ...position, limit + 1);
+    return pageOf(rows.map(accountOf), limit, positionOf);
   },
 
   replaceAccount({ id, plan, seal }, before) {

@@ -1,4 +1,5 @@
 import type { AliasRow, StoredAliases } from '../../aliases.ts';
+import { pageOf } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { Database, Sync } from './database.ts';
 import { hasTable } from './schema.ts';
@@ -24,7 +25,7 @@ export interface AliasTable extends Sync<StoredAliases> {
 export const hasAliases = (database: Database): boolean => hasTable(database, 'aliases');
 
 export function aliasTable(database: Database): AliasTable {
-  const those = (condition: string, ...values: string[]): Sealed<AliasRow>[] =>
+  const those = (condition: string, ...values: (string | number)[]): Sealed<AliasRow>[] =>
     hasAliases(database)
       ? database.all<Sealed<AliasRow>>(`SELECT ${COLUMNS} FROM aliases WHERE ${condition}`, ...values)
       : [];
@@ -53,8 +54,11 @@ export function aliasTable(database: Database): AliasTable {
       return those('accountId = ? AND alias = ?', accountId, alias)[0] ?? null;
     },
 
-    list(accountId) {
-      return those('accountId = ?', accountId);
+    page(accountId, after, limit, collectionId) {
+      const target = collectionId === undefined ? [] : [collectionId];
+      const condition = `accountId = ? AND alias > ? ${target.length > 0 ? 'AND collectionId = ?' : ''}`;
+      const rows = those(`${condition} ORDER BY alias LIMIT ?`, accountId, after ?? '', ...target, limit + 1);
+      return pageOf(rows, limit, ({ alias }) => alias);
     },
 
     replace({ accountId, alias, collectionId, seal }, before) {

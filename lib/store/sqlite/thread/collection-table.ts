@@ -1,4 +1,5 @@
 import type { CollectionRow, StoredCatalog } from '../../catalog.ts';
+import { pageOf, positionOf } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
 import type { AccountTable } from './account-table.ts';
 import type { AliasTable } from './alias-table.ts';
@@ -17,6 +18,8 @@ export const COLLECTIONS_SCHEMA = `
   CREATE INDEX IF NOT EXISTS dropped_collections ON collections (place) WHERE dropped;
 `;
 
+/** Past every `place`. */
+const AFTER_ALL = 2n ** 63n - 1n;
 const COLUMNS =
   'id, accountId, name, dimensions, metric, shards, replicas, quantization, deletionProtection, createdAt, seal';
 
@@ -61,8 +64,16 @@ export function collectionTable(database: Database, aliases: Pick<AliasTable, 'f
       return those('id = ? AND NOT dropped', id)[0] ?? null;
     },
 
-    listCollections(accountId) {
-      return those('accountId = ? AND NOT dropped ORDER BY createdAt DESC, place DESC', accountId);
+    collectionsPage(accountId, after, limit) {
+      // Where its last one is gone, some of that instant may come twice.
+      const beyond = `AND (createdAt, place) < (?, ifnull((SELECT place FROM collections WHERE id = ?), ${AFTER_ALL}))`;
+      const condition = `accountId = ? AND NOT dropped ${after === null ? '' : beyond}`;
+      const position = after === null ? [] : [after.createdAt, after.id];
+      // The index has no place of it: of those that are not on the page only the order is read.
+      const places = `SELECT place FROM collections WHERE ${condition} ORDER BY createdAt DESC, place DESC LIMIT ?`;
+      const order = 'ORDER BY createdAt DESC, place DESC';
+      const rows = those(`place IN (${places}) ${order}`, accountId, ...position, limit + 1);
+      return pageOf(rows, limit, positionOf);
     },
 
     countCollections(accountId) {

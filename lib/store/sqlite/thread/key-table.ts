@@ -1,5 +1,6 @@
 import type { Seals } from '../../../secret/seals.ts';
 import { canManage, KEYS_MAX, type KeyRow, type Scope, type StoredKeys, standsInFor } from '../../keys.ts';
+import { type Page, type Position, pageOf, positionOf } from '../../page.ts';
 import type { Sealed } from '../../sealed.ts';
 import { isBelievedKey } from '../../sealed-keys.ts';
 import { decodeList } from '../row-codec.ts';
@@ -15,12 +16,9 @@ export const KEYS_SCHEMA = `
 
 export type KeyColumns = Omit<Sealed<KeyRow>, 'scopes'> & { scopes: string };
 
-/** Where a page of an account's keys ends: its last key. */
-export type KeyPosition = Pick<KeyRow, 'createdAt' | 'id'>;
-
 export interface KeyTable extends Omit<Sync<StoredKeys>, 'count'> {
   /** Counts up to `limit` of the keys after `after`; null where there are no more. */
-  countSlice(accountId: string, after: KeyPosition | null, limit: number): { count: number; after: KeyPosition | null };
+  countSlice(accountId: string, after: Position | null, limit: number): { count: number; after: Position | null };
   /** Removes all keys of an account. */
   forget(accountId: string): void;
 }
@@ -51,15 +49,13 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     return row === undefined ? null : keyOf(row);
   },
 
-  list(accountId) {
-    const sql = 'SELECT * FROM keys WHERE accountId = ? ORDER BY createdAt DESC, id DESC';
-    return database.all<KeyColumns>(sql, accountId).map(listedKeyOf);
+  page(accountId, after, limit) {
+    return page(database, accountId, after, limit);
   },
 
   countSlice(accountId, after, limit) {
-    const rows = page(database, accountId, after, limit);
-    const count = rows.filter((row) => isBelievedKey(accountId, row, seals)).length;
-    return { count, after: rows.length < limit ? null : positionOf(rows[rows.length - 1]) };
+    const { rows, next } = page(database, accountId, after, limit);
+    return { count: rows.filter((row) => isBelievedKey(accountId, row, seals)).length, after: next };
   },
 
   hasAny(accountId) {
@@ -91,14 +87,13 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
   },
 });
 
-const positionOf = ({ createdAt, id }: KeyRow): KeyPosition => ({ createdAt, id });
-
 /** Newest first. */
-function page(database: Database, accountId: string, after: KeyPosition | null, limit: number): Sealed<KeyRow>[] {
+function page(database: Database, accountId: string, after: Position | null, limit: number): Page<Sealed<KeyRow>> {
   const beyond = after === null ? '' : 'AND (createdAt, id) < (?, ?)';
   const sql = `SELECT * FROM keys WHERE accountId = ? ${beyond} ORDER BY createdAt DESC, id DESC LIMIT ?`;
   const position = after === null ? [] : [after.createdAt, after.id];
-  return database.all<KeyColumns>(sql, accountId, ...position, limit).map(listedKeyOf);
+  const rows = database.all<KeyColumns>(sql, accountId, ...position, limit + 1);
+  return pageOf(rows.map(listedKeyOf), limit, positionOf);
 }
 
 /** How many keys of an account are believed; stops at `max`. */

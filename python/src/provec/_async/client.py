@@ -104,7 +104,14 @@ class AsyncProvec(_AsyncConnected):
         return AsyncListing(ask, cursor, "collections")
 
     async def list_aliases(self) -> list[api.Alias]:
-        return cast(api.ListAliasesResult, await self._transport.send("listAliases"))["aliases"]
+        """All of them, however many pages they take."""
+
+        async def ask(cursor: str | None) -> api.ListAliasesResult:
+            query = given(cursor=cursor)
+            return cast(api.ListAliasesResult, await self._transport.send("listAliases", query=query))
+
+        pages: AsyncListing[api.ListAliasesResult, api.Alias] = AsyncListing(ask, None, "aliases")
+        return [item async for item in pages]
 
     async def get_alias(self, alias: str) -> api.Alias:
         return cast(api.Alias, await self._transport.send("getAlias", {"alias": alias}))
@@ -121,7 +128,14 @@ class AsyncProvec(_AsyncConnected):
         return cast(api.Usage, await self._transport.send("getUsage"))
 
     async def list_keys(self) -> list[api.ApiKey]:
-        return cast(api.ListKeysResult, await self._transport.send("listKeys"))["keys"]
+        """All of them, however many pages they take."""
+
+        async def ask(cursor: str | None) -> api.ListKeysResult:
+            query = given(cursor=cursor)
+            return cast(api.ListKeysResult, await self._transport.send("listKeys", query=query))
+
+        pages: AsyncListing[api.ListKeysResult, api.ApiKey] = AsyncListing(ask, None, "keys")
+        return [item async for item in pages]
 
     async def create_key(
         self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
@@ -154,7 +168,14 @@ class AsyncProvecOperator(_AsyncConnected):
         self._transport = AsyncTransport(url, admin_token, options, http_client)
 
     async def list_accounts(self) -> list[api.Account]:
-        return cast(api.ListAccountsResult, await self._transport.send("listAccounts"))["accounts"]
+        """All of them, however many pages they take."""
+
+        async def ask(cursor: str | None) -> api.ListAccountsResult:
+            query = given(cursor=cursor)
+            return cast(api.ListAccountsResult, await self._transport.send("listAccounts", query=query))
+
+        pages: AsyncListing[api.ListAccountsResult, api.Account] = AsyncListing(ask, None, "accounts")
+        return [item async for item in pages]
 
     async def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """With its first key, whose secret only this answer has."""

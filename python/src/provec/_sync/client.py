@@ -105,7 +105,14 @@ class Provec(_Connected):
         return Listing(ask, cursor, "collections")
 
     def list_aliases(self) -> list[api.Alias]:
-        return cast(api.ListAliasesResult, self._transport.send("listAliases"))["aliases"]
+        """All of them, however many pages they take."""
+
+        def ask(cursor: str | None) -> api.ListAliasesResult:
+            query = given(cursor=cursor)
+            return cast(api.ListAliasesResult, self._transport.send("listAliases", query=query))
+
+        pages: Listing[api.ListAliasesResult, api.Alias] = Listing(ask, None, "aliases")
+        return [item for item in pages]
 
     def get_alias(self, alias: str) -> api.Alias:
         return cast(api.Alias, self._transport.send("getAlias", {"alias": alias}))
@@ -122,7 +129,14 @@ class Provec(_Connected):
         return cast(api.Usage, self._transport.send("getUsage"))
 
     def list_keys(self) -> list[api.ApiKey]:
-        return cast(api.ListKeysResult, self._transport.send("listKeys"))["keys"]
+        """All of them, however many pages they take."""
+
+        def ask(cursor: str | None) -> api.ListKeysResult:
+            query = given(cursor=cursor)
+            return cast(api.ListKeysResult, self._transport.send("listKeys", query=query))
+
+        pages: Listing[api.ListKeysResult, api.ApiKey] = Listing(ask, None, "keys")
+        return [item for item in pages]
 
     def create_key(
         self, name: str, *, scopes: Sequence[Scope] | None = None, expires_at: str | None = None
@@ -155,7 +169,14 @@ class ProvecOperator(_Connected):
         self._transport = Transport(url, admin_token, options, http_client)
 
     def list_accounts(self) -> list[api.Account]:
-        return cast(api.ListAccountsResult, self._transport.send("listAccounts"))["accounts"]
+        """All of them, however many pages they take."""
+
+        def ask(cursor: str | None) -> api.ListAccountsResult:
+            query = given(cursor=cursor)
+            return cast(api.ListAccountsResult, self._transport.send("listAccounts", query=query))
+
+        pages: Listing[api.ListAccountsResult, api.Account] = Listing(ask, None, "accounts")
+        return [item for item in pages]
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:
         """With its first key, whose secret only this answer has."""

@@ -22,9 +22,9 @@ let catalog: SealedCatalog;
 beforeEach(() => {
   deleted = [];
   told = [];
-  const adapter: Pick<StoredCatalog, 'getAccount' | 'listAccounts' | 'deleteAccount'> = {
+  const adapter: Pick<StoredCatalog, 'getAccount' | 'accountsPage' | 'deleteAccount'> = {
     getAccount: async () => stored,
-    listAccounts: async () => (stored === null ? [] : [stored]),
+    accountsPage: async () => ({ rows: stored === null ? [] : [stored], next: null }),
     async deleteAccount(id, seal, deletingSeal) {
       deleted.push([id, seal, deletingSeal]);
       if (stored?.seal !== seal) return false;
@@ -33,7 +33,8 @@ beforeEach(() => {
     },
   };
   const forged = new ForgedRows({ error: (row: unknown) => void told.push(row) } as never);
-  catalog = new SealedCatalog({ catalog: adapter as StoredCatalog, aliases: { list: async () => [] } }, seals, forged);
+  const aliases = { page: async () => ({ rows: [], next: null }) };
+  catalog = new SealedCatalog({ catalog: adapter as StoredCatalog, aliases }, seals, forged);
 });
 
 test('a deletion that was cut short is ended, and what is being deleted is gone for everybody', async () => {

@@ -50,11 +50,11 @@ function defaults(): FakeActions {
     'verification.begin': () => ({ id: 'v1', state: 'running' }),
     'verification.get': ({ id }) => ({ id, state: 'running' }),
     'metering.usage': () => ({ month: '2026-11' }),
-    'keys.list': () => [],
+    'keys.page': () => ({ keys: [] }),
     'keys.create': (params) => ({ id: 'k3', ...params }),
     'keys.revoke': () => ({ revoked: true }),
     'keys.createAccount': (params) => ({ account: params, key: {} }),
-    'keys.listAccounts': () => [],
+    'keys.accountsPage': () => ({ accounts: [] }),
     'keys.setPlan': (params) => params,
     'keys.deleteAccount': () => ({ deleted: true }),
   };
