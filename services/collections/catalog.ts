@@ -17,7 +17,7 @@ import { requestsOf } from '../../lib/requests/requests.ts';
 import { withTags } from '../../lib/requests/tags.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
-import { CoalescedReads } from './coalesced-reads.ts';
+import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 
 const CACHED_ROWS_MAX = 10_000;
 /** Maximum number of collections of an account that a 404 reads to suggest one of them. */

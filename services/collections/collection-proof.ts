@@ -14,21 +14,22 @@ import { type NamespacedId, storedId } from '../../lib/records/namespace.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
-import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
+import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { shardIndexOf } from './shard-routing.ts';
 
 const ATTEMPTS_MAX = 8;
 
 /**
- * The proof of presence or absence of a record; `isAnchored`: the collection's roots go to the
- * ledger.
+ * The proof of presence or absence of a record. `isAnchored`: the collection's roots go to the
+ * ledger. `headOf` gives a shard's newest head.
  */
 export async function proveRecord(
   caller: Caller,
   row: CollectionRow,
   record: NamespacedId,
   isAnchored: boolean,
+  headOf: (shard: ShardSpec) => Promise<ShardHead>,
 ): Promise<RecordProof> {
   const id = storedId(record.namespace, record.id);
   const index = shardIndexOf(id, row.shards);
@@ -38,7 +39,7 @@ export async function proveRecord(
     const own = await call(caller, 'shards.prove', { shard: shardSpec(row, index), id });
     const anchored = ledger && (await call(caller, 'anchoring.state', { collectionId }))?.confirmed?.cut;
     const usable = anchored && attempt === 0 && isSame(anchored[index], own.head);
-    const cut = usable ? anchored : await newestCut(caller, row, own.head, index);
+    const cut = usable ? anchored : await newestCut(row, own.head, index, headOf);
     const ending = await endOfPath(caller, row, cut, index, own, id);
     if (ending) {
       const { siblings, terminal } = collectionProof(cut, index, ending);
@@ -63,10 +64,13 @@ function isSame(a: ShardHead, b: ShardHead): boolean {
   return a.seq === b.seq && isSameNode(a, b);
 }
 
-function newestCut(caller: Caller, row: CollectionRow, own: ShardHead, index: number): Promise<Cut> {
-  return Promise.all(
-    shardSpecs(row).map((shard) => (shard.index === index ? own : call(caller, 'shards.head', { shard }))),
-  );
+function newestCut(
+  row: CollectionRow,
+  own: ShardHead,
+  index: number,
+  headOf: (shard: ShardSpec) => Promise<ShardHead>,
+): Promise<Cut> {
+  return Promise.all(shardSpecs(row).map((shard) => (shard.index === index ? own : headOf(shard))));
 }
 
 /**

@@ -5,7 +5,6 @@ import { planOf } from '../../lib/actions/principal.ts';
 import { anchors, type Config } from '../../lib/config.ts';
 import { readTags } from '../../lib/requests/tags.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
-import { committedCut } from '../../lib/shard/cut.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { ShardLog } from '../../lib/store/log.ts';
@@ -48,14 +47,13 @@ export function collectionViews(log: ShardLog, rows: CollectionRow[]): Promise<C
   });
 }
 
-/** A collection with its root as committed and what is known of its anchor; opens no shard. */
+/** A collection with its root at a cut and what is known of its anchor; opens no shard. */
 export async function collectionDetail(
   caller: Caller,
   config: Config,
-  log: ShardLog,
   row: CollectionRow,
+  cut: Cut,
 ): Promise<CollectionDetail> {
-  const cut = await committedCut(log, row);
   const { merkleRoot, version, vectorCount } = collectionRoot(cut);
   const anchored = anchors(config, await planOf(caller, row.accountId));
   const anchor = anchored ? await anchorOf(caller, row.id, cut) : NO_ANCHOR;

@@ -30,8 +30,7 @@ import { withoutShards } from '../../lib/shard/away.ts';
 import type { RecordUpdate } from '../../lib/shard/change.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
-import type { Cut, ShardHead } from '../../lib/shard/head.ts';
-import { shardKey } from '../../lib/shard/key.ts';
+import type { Cut } from '../../lib/shard/head.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
@@ -39,7 +38,7 @@ import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
-import { CoalescedReads } from './coalesced-reads.ts';
+import type { CollectionHeads } from './collection-heads.ts';
 import { countAbsent, totalOf } from './collection-reader.ts';
 import { shardIndexOf, splitBatch, splitIds } from './shard-routing.ts';
 import { isRefusal, withinQuota } from './write-quota.ts';
@@ -49,8 +48,6 @@ const NO_ANCHOR: AnchorReceipt = { status: 'none', signature: null, explorerUrl:
 const PENDING: AnchorReceipt = { status: 'pending', signature: null, explorerUrl: null };
 /** What the call may take over the time it was told to wait. */
 const SUBMIT_GRACE_MS = 2_000;
-/** A shard whose head does not come: it is read from the log. */
-const HEAD_MAX_MS = 10_000;
 const CUT_PAUSE = { minMs: 50, maxMs: 1_000 };
 const HAND_OVER_PAUSE = { minMs: 1_000, maxMs: 30_000 };
 const HAND_OVER_TRIES = 6;
@@ -81,10 +78,11 @@ interface Committed {
 
 export class CollectionWriter {
   readonly #runtime: Pick<Runtime, 'config' | 'store' | 'log'>;
-  readonly #heads = new CoalescedReads<ShardHead>();
+  readonly #heads: CollectionHeads;
 
-  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>) {
+  constructor(runtime: Pick<Runtime, 'config' | 'store' | 'log'>, heads: CollectionHeads) {
     this.#runtime = runtime;
+    this.#heads = heads;
   }
 
   /** Throws DIMENSION_MISMATCH, PLAN_LIMIT_REACHED and what the shards throw. */
@@ -253,12 +251,7 @@ export class CollectionWriter {
    */
   #headsOfOthers({ caller, row }: Write, parts: Map<number, unknown>): Promise<Cut | null> {
     const others = shardSpecs(row).filter(({ index }) => !parts.has(index));
-    const heads = others.map((shard) =>
-      this.#heads.get(shardKey(row.id, shard.index), () =>
-        call(caller, 'shards.head', { shard }, { timeout: HEAD_MAX_MS }),
-      ),
-    );
-    return Promise.all(heads).catch(() => null);
+    return Promise.all(others.map((shard) => this.#heads.newest(caller, shard))).catch(() => null);
   }
 
   /**

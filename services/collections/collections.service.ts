@@ -20,6 +20,7 @@ import { anchorsPage } from './anchors-page.ts';
 import { AwaitedShards } from './awaited-shards.ts';
 import { CollectionCatalog } from './catalog.ts';
 import { beginExport, continueExport, keepExport, leaveExport } from './collection-export.ts';
+import { CollectionHeads } from './collection-heads.ts';
 import { proveRecord } from './collection-proof.ts';
 import { countedAsQueries, queryCollection } from './collection-query.ts';
 import { type CollectionRead, countRecords, countValues, fetchRecords, listRecords } from './collection-reader.ts';
@@ -94,7 +95,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
   const requests = requestsOf(limits);
   const catalog = new CollectionCatalog(runtime);
   const aliases = new Aliases(runtime, catalog);
-  const writer = new CollectionWriter(runtime);
+  const heads = new CollectionHeads(store.log);
+  const writer = new CollectionWriter(runtime, heads);
   const reader = new ShardReader((error) => log.error({ err: error }, 'left a shard out of a partial answer'));
   const timeoutMs = writeTimeoutMs(config.anchorWaitMs);
   let broker: ServiceBroker;
@@ -152,13 +154,14 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       get(ctx: Params<'collections.get'>): Result<'collections.get'> {
-        return catalog.use(ctx.params, (row) => collectionDetail(ctx, config, store.log, row));
+        return catalog.use(ctx.params, async (row) => collectionDetail(ctx, config, row, await heads.committed(row)));
       },
 
       update(ctx: Params<'collections.update'>): Result<'collections.update'> {
-        return catalog.use(ctx.params, async (row) =>
-          collectionDetail(ctx, config, store.log, await catalog.change(row, ctx.params)),
-        );
+        return catalog.use(ctx.params, async (row) => {
+          const changed = await catalog.change(row, ctx.params);
+          return collectionDetail(ctx, config, changed, await heads.committed(changed));
+        });
       },
 
       async remove(ctx: Params<'collections.remove'>): Result<'collections.remove'> {
@@ -294,7 +297,8 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
             id: decodeId(id, 'id', limits),
             namespace: decodeNamespace(namespace, 'namespace', limits),
           };
-          return proveRecord(ctx, row, record, anchors(config, await planOf(ctx, accountId)));
+          const isAnchored = anchors(config, await planOf(ctx, accountId));
+          return proveRecord(ctx, row, record, isAnchored, (shard) => heads.newest(outliving(ctx), shard));
         });
       },
 

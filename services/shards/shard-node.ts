@@ -11,7 +11,7 @@ import { batchBytes, type RecordBatch } from '../../lib/records/batch.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { ChangePreview, PreviewTerms, RecordUpdate, ShardChange } from '../../lib/shard/change.ts';
 import { EMPTY_HEAD, type ShardHead } from '../../lib/shard/head.ts';
-import { parseShardKey, type ShardKey, shardKey } from '../../lib/shard/key.ts';
+import { parseShardKey, type ShardKey } from '../../lib/shard/key.ts';
 import type { FetchedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import { ShardMoved } from '../../lib/shard/moved.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
@@ -20,6 +20,7 @@ import { type ShardSpec, shardSpec } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import { type Store, StoreError } from '../../lib/store/port.ts';
 import type { Clock } from '../../lib/time/clock.ts';
+import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
 import { ClusterMember } from './cluster/member.ts';
 import { soleClaims } from './cluster/ownership/claims.ts';
 import { Membership } from './cluster/ownership/membership.ts';
@@ -83,6 +84,8 @@ export class ShardNode {
   readonly #memory: NodeMemory;
   readonly #pool: WorkerPool;
   readonly #ownHeads = new Map<ShardKey, OwnHeads>();
+  /** Heads in the log, by collection. */
+  readonly #loggedHeads = new CoalescedReads<Map<number, ShardHead>>();
   readonly #checkpointer: Checkpointer;
   readonly #admitToDisk: (incomingBytes: number) => Promise<void>;
   readonly #copies: Replicas;
@@ -328,12 +331,16 @@ export class ShardNode {
     });
   }
 
+  /**
+   * Of a shard that is not open here what the log has. Requests for heads of one collection share
+   * its next reading.
+   */
   async head(shard: ShardSpec): Promise<ShardHead> {
-    return (
-      this.shardCache.peek(shard)?.head ??
-      (await this.#store.log.head(shardKey(shard.collectionId, shard.index))) ??
-      EMPTY_HEAD
-    );
+    const open = this.shardCache.peek(shard);
+    if (open !== null) return open.head;
+    const { collectionId, index } = shard;
+    const heads = await this.#loggedHeads.get(collectionId, () => this.#store.log.heads(collectionId));
+    return heads.get(index) ?? EMPTY_HEAD;
   }
 
   /** Closes the shards of a deleted collection; nothing of it is under way any more. */

@@ -153,6 +153,11 @@ export class Database {
     });
   }
 
+  /** Another number after each commit of another connection, of this process or another one. */
+  get dataVersion(): number {
+    return this.get<{ data_version: number }>('PRAGMA data_version')!.data_version;
+  }
+
   /** The number of rows that it changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
     return this.#do(sql, values, (statement) => Number(statement.run(...values).changes));

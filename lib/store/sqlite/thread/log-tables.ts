@@ -7,6 +7,7 @@ import { isSameLink, type LinkedEntry, type LinkedSeq, type LogSeals, NO_LINK } 
 import { decodeRow, type HeadRow, headOf } from '../row-codec.ts';
 import { freeBuffers, Transferred } from '../transferred.ts';
 import type { Database } from './database.ts';
+import type { HeadCache } from './head-cache.ts';
 import type { UsageTables } from './usage-tables.ts';
 
 /**
@@ -61,15 +62,19 @@ export class LogTables {
   readonly #database: Database;
   readonly #usage: UsageTables;
   readonly #seals: LogSeals;
+  readonly #heads: HeadCache | null;
 
-  constructor(database: Database, usage: UsageTables, seals: LogSeals) {
+  /** `heads` is null where something else writes to its tables through the same connection. */
+  constructor(database: Database, usage: UsageTables, seals: LogSeals, heads: HeadCache | null) {
     this.#database = database;
     this.#usage = usage;
     this.#seals = seals;
+    this.#heads = heads;
   }
 
   append(entry: LogEntry): 'committed' | 'conflict' {
     const { shard, seq, head, body } = entry;
+    this.#heads?.forget(shard);
     const row = this.#row(shard);
     const newest = row === undefined ? 0 : this.#headOf(shard, row).seq;
     if (seq <= newest) return 'conflict';
@@ -150,9 +155,13 @@ export class LogTables {
   }
 
   heads(collectionId: string): Map<number, ShardHead> {
-    const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
-    const rows = this.#database.all<ShardRow>(sql, collectionId);
-    return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
+    const readAll = (): Map<number, ShardHead> => {
+      const sql = `SELECT ${SHARD} FROM shards WHERE collection = ? ORDER BY shard`;
+      const rows = this.#database.all<ShardRow>(sql, collectionId);
+      return new Map(rows.map((row) => [row.shard, this.#headOf(shardKey(collectionId, row.shard), row)]));
+    };
+    if (this.#heads === null) return readAll();
+    return this.#heads.get(collectionId, (index) => this.head(shardKey(collectionId, index)), readAll);
   }
 
   /** Removes up to `limit` of the entries up to and including `throughSeq`; how many it removed. */
@@ -173,6 +182,7 @@ export class LogTables {
    * nothing is left.
    */
   dropSlice(collectionId: string, limit: number): boolean {
+    this.#heads?.drop(collectionId);
     const sql = 'SELECT number FROM shards WHERE collection = ?';
     for (const { number } of this.#database.all<{ number: number }>(sql, collectionId)) {
       if (this.#removeEntries(number, Number.MAX_SAFE_INTEGER, limit) === limit) return false;

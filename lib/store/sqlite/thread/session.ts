@@ -21,6 +21,7 @@ import { ANCHORS_SCHEMA, AnchorTables } from './anchor-tables.ts';
 import { COLLECTIONS_SCHEMA, collectionTable } from './collection-table.ts';
 import { CONTRADICTIONS_SCHEMA, contradictionTable } from './contradiction-table.ts';
 import type { Outcome } from './group-commit.ts';
+import { HeadCache } from './head-cache.ts';
 import { KEYS_SCHEMA, keyTable } from './key-table.ts';
 import { LEASES_SCHEMA, leaseTable } from './lease-table.ts';
 import { LOG_SCHEMA, LogTables } from './log-tables.ts';
@@ -119,7 +120,7 @@ export class Session {
       keys,
       usage,
       catalog: { ...collections, ...accountTable(log.database, collections, { aliases, keys, usage }) },
-      log: new LogTables(log.database, usage, seals),
+      log: new LogTables(log.database, usage, seals, resealing ? null : new HeadCache(log.database)),
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),
       owners: ownerTable(log.database),

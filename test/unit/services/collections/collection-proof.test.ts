@@ -4,10 +4,10 @@
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { verifyProof } from '../../../../client/index.ts';
-import type { Caller } from '../../../../lib/actions/call.ts';
+import { type Caller, call } from '../../../../lib/actions/call.ts';
 import { collectionRoot } from '../../../../lib/shard/collection-root.ts';
 import { committedCut } from '../../../../lib/shard/cut.ts';
-import { shardSpec } from '../../../../lib/shard/spec.ts';
+import { type ShardSpec, shardSpec } from '../../../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../../../lib/store/catalog.ts';
 import { proveRecord } from '../../../../services/collections/collection-proof.ts';
 import { shardIndexOf } from '../../../../services/collections/shard-routing.ts';
@@ -52,10 +52,11 @@ const caller: Caller = {
     return harness.broker.call(action, params, options);
   },
 };
+const headOf = (shard: ShardSpec) => call(caller, 'shards.head', { shard });
 const END_OF_PATH = 'shards.prove 0';
 
 test('the other shard stays as it is: its lone record ends the path', async () => {
-  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false);
+  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false, headOf);
   expect(calls).toEqual(['shards.prove 1', 'shards.head 0', END_OF_PATH]);
   expect(verifyProof(proof.merkleRoot, proof, { id: ABSENT! })).toBe('absent');
 });
@@ -64,7 +65,7 @@ test('a write of it between the two calls: the proof is made again, of the state
   before = async (call) => {
     if (call === END_OF_PATH && calls.filter((each) => each === call).length === 1) await put(OTHERS[0]!);
   };
-  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false);
+  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false, headOf);
   const { merkleRoot, version } = collectionRoot(await committedCut(harness.store.log, row));
   expect(proof).toMatchObject({ merkleRoot, version, present: false });
   expect(verifyProof(merkleRoot, proof, { id: ABSENT! })).toBe('absent');
@@ -77,7 +78,7 @@ test('a write between the two calls that replaces the lone record: the proof hol
     await harness.call('shards.delete', { shard: shardSpec(row, 0), ids: [LONE!], waitMs: 10_000 });
     await put(OTHERS[0]!);
   };
-  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false);
+  const proof = await proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false, headOf);
   const { merkleRoot } = collectionRoot(await committedCut(harness.store.log, row));
   expect(verifyProof(merkleRoot, proof, { id: ABSENT! })).toBe('absent');
 });
@@ -88,7 +89,7 @@ test('a write between the two calls each time: the caller is told to try again',
     await harness.call('shards.delete', { shard: shardSpec(row, 0), ids: [LONE!], waitMs: 10_000 });
     await put(LONE!);
   };
-  await expect(proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false)).rejects.toMatchObject({
+  await expect(proveRecord(caller, row, { id: ABSENT!, namespace: '' }, false, headOf)).rejects.toMatchObject({
     code: 'UNAVAILABLE',
   });
 });

@@ -5,6 +5,7 @@ import type { ShardSpec } from '../../../../lib/shard/spec.ts';
 import type { ContradictionStore } from '../../../../lib/store/contradictions.ts';
 import type { LogEntry } from '../../../../lib/store/log.ts';
 import { type Store, StoreError } from '../../../../lib/store/port.ts';
+import { entry } from '../../../contract/store-rows.ts';
 import { ChangedRows } from '../../../support/changed-rows.ts';
 import { float32Bytes } from '../../../support/intruder.ts';
 import { batchOf, type ShardFixture, shardFixture, specOf } from '../../../support/shard-fixture.ts';
@@ -34,6 +35,23 @@ test('a crash loses nothing that was acknowledged and gives the same root', asyn
   expect((await fixture.node.fetch(specOf(1), ['r2', 'r3', 'r4'])).items.map(({ id }) => id)).toEqual(['r2']);
   expect(await fixture.node.head(specOf(1))).toEqual(head);
   expect(fixture.halts).toEqual([]);
+});
+
+test('heads of the shards of a collection that are not open are read from the log together', async () => {
+  fixture = await shardFixture();
+  const shards = Array.from({ length: 64 }, (_, index) => specOf(1, { index, of: 64 }));
+  const { log } = fixture.store;
+  const written = entry(`${shards[3]!.collectionId}.3`, 1);
+  await log.append(written);
+  const [read, reads] = [log.heads, [] as string[]];
+  log.heads = (collectionId) => {
+    reads.push(collectionId);
+    return read(collectionId);
+  };
+  const heads = await Promise.all(shards.map((shard) => fixture.node.head(shard)));
+  expect(heads[3]).toEqual(written.head);
+  expect(heads.filter(({ seq }) => seq > 0)).toHaveLength(1);
+  expect(reads).toHaveLength(2);
 });
 
 test('a large shard comes back from its checkpoint, with the log after it', async () => {

@@ -1,4 +1,4 @@
-import { endedWithin, SYSTEM_TIMERS, type Timers } from '../../lib/time/timers.ts';
+import { endedWithin, SYSTEM_TIMERS, type Timers } from './timers.ts';
 
 /** A reading that takes longer no longer holds up the next one. */
 const OVERTAKEN_AFTER_MS = 500;

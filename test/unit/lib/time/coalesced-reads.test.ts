@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { CoalescedReads } from '../../../../services/collections/coalesced-reads.ts';
+import { CoalescedReads } from '../../../../lib/time/coalesced-reads.ts';
 import { VirtualTime } from '../../../simulation/ownership/virtual-time.ts';
 
 /**
