@@ -70,7 +70,9 @@ function readPlans(raw: string | undefined): Plans {
     if (!isJsonObject(changes)) invalid(`a JSON object in which ${plan} is an object`);
     for (const [name, value] of Object.entries(changes as Record<string, unknown>)) {
       if (!Object.hasOwn(plans[plan]!, name))
-        invalid(`a JSON object in which ${plan} has only vectors, writes, queries, collections, keys, anchoring`);
+        invalid(
+          `a JSON object in which ${plan} has only vectors, writes, queries, collections, keys, shards, anchoring`,
+        );
       if (name === 'anchoring') {
         if (typeof value !== 'boolean') invalid(`a JSON object in which ${plan}.anchoring is true or false`);
         plans[plan]!.anchoring = value as boolean;

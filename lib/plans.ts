@@ -8,6 +8,8 @@ export interface PlanLimits {
   queries: number | null;
   collections: number | null;
   keys: number | null;
+  /** Of a collection that is made; those that have more keep them. */
+  shards: number | null;
   anchoring: boolean;
 }
 
@@ -20,14 +22,31 @@ export const isPlanName = (name: unknown): name is PlanName => (PLAN_NAMES as re
 export type Plans = Readonly<Record<PlanName, Readonly<PlanLimits>>>;
 
 export const DEFAULT_PLANS: Plans = Object.freeze({
-  free: Object.freeze({ vectors: 5_000, writes: 1_000, queries: 10_000, collections: 2, keys: 2, anchoring: false }),
-  pro: Object.freeze({ vectors: 500_000, writes: 50_000, queries: 500_000, collections: 25, keys: 5, anchoring: true }),
+  free: Object.freeze({
+    vectors: 5_000,
+    writes: 1_000,
+    queries: 10_000,
+    collections: 2,
+    keys: 2,
+    shards: 4,
+    anchoring: false,
+  }),
+  pro: Object.freeze({
+    vectors: 500_000,
+    writes: 50_000,
+    queries: 500_000,
+    collections: 25,
+    keys: 5,
+    shards: 16,
+    anchoring: true,
+  }),
   business: Object.freeze({
     vectors: 5_000_000,
     writes: 500_000,
     queries: 5_000_000,
     collections: null,
     keys: null,
+    shards: null,
     anchoring: true,
   }),
   enterprise: Object.freeze({
@@ -36,6 +55,7 @@ export const DEFAULT_PLANS: Plans = Object.freeze({
     queries: null,
     collections: null,
     keys: null,
+    shards: null,
     anchoring: true,
   }),
 });

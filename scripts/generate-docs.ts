@@ -80,7 +80,7 @@ ${table(['limit', 'value', 'of what'], FIXED_LIMIT_ROWS)}
 ## Plans (changed by \`PROVEC_PLANS\`)
 
 ${table(
-  ['plan', 'vectors', 'writes / month', 'queries / month', 'collections', 'keys', 'anchoring'],
+  ['plan', 'vectors', 'writes / month', 'queries / month', 'collections', 'keys', 'shards / collection', 'anchoring'],
   Object.entries(DEFAULT_PLANS).map(([name, limits]) => [
     name,
     plan(limits.vectors),
@@ -88,6 +88,7 @@ ${table(
     plan(limits.queries),
     plan(limits.collections),
     plan(limits.keys),
+    plan(limits.shards),
     limits.anchoring ? 'yes' : 'no',
   ]),
 )}

@@ -184,7 +184,7 @@ export interface CreateCollection {
   dimensions: number;
   /** How vectors are compared. */
   metric?: 'cosine' | 'euclidean' | 'dot';
-  /** Power of two. */
+  /** Power of two. The plan may allow fewer. */
   shards?: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
   /** Followers per shard. */
   replicas?: number;
@@ -252,7 +252,7 @@ export interface Collection {
   vector_count: number;
   /** ISO 8601 UTC. */
   created_at: string;
-  /** Power of two. */
+  /** Power of two. The plan may allow fewer. */
   shards: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
   /** Followers per shard. */
   replicas: number;
@@ -279,7 +279,7 @@ export interface CollectionDetail {
   vector_count: number;
   /** ISO 8601 UTC. */
   created_at: string;
-  /** Power of two. */
+  /** Power of two. The plan may allow fewer. */
   shards: 1 | 2 | 4 | 8 | 16 | 32 | 64 | 128 | 256;
   /** Followers per shard. */
   replicas: number;

@@ -77,5 +77,9 @@ export interface MeteringActions extends ChargedActions {
   /** Queries that failed cost nothing. */
   'metering.giveBackQuery': { params: { accountId: string; month: string; count?: number }; result: null };
   /** The error to throw when the store answered 'limit'. Always throws PLAN_LIMIT_REACHED. */
-  'metering.refuse': { params: { accountId: string; limit: 'collections' | 'keys' }; result: never };
+  /** Throws PLAN_LIMIT_REACHED; `requested`: of the shards of a collection. */
+  'metering.refuse': {
+    params: { accountId: string; limit: 'collections' | 'keys' | 'shards'; requested?: number };
+    result: never;
+  };
 }

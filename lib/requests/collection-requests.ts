@@ -45,7 +45,7 @@ export const collectionFields = (limits: Limits) => ({
   name: component('CollectionName', collectionName(limits)),
   dimensions: integer('Length of every vector.', 1, limits.dimensionsMax),
   metric: oneOf('How vectors are compared.', METRICS, METRIC_ALIASES),
-  shards: powerOfTwo('Power of two.', limits.shardsMax),
+  shards: powerOfTwo('Power of two. The plan may allow fewer.', limits.shardsMax),
   replicas: integer('Followers per shard.', 0, limits.replicasMax),
   quantization: oneOf(
     'Precision of the search index. Scores are always computed from the exact float32 vectors.',

@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type { ChangeCollection, CreateCollection, Named } from '../../lib/actions/collections.ts';
 import { notFound, ProvecError } from '../../lib/errors.ts';
 import { nearest } from '../../lib/nearest.ts';
+import type { PlanLimits } from '../../lib/plans.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
@@ -24,10 +25,13 @@ const CACHED_ROWS_MAX = 10_000;
 const SUGGESTED_FROM_MAX = 100;
 
 /**
- * Outcome of a creation: the row; the plan's number of collections is reached; or the account is
- * gone, and the row is dropped.
+ * Outcome of a creation: the row; the plan's number of collections is reached; it has more shards
+ * than the plan allows; or the account is gone, and the row is dropped.
  */
-type Creation = { outcome: 'created' | 'no account'; row: CollectionRow } | { outcome: 'limit' };
+type Creation =
+  | { outcome: 'created' | 'no account'; row: CollectionRow }
+  | { outcome: 'limit' }
+  | { outcome: 'shards'; shards: number };
 
 type CatalogRuntime = Pick<Runtime, 'store' | 'config' | 'clock'>;
 
@@ -54,16 +58,21 @@ export class CollectionCatalog {
   }
 
   /**
-   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. `maxCollections` null: no limit.
-   * Of an account that is gone the collection is dropped again.
+   * Throws INVALID_ARGUMENT, COLLECTION_EXISTS and ALIAS_EXISTS. Of an account that is gone the
+   * collection is dropped again.
    */
-  async create(accountId: string, request: CreateCollection, maxCollections: number | null): Promise<Creation> {
+  async create(
+    accountId: string,
+    request: CreateCollection,
+    plan: Pick<PlanLimits, 'collections' | 'shards'>,
+  ): Promise<Creation> {
     const { limits } = this.#runtime.config;
     const { tags: given = {}, ...options } = requestsOf(limits).createCollection.decode(request);
+    if (plan.shards !== null && options.shards > plan.shards) return { outcome: 'shards', shards: options.shards };
     const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
     const tags = withTags(undefined, given, limits);
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, ...(tags && { tags }), createdAt };
-    switch (await this.#runtime.store.catalog.createCollection(row, maxCollections)) {
+    switch (await this.#runtime.store.catalog.createCollection(row, plan.collections)) {
       case 'alias':
         throw new ProvecError('ALIAS_EXISTS', `${row.name} is an alias; delete it first, or choose another name.`);
       case 'exists':

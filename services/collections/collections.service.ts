@@ -135,13 +135,15 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
     actions: checkedActions(NAMED, CHECKS, {
       async create(ctx: Params<'collections.create'>): Result<'collections.create'> {
         const { accountId, ...request } = ctx.params;
-        const { collections } = config.plans[await planOf(ctx, accountId)];
-        const creation = await catalog.create(accountId, request, collections);
+        const creation = await catalog.create(accountId, request, config.plans[await planOf(ctx, accountId)]);
         if (creation.outcome === 'no account') {
           await removal.clear(creation.row);
           throw unauthenticated();
         }
         if (creation.outcome === 'limit') return call(ctx, 'metering.refuse', { accountId, limit: 'collections' });
+        if (creation.outcome === 'shards') {
+          return call(ctx, 'metering.refuse', { accountId, limit: 'shards', requested: creation.shards });
+        }
         return collectionView(creation.row, 0);
       },
 

@@ -13,7 +13,7 @@ import { answersCalls } from '../../mixins/transport/lost-calls.ts';
 import { AccountCharge } from './account-charge.ts';
 import type { Allowance } from './allowance.ts';
 import { QueryQuota } from './query-quota.ts';
-import { planLimitReached } from './refusal.ts';
+import { planLimitReached, tooManyShards } from './refusal.ts';
 import { usageReport } from './usage-report.ts';
 import { WriteQuota } from './write-quota.ts';
 
@@ -168,10 +168,15 @@ export default function meteringService({ config, store, clock, log }: Runtime):
         handler: ({ params }: Call<'metering.yieldQueries'>) => queries.yield(params.accountId).then(() => null),
       },
       refuse: {
-        params: { accountId: 'string', limit: { type: 'enum', values: ['collections', 'keys'] } },
+        params: {
+          accountId: 'string',
+          limit: { type: 'enum', values: ['collections', 'keys', 'shards'] },
+          requested: { ...count, optional: true },
+        },
         async handler(ctx: Call<'metering.refuse'>) {
-          const { accountId, limit } = ctx.params;
+          const { accountId, limit, requested = 1 } = ctx.params;
           const allowance = await allowanceOf(ctx, accountId);
+          if (limit === 'shards') throw tooManyShards(requested, allowance, pricingUrl);
           const used = await (limit === 'keys'
             ? store.keys.count(accountId)
             : store.catalog.countCollections(accountId));

@@ -12,6 +12,8 @@ const WORDS = {
   keys: { monthly: false, noun: 'API keys', remedy: 'Revoke' },
 };
 
+const count = new Intl.NumberFormat('en-US');
+
 interface Refused {
   limit: keyof typeof WORDS;
   used: number;
@@ -32,12 +34,19 @@ export function planLimitReached(
   const { monthly, noun, remedy } = WORDS[limit];
   const resetsAt = monthEnd(monthOf(clock.wallMs()));
   const maximum = limits[limit] ?? used;
-  const count = new Intl.NumberFormat('en-US');
   const message =
     `The plan "${plan}" allows ${count.format(maximum)} ${noun}; ${count.format(used)} are used and this request needs ` +
     `${count.format(requested)} more. ` +
     (monthly ? `The count starts again at ${resetsAt}. ` : `${remedy} some to make room. `) +
     `Larger plans: ${pricingUrl}`;
+  return new ProvecError('PLAN_LIMIT_REACHED', message);
+}
+
+/** Makes the PLAN_LIMIT_REACHED of a collection that was to have more shards than the plan allows. */
+export function tooManyShards(requested: number, { plan, limits }: Allowance, pricingUrl: string): ProvecError {
+  const message =
+    `The plan "${plan}" allows ${count.format(limits.shards ?? requested)} shards in a collection and this request ` +
+    `asks for ${count.format(requested)}. Ask for fewer \`shards\`. Larger plans: ${pricingUrl}`;
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 

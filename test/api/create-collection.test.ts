@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { refusal, refusalOf } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
-import { createTenant } from '../support/tenant.ts';
+import { createTenant, operatorApi } from '../support/tenant.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/;
@@ -58,6 +58,24 @@ describe('what is accepted', () => {
       expect(await api('POST', '/collections', { name: 'shared', dimensions: 2 })).toMatchObject({ status: 201 });
     }
   });
+});
+
+test('a plan bounds the shards of a new collection, and those that have more keep them', async () => {
+  const { account, api } = await createTenant(service, 'pro');
+  const create = (name: string, shards: number) => api('POST', '/collections', { name, dimensions: 1, shards });
+  expect((await create('wide', 16)).status).toBe(201);
+  expect(await create('wider', 32)).toEqual(
+    refusal(429, 'PLAN_LIMIT_REACHED', {
+      error: expect.stringMatching(/^The plan "pro" allows 16 shards in a collection and this request asks for 32\./),
+      pricingUrl: expect.any(String),
+    }),
+  );
+  await operatorApi(service)('PATCH', `/admin/accounts/${account.id}`, { plan: 'free' });
+  expect((await create('narrow', 4)).status).toBe(201);
+  expect((await create('wide-again', 8)).body.error).toContain('allows 4 shards in a collection');
+  const records = [{ id: 'a', values: [1] }];
+  expect((await api('POST', '/collections/wide/upsert', { records })).status).toBe(200);
+  expect((await api('GET', '/collections/wide')).body).toMatchObject({ collection: { shards: 16, vector_count: 1 } });
 });
 
 describe('what is refused', () => {

@@ -44,6 +44,7 @@ const BAD: Record<string, string[]> = {
     '{"gold":{}}',
     '{"constructor":{}}',
     '{"free":{"vectors":-2}}',
+    '{"free":{"shards":"4"}}',
     '{"free":{"x":1}}',
     '{"free":{"toString":1}}',
     '{"free":{"anchoring":1}}',

@@ -43,7 +43,7 @@ export const STRICT_ORIGINS = ['https://app.example', 'http://localhost:3000'];
 /** Of the service `metered`. */
 export const METERED_LIMIT = { vectors: 150, writes: 200, queries: 100 };
 export const METERED_PRICING_URL = 'https://pricing.example/plans';
-const UNLIMITED = { vectors: -1, writes: -1, queries: -1, anchoring: false };
+const UNLIMITED = { vectors: -1, writes: -1, queries: -1, shards: -1, anchoring: false };
 
 /**
  * A little below those of the API in the service `anchored`, so that it shows that its document has

@@ -11,7 +11,15 @@ export function queryCounter(usage: UsageStore, clock: Clock = SYSTEM_CLOCK) {
   const node = randomUUID();
   const quota = new QueryQuota({ usage, clock, pricingUrl: '', node, isOurs: () => true, recall: async () => {} });
   const take = (accountId: string, queries: number | null): Promise<unknown> => {
-    const limits = { queries, writes: null, vectors: null, collections: null, keys: null, anchoring: false };
+    const limits = {
+      queries,
+      writes: null,
+      vectors: null,
+      collections: null,
+      keys: null,
+      shards: null,
+      anchoring: false,
+    };
     return quota.take(accountId, { plan: 'free', limits });
   };
   return { quota, take };

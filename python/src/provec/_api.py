@@ -51,7 +51,7 @@ class _Collection(TypedDict):
     vector_count: int
     #: ISO 8601 UTC.
     created_at: str
-    #: Power of two.
+    #: Power of two. The plan may allow fewer.
     shards: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256]
     #: Followers per shard.
     replicas: int
@@ -97,7 +97,7 @@ class _CollectionDetail(TypedDict):
     vector_count: int
     #: ISO 8601 UTC.
     created_at: str
-    #: Power of two.
+    #: Power of two. The plan may allow fewer.
     shards: Literal[1, 2, 4, 8, 16, 32, 64, 128, 256]
     #: Followers per shard.
     replicas: int

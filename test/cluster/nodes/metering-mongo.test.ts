@@ -13,7 +13,7 @@ import { type MongoDatabase, mongoDatabase } from '../../unit/lib/store/mongo/da
 
 const start = await anyMongoServer();
 const INSTANCES = 3;
-const LIMITS = { queries: 150, writes: 60, vectors: 40, collections: null, keys: null, anchoring: false };
+const LIMITS = { queries: 150, writes: 60, vectors: 40, collections: null, keys: null, shards: null, anchoring: false };
 const ALLOWANCE: Allowance = { plan: 'free', limits: LIMITS };
 const month = monthOf(clock.wallMs());
 

@@ -167,7 +167,7 @@ describe('concurrent writes', () => {
     const quota = new WriteQuota({ usage, clock: account.clock, pricingUrl, isAlone: true });
     const allowance: Allowance = {
       plan: 'free',
-      limits: { writes: 10, vectors: 10, queries: 10, collections: 1, keys: 1, anchoring: false },
+      limits: { writes: 10, vectors: 10, queries: 10, collections: 1, keys: 1, shards: 1, anchoring: false },
     };
     const first = await reserved(quota.reserve(account.id, asking({ writes: 10, vectors: 10 }, allowance)));
     gated = true;
@@ -344,7 +344,15 @@ test('a count that is made again at another instance keeps its room, whatever th
   const quotaOn = (store: UsageStore): WriteQuota =>
     new WriteQuota({ usage: store, clock: account.clock, pricingUrl: '', isAlone: false });
   const [first, second] = [quotaOn(slow), quotaOn(usage)];
-  const limits = { writes: 100, vectors: 20, queries: null, collections: null, keys: null, anchoring: false };
+  const limits = {
+    writes: 100,
+    vectors: 20,
+    queries: null,
+    collections: null,
+    keys: null,
+    shards: null,
+    anchoring: false,
+  };
   const allowance: Allowance = { plan: 'free', limits };
   await commit(10, 10);
   const ticket = await ticketOf(first.reserve(account.id, asking({ writes: 12, vectors: 12 }, allowance)));
