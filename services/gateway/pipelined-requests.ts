@@ -29,7 +29,7 @@ export class PipelinedRequests {
   readonly #connections = new Map<Socket, Connection>();
   #heldBytes = 0;
 
-  /** Calls `handle` now, or once earlier requests of the connection are answered; never if it closes. */
+  /** Calls `handle` now, or once earlier requests of the connection are answered. */
   came(req: IncomingMessage, res: ServerResponse, handle: () => void): void {
     const { socket } = req;
     // Node parses the rest of what it has read, also of a connection that was closed here.

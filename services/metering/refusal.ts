@@ -42,7 +42,7 @@ export function planLimitReached(
   return new ProvecError('PLAN_LIMIT_REACHED', message);
 }
 
-/** Makes the PLAN_LIMIT_REACHED of a collection that was to have more shards than the plan allows. */
+/** Makes the PLAN_LIMIT_REACHED of a collection with more shards than the plan allows. */
 export function tooManyShards(requested: number, { plan, limits }: Allowance, pricingUrl: string): ProvecError {
   const message =
     `The plan "${plan}" allows ${count.format(limits.shards ?? requested)} shards in a collection and this request ` +

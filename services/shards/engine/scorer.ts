@@ -5,8 +5,8 @@ import type { Slots } from './slots.ts';
 /**
  * Exact scores of slots against one query: float32 vectors, float64 sums, and always the same order
  * of additions, so that a record's score does not depend on how it was found. Higher is better: the
- * cosine similarity in [-1, 1] (0 beside a zero vector; exactly 1 for a vector that equals the query
- * bit for bit), the dot product, or 1 / (1 + distance).
+ * cosine similarity in [-1, 1] (0 beside a zero vector; exactly 1 for a vector that equals the
+ * query bit for bit), the dot product, or 1 / (1 + distance).
  *
  * Records are ranked by their *closeness*: the score, but under euclidean the negative distance, of
  * which many may share one rounded score.
