@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { FindCursor, Sort } from 'mongodb';
 import { pino } from 'pino';
 import { Seals } from '../../../../../lib/secret/seals.ts';
 import type { AliasStore } from '../../../../../lib/store/aliases.ts';
@@ -86,13 +87,18 @@ class Turns {
 
   /** The store's catalog and aliases, each step of which in the database waits for its turn. */
   function inTurns(actor: Actor, turns: Turns): { catalog: Catalog; aliases: AliasStore } {
+    const cursorOf = (cursor: FindCursor): object => ({
+      sort: (order: Sort) => cursorOf(cursor.sort(order)),
+      limit: (most: number) => cursorOf(cursor.limit(most)),
+      toArray: () => turns.step(actor, () => cursor.toArray()),
+    });
     const collection = (name: string): object =>
       new Proxy(database.db.collection(name), {
         get: (target, property) => {
           const method = Reflect.get(target, property) as (...args: unknown[]) => Promise<unknown>;
           const call = (...args: unknown[]): Promise<unknown> => method.apply(target, args);
           if (property !== 'find') return (...args: unknown[]) => turns.step(actor, () => call(...args));
-          return (filter: object) => ({ toArray: () => turns.step(actor, () => target.find(filter).toArray()) });
+          return (filter: object) => cursorOf(target.find(filter));
         },
       });
     const connection = { collection } as unknown as Connection;
