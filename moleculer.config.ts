@@ -110,7 +110,7 @@ export function brokerOptions({ config, log, metrics, namespace, ...settings }: 
     registry: { stopDelay: 0 },
     transit: { serviceChangedDebounceTime: CHANGED_DEBOUNCE_MS } as BrokerOptions['transit'],
     skipProcessEventRegistration: true,
-    // Of these the first is nearest to the action, or to the wire.
+    // The first one is nearest to the action, or to the wire.
     middlewares: [
       new CancelledCalls().middleware,
       paramsCheck,

@@ -8,7 +8,7 @@ export interface PlanLimits {
   queries: number | null;
   collections: number | null;
   keys: number | null;
-  /** Of a collection that is made; those that have more keep them. */
+  /** Maximum shards of a new collection; existing ones with more keep them. */
   shards: number | null;
   anchoring: boolean;
 }

@@ -17,7 +17,7 @@ const CANCEL = `${SERVICE}.cancel`;
 type Handler = (this: Service, ctx: Context) => Promise<unknown>;
 
 export class CancelledCalls {
-  /** Of calls from other nodes, by their id. */
+  /** Controllers of calls from other nodes, by call id. */
   readonly #running = new Map<string, AbortController>();
   #broker: ServiceBroker | null = null;
 

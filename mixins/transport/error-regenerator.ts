@@ -58,7 +58,7 @@ export class ErrorRegenerator extends Errors.Regenerator {
       return { name, message, nodeID, kind: thrown.kind };
     }
     if (thrown instanceof ShardMoved) return { name, message, nodeID, node: thrown.node };
-    // Nobody waits for it.
+    // The caller has given up, so the reason is enough.
     if (thrown instanceof Cancelled) return { name, message, nodeID };
     if (thrown instanceof Errors.MoleculerError && name in Errors) {
       const { code, type, retryable, data } = thrown;

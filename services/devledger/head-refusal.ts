@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Names of this machine that nobody else can make point to it. */
+/** Names of this machine that no DNS server of a stranger can give out. */
 const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i;
 const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
 

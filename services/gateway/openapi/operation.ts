@@ -127,7 +127,7 @@ const PATH_PARAMETERS: Readonly<Record<string, string>> = {
   namespace: 'Namespace',
 };
 
-/** Of a list whose page is as long as it may be where the request does not say. */
+/** Bounds of a `limit` whose default is its maximum. */
 const ofFullPage = (maximum: number): Schema => ({ maximum, default: maximum });
 
 function parametersOf(route: Route, limits: Limits): Schema[] {

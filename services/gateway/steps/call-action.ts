@@ -31,7 +31,7 @@ export async function callAction(exchange: Exchange, parts: StepParts): Promise<
   exchange.actionEnded();
 }
 
-/** Of a verify others may wait for the same result; it is worked out to the end. */
+/** A verify runs to its end: other requests may wait for the same result. */
 function changesNothing({ input, route }: Exchange): boolean {
   const isDryRun = (input?.body as { dryRun?: boolean } | null | undefined)?.dryRun === true;
   return isDryRun || (route.access === 'read' && route.queue !== 'verify');
