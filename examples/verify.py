@@ -267,7 +267,7 @@ def check(options):
     if options.root is None:
         address = collection_address(options.authority, options.collection)
         account = fetch_account(options.rpc, address)
-        demand(account is not None, "there is no account " + address)
+        demand(account is not None, "there is no account %s: nothing was anchored, or it was deleted" % address)
         options.root, known["version"], *_ = read_account(*account, options.authority, address)
         said = "version %d on the ledger" % known["version"]
     content = check_proof(proof, **known, merkleRoot=options.root)

@@ -560,8 +560,11 @@ export interface VerifyResult {
   vectorCount: number;
   /** The collection's ledger address in an explorer. */
   ledgerExplorerUrl: string | null;
-  /** `unreachable`: the ledger is down; `not_anchored`: the plan has no anchoring. */
-  state: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'not_anchored';
+  /**
+   * `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no
+   * root; `not_anchored`: the plan has no anchoring.
+   */
+  state: 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
   /** Version of the computed root. */
   version: number;
   /** Version on the ledger. */

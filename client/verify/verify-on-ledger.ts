@@ -43,7 +43,11 @@ export async function anchoredRoot(
   demand(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
   const address = collectionAddress(authority, collectionId);
   const account = await readAccount(address);
-  demand(account !== null, 'wrong-account', `There is no account ${address} on the ledger.`);
+  demand(
+    account !== null,
+    'wrong-account',
+    `There is no account ${address} on the ledger: no root of the collection was anchored so far, or it was deleted.`,
+  );
   const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
   demand(
     anchor.version === proof.version,

@@ -50,6 +50,11 @@ export interface AnchoringActions {
    * seq at least as high).
    */
   'anchoring.submit': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
+  /**
+   * Waits up to `waitMs` for a confirmed root whose cut contains `cut`, which it does not make
+   * wanted: it writes nothing. At once `pending` where no root is on its way.
+   */
+  'anchoring.confirmation': { params: { collectionId: string; cut: Cut; waitMs: number }; result: AnchorReceipt };
   'anchoring.state': { params: { collectionId: string }; result: AnchorRow | null };
   /**
    * Address and explorer link of the collection's account, whether or not it exists yet; null when

@@ -8,6 +8,7 @@ import type { ActionName } from './call.ts';
  */
 const REPEATABLE: readonly ActionName[] = [
   'anchoring.submit',
+  'anchoring.confirmation',
   'anchoring.state',
   'anchoring.address',
   'anchoring.onChain',

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../errors.ts';
 import type { RecordDifference } from '../shard/recomputed.ts';
 import type { CollectionRow } from '../store/catalog.ts';
 
-export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'not_anchored';
+export type VerifyState = 'match' | 'mismatch' | 'pending' | 'unreachable' | 'none' | 'not_anchored';
 
 export interface VerifyResult {
   verified: boolean;

@@ -9,6 +9,7 @@ import type { Runtime } from '../../lib/runtime.ts';
 import { committedCut } from '../../lib/shard/cut.ts';
 import { EMPTY_HEAD, isUnsound } from '../../lib/shard/head.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
+import type { Confirmed } from '../../lib/store/anchors.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import type { Store } from '../../lib/store/port.ts';
 import { checkedActions } from '../../mixins/checked-actions.ts';
@@ -31,6 +32,7 @@ type Result<A extends keyof Actions> = Promise<Actions[A]['result']>;
 const OF_COLLECTION = { collectionId: 'string' } as const;
 const CHECKS = {
   submit: { ...OF_COLLECTION, cut: 'array', waitMs: 'number' },
+  confirmation: { ...OF_COLLECTION, cut: 'array', waitMs: 'number' },
   explorerUrl: { signature: 'string' },
   history: { ...OF_COLLECTION, limit: 'number', beforeVersion: { type: 'number', nullable: true } },
   halt: { ...OF_COLLECTION, reason: 'string' },
@@ -83,6 +85,12 @@ export default function anchoringService(
     }
   }
 
+  function receiptOf(confirmed: Confirmed | null): AnchorReceipt {
+    if (!confirmed) return PENDING;
+    const { signature } = confirmed;
+    return { status: 'confirmed', signature, explorerUrl: link('tx', signature) };
+  }
+
   let broker: ServiceBroker;
   const headsAt: AnchoringOptions['headsAt'] = (collection, cut) =>
     Promise.all(
@@ -102,11 +110,16 @@ export default function anchoringService(
       // Bounded by waitMs; the caller sets its own time-out.
       submit: timedAction(0, async ({ params }: Params<'anchoring.submit'>): Result<'anchoring.submit'> => {
         if (!running) return NO_ANCHOR;
-        const confirmed = await running.anchoring.submit(params.collectionId, params.cut, params.waitMs);
-        if (!confirmed) return PENDING;
-        const { signature } = confirmed;
-        return { status: 'confirmed', signature, explorerUrl: link('tx', signature) };
+        return receiptOf(await running.anchoring.submit(params.collectionId, params.cut, params.waitMs));
       }),
+
+      confirmation: timedAction(
+        0,
+        async ({ params }: Params<'anchoring.confirmation'>): Result<'anchoring.confirmation'> => {
+          if (!running) return NO_ANCHOR;
+          return receiptOf(await running.anchoring.confirmation(params.collectionId, params.cut, params.waitMs));
+        },
+      ),
 
       state: ({ params }: Params<'anchoring.state'>): Result<'anchoring.state'> => anchors.get(params.collectionId),
 

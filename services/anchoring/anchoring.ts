@@ -86,12 +86,17 @@ export class Anchoring {
   async submit(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
     const startMs = this.#context.clock.monotonicMs();
     const row = await this.want(collectionId, cut);
-    // The operator's decision wants what the log holds then.
-    if (row === null || row.halted || row.closing) return null;
-    if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
-    if (this.#stopped.signal.aborted) return null;
-    const leftMs = waitMs - (this.#context.clock.monotonicMs() - startMs);
-    return leftMs > 0 ? this.#context.waiters.wait(collectionId, cut, leftMs) : null;
+    return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
+  }
+
+  /**
+   * As `submit`, but wants nothing and writes nothing: null at once where no root of the collection
+   * was ever wanted. Throws StoreError.
+   */
+  async confirmation(collectionId: string, cut: Cut, waitMs: number): Promise<Confirmed | null> {
+    const startMs = this.#context.clock.monotonicMs();
+    const row = await this.#context.store.anchors.get(collectionId);
+    return this.#confirmed(row, cut, waitMs - (this.#context.clock.monotonicMs() - startMs));
   }
 
   /**
@@ -174,6 +179,14 @@ export class Anchoring {
     if (!cut.some(({ contradicted }) => contradicted)) return null;
     const [first] = await this.#context.store.contradictions.list(collectionId);
     return first?.reason ?? null;
+  }
+
+  async #confirmed(row: AnchorRow | null, cut: Cut, leftMs: number): Promise<Confirmed | null> {
+    // The operator's decision wants what the log holds then.
+    if (row === null || row.halted || row.closing) return null;
+    if (row.confirmed && contains(row.confirmed.cut, cut)) return row.confirmed;
+    if (this.#stopped.signal.aborted || leftMs <= 0) return null;
+    return this.#context.waiters.wait(row.collectionId, cut, leftMs);
   }
 
   #decided(collectionId: string): void {

@@ -4,8 +4,8 @@
  * Promises: `match` only when the root recomputed from stored bytes equals the root in the
  * collection's account on the ledger, at the same cut, and the log recorded the same root. A
  * contradiction that needs no ledger to see (stored bytes against the log, halted anchoring) is
- * `mismatch` whether or not the ledger answers; `unreachable` and `pending` are said only when
- * nothing contradicts.
+ * `mismatch` whether or not the ledger answers; `unreachable`, `pending` and `none` are said only
+ * when nothing contradicts.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import type { VerifyState } from '../../lib/actions/verification.ts';
@@ -29,6 +29,10 @@ export interface Verdict {
 }
 
 export const MATCH: Verdict = { state: 'match', reason: null };
+const UNWRITTEN: Verdict = {
+  state: 'none',
+  reason: 'The collection was never written to, so the ledger holds no root of it.',
+};
 const mismatch = (reason: string): Verdict => ({ state: 'mismatch', reason });
 const pending = (reason: string): Verdict => ({ state: 'pending', reason });
 
@@ -80,12 +84,17 @@ export function judge(scan: CollectionScan, record: AnchorRecord, onChain: OnCha
     case 'foreign':
       return mismatch(`The account on the ledger is not one that this service wrote: ${onChain.reason}`);
     case 'absent':
-      return row?.confirmed
-        ? mismatch('The ledger confirmed a root, but the account that held it is gone.')
-        : pending('The first root of the collection waits for its anchor.');
+      if (row?.confirmed) return mismatch('The ledger confirmed a root, but the account that held it is gone.');
+      return isUnwritten(scan, row) ? UNWRITTEN : pending('The first root of the collection waits for its anchor.');
     case 'found':
       return judgeRoots(scan, row, onChain, cut);
   }
+}
+
+/** Whether there was no write and no root was ever wanted on the ledger. */
+function isUnwritten(scan: CollectionScan, row: AnchorRow | null): boolean {
+  const isRootDue = row !== null && (row.wanted !== null || row.inFlight !== null || row.lapsed !== null);
+  return scan.computed.version === 0 && !isRootDue;
 }
 
 const waiting = (computed: CollectionRoot, chain: CollectionRoot): Verdict =>

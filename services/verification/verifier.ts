@@ -1,11 +1,11 @@
 /**
  * Verifies collections against the ledger.
  *
- * A scan reads the stored bytes; the cut that the *log recorded* at the same seqs is wanted on the
- * ledger (never the recomputed roots: anchoring those would launder a tampered record); then both
- * are compared at exactly the cut that the ledger holds. Verifications that overlap share a scan:
- * one joins while it reads, and every write acknowledged before it joined is covered, because the
- * shards' newest heads are laid over the scan after nobody can join any more.
+ * A scan reads the stored bytes; then the verifier waits for the anchor of the cut that the *log
+ * recorded* at the same seqs, and compares both at exactly the cut that the ledger holds. It is a
+ * read: it neither anchors that cut nor has anything else written. Verifications that overlap share
+ * a scan: one joins while it reads, and every write acknowledged before it joined is covered,
+ * because the shards' newest heads are laid over the scan after nobody can join any more.
  */
 import type { OnChain } from '../../lib/actions/anchoring.ts';
 import { type Caller, call } from '../../lib/actions/call.ts';
@@ -30,7 +30,7 @@ const REREAD_MS = 200;
  * belong together, or a node that is behind has had its time.
  */
 const READS_MAX = 1 + Math.ceil(LEDGER_LAG_MAX_MS / REREAD_MS);
-const SUBMIT_GRACE_MS = 2_000;
+const WAIT_GRACE_MS = 2_000;
 
 /** A verification under way. */
 export interface VerifierRun {
@@ -108,7 +108,8 @@ export class Verifier {
 
   async #againstLedger(collection: CollectionRow, scan: CollectionScan): Promise<VerifyResult> {
     const collectionId = collection.id;
-    if (contradiction(scan, await this.#anchorRecord(collectionId)) === null) await this.#anchor(collectionId, scan);
+    const record = await this.#anchorRecord(collectionId);
+    if (contradiction(scan, record) === null) await this.#awaitAnchor(collectionId, scan);
     const view = await this.#ledger(collectionId, scan);
     const cut = cutOnChain(view.onChain, view.record.row);
     if (cut !== null && !scan.isPast(cut)) await scan.extend(cut);
@@ -116,10 +117,11 @@ export class Verifier {
   }
 
   /** A ledger that is slow or down shows in what is read from it afterwards. */
-  async #anchor(collectionId: string, scan: CollectionScan): Promise<void> {
+  async #awaitAnchor(collectionId: string, scan: CollectionScan): Promise<void> {
     const waitMs = this.#runtime.config.anchorWaitMs;
     const params = { collectionId, cut: scan.recorded, waitMs };
-    await call(this.#caller, 'anchoring.submit', params, { timeout: waitMs + SUBMIT_GRACE_MS }).catch(() => undefined);
+    const options = { timeout: waitMs + WAIT_GRACE_MS };
+    await call(this.#caller, 'anchoring.confirmation', params, options).catch(() => undefined);
   }
 
   /** The account on the ledger and the row that belongs to it. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { VerificationError, verifyAccount, verifyProof } from '../../client/index.ts';
+import { VerificationError, verifyAccount, verifyOnLedger, verifyProof } from '../../client/index.ts';
 import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
 import { Content } from '../support/content.ts';
 import { ledgerAccount } from '../support/ledger-account.ts';
@@ -42,6 +42,10 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     const proof = await prove('r0');
     expect(proof).toMatchObject({ present: false, siblings: [], terminal: null, version: 0 });
     expect(verifyProof('0'.repeat(64), proof, { id: 'r0' })).toBe('absent');
+    const readAccount = (address: string) => ledgerAccount(service, address);
+    await expect(verifyOnLedger(proof, { id: 'r0' }, { authority, collectionId, readAccount })).rejects.toThrow(
+      /^There is no account \w+ on the ledger: no root of the collection was anchored so far, or it was deleted\.$/,
+    );
   });
 
   test.each([1, 2, 3, 9, 40])(

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { CollectionDetail } from '../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../lib/actions/verification.ts';
-import type { Api } from '../support/api-client.ts';
+import { type Api, apiClient } from '../support/api-client.ts';
 import { Content } from '../support/content.ts';
+import { ledgerAccount } from '../support/ledger-account.ts';
 import { refusal } from '../support/refusal.ts';
 import { type SharedService, shareService } from '../support/shared-service.ts';
 import { createTenant } from '../support/tenant.ts';
@@ -40,9 +42,27 @@ describe.each([1, 8])('over %i shards', (shards) => {
     await service.api('POST', '/collections', { name: `verify-${shards}`, dimensions: 2, shards });
   });
 
-  test('an empty collection: its root is anchored, and matches', async () => {
-    const { status, body } = await verify(path);
-    expect({ status, body }).toEqual({ status: 200, body: matching(0) });
+  test('a collection that was never written to: none, and a key that may only read has nothing anchored', async () => {
+    const { body: created } = await service.api<{ key: { secret: string } }>('POST', '/keys', {
+      name: 'reader',
+      scopes: ['read'],
+    });
+    const { status, body } = await verify(path, apiClient(service.url, created.key.secret));
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        ...matching(0),
+        verified: false,
+        onChainRoot: null,
+        match: false,
+        state: 'none',
+        anchoredVersion: null,
+        reason: expect.stringMatching(SENTENCE),
+      },
+    });
+    expect(await ledgerAccount(service, body.ledgerAddress!)).toBeNull();
+    const { collection } = (await service.api<{ collection: CollectionDetail }>('GET', path)).body;
+    expect(collection.anchor).toMatchObject({ status: 'none' });
   });
 
   test('after every write the recomputed root is the one on the ledger', async () => {

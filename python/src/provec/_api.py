@@ -280,8 +280,9 @@ class _VerifyResult(TypedDict):
     vectorCount: int
     #: The collection's ledger address in an explorer.
     ledgerExplorerUrl: str | None
-    #: `unreachable`: the ledger is down; `not_anchored`: the plan has no anchoring.
-    state: Literal["match", "mismatch", "pending", "unreachable", "not_anchored"]
+    #: `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root;
+    #: `not_anchored`: the plan has no anchoring.
+    state: Literal["match", "mismatch", "pending", "unreachable", "none", "not_anchored"]
     #: Version of the computed root.
     version: int
     #: Version on the ledger.

@@ -69,9 +69,10 @@ const VERIFY_RESULT: Schemas = {
   match: flag('Whether the two roots are equal.'),
   vectorCount: integer('Vectors in the collection.'),
   ledgerExplorerUrl: nullable(text("The collection's ledger address in an explorer.")),
-  state: text('`unreachable`: the ledger is down; `not_anchored`: the plan has no anchoring.', {
-    enum: ['match', 'mismatch', 'pending', 'unreachable', 'not_anchored'],
-  }),
+  state: text(
+    '`unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root; `not_anchored`: the plan has no anchoring.',
+    { enum: ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'] },
+  ),
   version: integer('Version of the computed root.'),
   anchoredVersion: nullable(integer('Version on the ledger.')),
   ledgerAddress,

@@ -65,7 +65,11 @@ def anchored_root(
     """What the ledger holds of the collection, if that is what the proof is about."""
     if account is None:
         address = collection_address(authority, collection_id)
-        raise VerificationError("wrong-account", f"There is no account {address} on the ledger.")
+        missing = (
+            f"There is no account {address} on the ledger: no root of the collection was anchored "
+            "so far, or it was deleted."
+        )
+        raise VerificationError("wrong-account", missing)
     owner, data = account
     anchor = verify_account(owner, data, authority=authority, collection_id=collection_id)
     whole = checked(proof)

@@ -12,11 +12,12 @@ beforeEach(() => {
 afterEach(async () => {
   jest.useRealTimers();
   expect([...world.open]).toEqual([]);
+  expect(world.submitted).toEqual([]);
   await world.stop();
 });
 
 describe('match', () => {
-  test('anchors the recorded cut and compares with what is on the ledger then', async () => {
+  test('waits for the anchor of the recorded cut and compares with what is on the ledger then', async () => {
     await world.start();
     const { merkleRoot } = collectionRoot(cut(3, 2));
     expect(await world.verify()).toEqual({
@@ -32,11 +33,11 @@ describe('match', () => {
       ledgerAddress: 'Address',
       checkedAt: expect.stringMatching(/Z$/),
     });
-    expect(world.submitted).toEqual([cut(3, 2)]);
+    expect(world.awaited).toEqual([cut(3, 2)]);
   });
 
   test('follows a ledger that moved on during the scan', async () => {
-    world.onSubmit = () => {
+    world.onAwaited = () => {
       world.row = row({ confirmed: confirmed(cut(4, 7)) });
       world.onChain = found(cut(4, 7));
       return 'confirmed';
@@ -46,7 +47,7 @@ describe('match', () => {
   });
 
   test('waits for a node of the ledger that is behind, as long as it may be', async () => {
-    world.onSubmit = (wanted) => {
+    world.onAwaited = (wanted) => {
       world.row = row({ confirmed: { ...confirmed(wanted), confirmedAt: new Date().toISOString() } });
       world.onChain = found(cut(2, 2));
       world.onPause = () => {
@@ -59,7 +60,7 @@ describe('match', () => {
   });
 
   test('knows a root that the ledger took and this service has not yet seen confirmed', async () => {
-    world.onSubmit = () => {
+    world.onAwaited = () => {
       const sent = { signature: 'S', wire: '', lastValidBlockHeight: '1' };
       const inFlight = { step: 'update' as const, ...sent, cut: cut(3, 2), decisions: 1 };
       world.row = row({ confirmed: confirmed(cut(3, 1)), inFlight });
@@ -87,7 +88,7 @@ describe('mismatch', () => {
         { id: 'b', what },
       ],
     });
-    expect(world.submitted).toEqual([]);
+    expect(world.awaited).toEqual([]);
   });
 
   test('what a shard found when it opened is one, though the store tells of nothing', async () => {
@@ -99,7 +100,7 @@ describe('mismatch', () => {
       state: 'mismatch',
       reason: 'Anchoring is halted until an operator decides: The stored records were changed.',
     });
-    expect(world.submitted).toEqual([]);
+    expect(world.awaited).toEqual([]);
   });
 
   test.each([
@@ -131,7 +132,7 @@ describe('mismatch', () => {
       differences: [{ id: 'record of 1', what: 'values' }],
       reason: expect.stringContaining('contradict'),
     });
-    expect(world.submitted).toEqual([]);
+    expect(world.awaited).toEqual([]);
   });
 
   test.each([
@@ -168,11 +169,11 @@ describe('mismatch', () => {
     ],
   ])('%s', async (_, ledger) => {
     Object.assign(world, ledger);
-    world.onSubmit = () => 'pending';
+    world.onAwaited = () => 'pending';
     await world.start();
     const result = await world.verify();
     expect(result).toMatchObject({ state: 'mismatch', verified: false, reason: expect.stringMatching(/\.$/) });
-    expect(world.submitted).toHaveLength(world.row!.halted ? 0 : 1);
+    expect(world.awaited).toHaveLength(world.row!.halted ? 0 : 1);
   });
 });
 
@@ -180,7 +181,7 @@ describe('neither', () => {
   test('pending while a newer root waits', async () => {
     world.row = row({ confirmed: confirmed(cut(3, 1)) });
     world.onChain = found(cut(3, 1));
-    world.onSubmit = () => 'pending';
+    world.onAwaited = () => 'pending';
     await world.start();
     expect(await world.verify()).toMatchObject({
       state: 'pending',
@@ -193,16 +194,43 @@ describe('neither', () => {
   });
 
   test('pending before the first anchor', async () => {
-    world.onSubmit = () => 'pending';
+    world.onAwaited = () => 'pending';
     await world.start();
     expect(await world.verify()).toMatchObject({ state: 'pending', onChainRoot: null, anchoredVersion: null });
+  });
+
+  test('none of a collection that was never written to', async () => {
+    world.committed = [0, 0];
+    world.onAwaited = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'none', verified: false, match: false, onChainRoot: null });
+  });
+
+  test.each([
+    { what: 'wanted', fields: { wanted: cut(0, 0) }, state: 'pending' },
+    { what: 'anchored before a pause', fields: { lapsed: [anchored(cut(0, 0))] }, state: 'pending' },
+    { what: 'confirmed', fields: { confirmed: confirmed(cut(0, 0)) }, state: 'mismatch' },
+  ])('a root that was $what is not none, though nothing is stored', async ({ fields, state }) => {
+    world.committed = [0, 0];
+    world.row = row(fields);
+    world.onAwaited = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state, verified: false });
+  });
+
+  test('no store that was emptied is none while the ledger holds a root', async () => {
+    world.committed = [0, 0];
+    world.onChain = found(cut(3, 2));
+    world.onAwaited = () => 'pending';
+    await world.start();
+    expect(await world.verify()).toMatchObject({ state: 'mismatch', anchoredVersion: 5 });
   });
 
   test.each([
     { what: 'of the time before a pause of anchoring', fields: { lapsed: [anchored(cut(2, 2))] } },
     { what: 'that an operator decided against', fields: { trusted: anchorInWords(anchored(cut(2, 2))) } },
   ])('pending while the ledger holds the root $what, and of that alone', async ({ fields }) => {
-    world.onSubmit = () => 'pending';
+    world.onAwaited = () => 'pending';
     world.row = row({ ...fields, wanted: cut(3, 2) });
     world.onChain = found(cut(2, 2));
     await world.start();
@@ -215,7 +243,7 @@ describe('neither', () => {
     [1, 2],
     [3, 1],
   ])('a pause of anchoring does not excuse what is stored at %d and %d being no newer', async (...committed) => {
-    world.onSubmit = () => 'pending';
+    world.onAwaited = () => 'pending';
     world.row = row({ lapsed: [anchored(cut(2, 2))], wanted: cut(3, 2) });
     world.onChain = found(cut(2, 2));
     world.committed = committed;
@@ -225,7 +253,7 @@ describe('neither', () => {
 
   test('unreachable when nothing contradicts and the ledger is down', async () => {
     world.onChain = elsewhere('unreachable');
-    world.onSubmit = () => {
+    world.onAwaited = () => {
       throw new Error('down');
     };
     await world.start();
@@ -258,7 +286,7 @@ describe('neither', () => {
       checkedAt: expect.any(String),
       reason: expect.any(String),
     });
-    expect(world.submitted).toEqual([]);
+    expect(world.awaited).toEqual([]);
   });
 });
 

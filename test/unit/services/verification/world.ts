@@ -55,11 +55,13 @@ export class World {
   remembered: string | null = null;
   row: AnchorRow | null = null;
   onChain: OnChain = elsewhere('absent');
-  onSubmit: (wanted: Cut) => AnchorReceipt['status'] = (wanted) => {
+  onAwaited: (wanted: Cut) => AnchorReceipt['status'] = (wanted) => {
     this.row = row({ confirmed: confirmed(wanted) });
     this.onChain = found(wanted);
     return 'confirmed';
   };
+  /** Cuts whose anchors were waited for, and those that were to be anchored. */
+  readonly awaited: Cut[] = [];
   readonly submitted: Cut[] = [];
   readonly open = new Map<string, number>();
   /** Sessions, as often as a shard was told that they are still needed. */
@@ -91,7 +93,11 @@ export class World {
       actions: {
         submit: ({ params }: Context<{ cut: Cut }>) => {
           this.submitted.push(params.cut);
-          return { status: this.onSubmit(params.cut), signature: null, explorerUrl: null };
+          return { status: 'pending', signature: null, explorerUrl: null };
+        },
+        confirmation: ({ params }: Context<{ cut: Cut }>) => {
+          this.awaited.push(params.cut);
+          return { status: this.onAwaited(params.cut), signature: null, explorerUrl: null };
         },
         state: () => this.row,
         onChain: () => this.onChain,
