@@ -280,15 +280,15 @@ class ProvecProcess {
   /** Makes the first key where there is none, and listens. */
   async #open(broker: ServiceBroker, store: Store): Promise<Pick<Provec, 'url' | 'bootstrapSecret'>> {
     const { bootstrapKey, bootstrapPlan } = this.#config;
-    const runtime = { store, clock: this.#clock };
-    const bootstrapSecret = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
+    const runtime = { store, clock: this.#clock, log: this.#log };
+    const firstKey = this.#runs('keys') ? await makeFirstKey(runtime, bootstrapPlan, bootstrapKey) : null;
     // Whoever finds the gateway listening is known to it. Where it cannot listen nobody is told the
     // key.
-    const isKeyUntold = bootstrapSecret !== null && bootstrapKey === null;
-    if (isKeyUntold) this.#parts.add('the first key', () => forgetFirstKey(runtime));
+    const untold = bootstrapKey === null ? firstKey : null;
+    if (untold) this.#parts.add('the first key', () => forgetFirstKey(runtime, untold));
     const url = this.#runs('gateway') ? await listen(broker) : null;
-    if (isKeyUntold) this.#parts.drop();
-    return { bootstrapSecret, url };
+    if (untold) this.#parts.drop();
+    return { bootstrapSecret: firstKey?.secret ?? null, url };
   }
 }
 

@@ -161,7 +161,8 @@ export const VARIABLES = {
   bootstrapKey: {
     env: 'PROVEC_BOOTSTRAP_KEY',
     default: 'none',
-    meaning: 'API key of the first account on an empty store; if unset, Provec generates one and prints it once.',
+    meaning:
+      'API key of the first account on an empty store; if unset, Provec generates one and prints it once. A store that had a first key gets no other one.',
     mayBeFile: true,
     read: token,
   },

@@ -15,7 +15,8 @@ export interface Startup {
 }
 
 const KEY_OF_OWN = '$PROVEC_KEY';
-const IGNORED = 'PROVEC_BOOTSTRAP_KEY is ignored: the store already has accounts, and none of them has this key';
+const IGNORED =
+  'PROVEC_BOOTSTRAP_KEY is ignored: the first key of this store was made before, and this is no key of it';
 
 /**
  * What a person needs to begin: the address, where things are, the first key (this once), and a

@@ -33,8 +33,6 @@ export interface KeyStore {
   /** All of an account, newest first, read page by page. */
   list(accountId: string): Promise<KeyRow[]>;
   count(accountId: string): Promise<number>;
-  /** Whether anything is stored as a key of the account, whoever wrote it. */
-  hasAny(accountId: string): Promise<boolean>;
   /**
    * Removes a key; nothing of it is kept, so that keys that were revoked cost nothing. Atomic.
    * 'last' when it is the account's only unexpired (at `nowIso`) key with scope manage; 'absent'
@@ -53,7 +51,7 @@ export interface KeyStore {
  * all keys of an account (the limit, the last that can manage), it believes the rows that
  * `isBelievedKey` does. The rows that it returns are for the caller to believe.
  */
-export interface StoredKeys extends Pick<KeyStore, 'count' | 'hasAny' | 'revoke' | 'touch'> {
+export interface StoredKeys extends Pick<KeyStore, 'count' | 'revoke' | 'touch'> {
   create(row: Sealed<KeyRow>, maxKeys: number | null): Promise<'created' | 'limit'>;
   findByHash(hash: string): Promise<Sealed<KeyRow> | null>;
   page(accountId: string, after: Position | null, limit: number): Promise<Page<Sealed<KeyRow>>>;

@@ -14,6 +14,7 @@ import type { AnchorStore } from './anchors.ts';
 import type { Catalog } from './catalog.ts';
 import type { CheckpointStore } from './checkpoints.ts';
 import type { ContradictionStore } from './contradictions.ts';
+import type { FirstKeyMark } from './first-key.ts';
 import type { KeyStore } from './keys.ts';
 import type { ShardLog } from './log.ts';
 import type { LeaseStore, OwnerStore } from './owners.ts';
@@ -24,6 +25,7 @@ export interface Store {
   readonly catalog: Catalog;
   readonly aliases: AliasStore;
   readonly keys: KeyStore;
+  readonly firstKey: FirstKeyMark;
   readonly log: ShardLog;
   readonly records: RecordStore;
   readonly checkpoints: CheckpointStore;

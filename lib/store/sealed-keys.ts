@@ -29,7 +29,6 @@ export function sealedKeys(stored: StoredKeys, seals: Seals, forged: ForgedRows)
     page,
     list: (accountId) => allPages((after: Position | null, limit) => page(accountId, after, limit)),
     count: (accountId) => stored.count(accountId),
-    hasAny: (accountId) => stored.hasAny(accountId),
     revoke: (accountId, id, nowIso) => stored.revoke(accountId, id, nowIso),
     touch: (id, lastUsedAt) => stored.touch(id, lastUsedAt),
   };

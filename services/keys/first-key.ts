@@ -1,42 +1,64 @@
 import assert from 'node:assert/strict';
 import type { PlanName } from '../../lib/plans.ts';
 import type { Runtime } from '../../lib/runtime.ts';
+import type { Catalog } from '../../lib/store/catalog.ts';
+import type { Position } from '../../lib/store/page.ts';
 import { FIRST_KEY, newAccount } from './accounts.ts';
 import { ApiKeys } from './api-keys.ts';
 import { isPossibleSecret } from './secret.ts';
 
-/**
- * Id of the account of the first start: fixed, so that two processes that start at once mean the
- * same row.
- */
-export const FIRST_ACCOUNT_ID = '00000000-0000-4000-8000-000000000001';
+type Parts = Pick<Runtime, 'store' | 'clock' | 'log'>;
 
-type Parts = Pick<Runtime, 'store' | 'clock'>;
-
-/**
- * On a store without accounts makes the account `default`, of `plan`, and its first key, which is
- * `secret` or a new one; gives the secret, else null. Of several processes that start at once one
- * makes the key: the store takes one key for the account and no second. A start that was cut off
- * between account and key is taken up by the next one. Throws StoreError.
- */
-export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string | null): Promise<string | null> {
-  assert(secret === null || isPossibleSecret(secret));
-  const { store, clock } = parts;
-  const accounts = await store.catalog.listAccounts();
-  if (accounts.some((account) => account.id !== FIRST_ACCOUNT_ID)) return null;
-  // Also where its row is not believed, and so not in the list, or its keys are not.
-  if (await store.keys.hasAny(FIRST_ACCOUNT_ID)) return null;
-  if (accounts.length === 0) await makeFirstAccount(parts, plan);
-  const key = await new ApiKeys(store.keys, clock).create(FIRST_ACCOUNT_ID, FIRST_KEY, 1, secret ?? undefined);
-  return key?.secret ?? null;
+export interface FirstKey {
+  accountId: string;
+  secret: string;
 }
 
-async function makeFirstAccount({ store, clock }: Parts, plan: PlanName): Promise<void> {
+const PAGE_ROWS = 100;
+
+/**
+ * On a store that never had a key makes the account `default`, of `plan`, and its first key, which
+ * is `secret` or a new one; else null. Of several processes that start at once one makes the key:
+ * the store takes one key for the account and no second. The next start takes up one that was cut
+ * off between account and key. Throws StoreError.
+ */
+export async function makeFirstKey(parts: Parts, plan: PlanName, secret: string | null): Promise<FirstKey | null> {
+  assert(secret === null || isPossibleSecret(secret));
+  const { store, clock } = parts;
+  const accountId = await store.firstKey.dueFor();
+  if (accountId === null) {
+    await tellOfNoAccount(parts);
+    return null;
+  }
+  if ((await store.catalog.getAccount(accountId)) === null) await makeFirstAccount(parts, accountId, plan);
+  const key = await new ApiKeys(store.keys, clock).create(accountId, FIRST_KEY, 1, secret ?? undefined);
+  await store.firstKey.setMade().catch(async (error: unknown) => {
+    if (key) await store.catalog.deleteAccount(accountId);
+    throw error;
+  });
+  return key && { accountId, secret: key.secret };
+}
+
+async function makeFirstAccount({ store, clock }: Parts, id: string, plan: PlanName): Promise<void> {
   try {
-    await store.catalog.createAccount(newAccount(FIRST_ACCOUNT_ID, 'default', plan, clock));
+    await store.catalog.createAccount(newAccount(id, 'default', plan, clock));
   } catch (error) {
     // Another process was faster; which of the two makes the key is decided next.
-    if ((await store.catalog.getAccount(FIRST_ACCOUNT_ID)) === null) throw error;
+    if ((await store.catalog.getAccount(id)) === null) throw error;
+  }
+}
+
+/** Tells the operator that no key opens the service; docs/operations.md names the words. */
+async function tellOfNoAccount({ store, log }: Parts): Promise<void> {
+  if (await hasAccount(store.catalog)) return;
+  log.error('the store has no account, and Provec made its first key before: it makes no other one');
+}
+
+async function hasAccount(catalog: Pick<Catalog, 'accountsPage'>): Promise<boolean> {
+  for (let after: Position | null = null; ; ) {
+    const { rows, next } = await catalog.accountsPage(after, PAGE_ROWS);
+    if (rows.length > 0 || next === null) return rows.length > 0;
+    after = next;
   }
 }
 
@@ -44,6 +66,7 @@ async function makeFirstAccount({ store, clock }: Parts, plan: PlanName): Promis
  * Undoes `makeFirstKey` where nobody was told the secret: the next start makes another one. Throws
  * StoreError.
  */
-export function forgetFirstKey({ store }: Pick<Runtime, 'store'>): Promise<unknown> {
-  return store.catalog.deleteAccount(FIRST_ACCOUNT_ID);
+export async function forgetFirstKey({ store }: Pick<Runtime, 'store'>, { accountId }: FirstKey): Promise<void> {
+  await store.catalog.deleteAccount(accountId);
+  await store.firstKey.setDue(accountId);
 }

@@ -160,14 +160,6 @@ export function keysContract(subject: StoreUnderTest): void {
       expect(await keys.count(account)).toBe(2);
     });
 
-    test('that something is stored as a key is known, whoever wrote it', async () => {
-      const { keys } = subject.store;
-      expect(await keys.hasAny(account)).toBe(false);
-      await subject.forge((forger) => forger.keys.create(keyOf(), null));
-      expect(await keys.hasAny(account)).toBe(true);
-      expect(await keys.count(account)).toBe(0);
-    });
-
     test('touch moves the last use forward only', async () => {
       const { keys } = subject.store;
       const row = keyOf();

@@ -68,6 +68,17 @@ if (isMongoThere(start)) {
             });
         await client.close();
       },
+      async remark(change) {
+        const client = new MongoClient(url);
+        const formats = client.db().collection<{ _id: string; firstKey?: unknown }>('format');
+        const format = (await formats.findOne({ _id: 'format' }))!;
+        const { firstKey, ...others } = format;
+        const changed = change === undefined ? firstKey : change(firstKey);
+        if (change)
+          await formats.replaceOne(format, { ...others, ...(changed !== undefined && { firstKey: changed }) });
+        await client.close();
+        return changed;
+      },
       async misfile(collectionId, standing) {
         const client = new MongoClient(url);
         const anchors = client.db().collection<{ _id: string }>('anchors');

@@ -32,6 +32,14 @@ export async function openedSqliteStore(): Promise<OpenedStore> {
       bytes[bytes.length >> 1] ^= 1;
       await writeFile(file, bytes);
     },
+    async remark(change) {
+      const path = join(folder, 'provec.json');
+      const mark = JSON.parse(await readFile(path, 'utf8')) as { firstKey?: unknown };
+      if (change === undefined) return mark.firstKey;
+      mark.firstKey = change(mark.firstKey);
+      await writeFile(path, JSON.stringify(mark));
+      return mark.firstKey;
+    },
     async misfile(collectionId, standing) {
       const file = new DatabaseSync(join(folder, 'log.db'), { timeout: 5_000 });
       file.prepare('UPDATE anchors SET standing = ? WHERE collection = ?').run(standing, collectionId);

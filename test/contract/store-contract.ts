@@ -7,6 +7,7 @@ import { catalogContract } from './catalog-contract.ts';
 import { checkpointsContract } from './checkpoints-contract.ts';
 import { contradictionsContract } from './contradictions-contract.ts';
 import { dropContract } from './drop-contract.ts';
+import { firstKeyContract } from './first-key-contract.ts';
 import { keysContract } from './keys-contract.ts';
 import { logContract } from './log-contract.ts';
 import { ownersContract } from './owners-contract.ts';
@@ -33,6 +34,8 @@ export interface OpenedStore {
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
   /** Copies the row of a record, behind the store's back, with these bytes for its id. */
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
+  /** Changes the mark of the first key behind the store's back; gives what it is then. */
+  remark(change?: (mark: unknown) => unknown): Promise<unknown>;
 }
 
 /**
@@ -52,6 +55,7 @@ export interface StoreUnderTest {
   setAside(shard: string): Promise<number[]>;
   misfile(collectionId: string, standing: AnchorStanding): Promise<void>;
   respell(shard: string, id: string, bytes: Uint8Array): Promise<void>;
+  remark(change?: (mark: unknown) => unknown): Promise<unknown>;
   /** Opened anew after the test. */
   close(): Promise<void>;
 }
@@ -59,7 +63,15 @@ export interface StoreUnderTest {
 /** The parts in halves, for an adapter whose files are to be short. */
 export const CONTRACT_HALVES = [
   [aliasesContract, catalogContract, keysContract, logContract, usageContract],
-  [recordsContract, checkpointsContract, anchorsContract, contradictionsContract, ownersContract, dropContract],
+  [
+    recordsContract,
+    checkpointsContract,
+    anchorsContract,
+    contradictionsContract,
+    ownersContract,
+    dropContract,
+    firstKeyContract,
+  ],
 ] as const;
 
 /** One test for each promise of the storage port, for any adapter; `parts`: of these alone. */
@@ -103,6 +115,7 @@ export function storeContract(
       setAside: (shard) => opened.setAside(shard),
       misfile: (collectionId, standing) => opened.misfile(collectionId, standing),
       respell: (shard, id, bytes) => opened.respell(shard, id, bytes),
+      remark: (change) => opened.remark(change),
       close() {
         closed = true;
         return store.close();

@@ -1,5 +1,6 @@
 import type { Collection } from 'mongodb';
 import type { Seals } from '../../secret/seals.ts';
+import { newMark, type StoredMark } from '../first-key.ts';
 import { StoreError } from '../port.ts';
 import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
 import type { Connection } from './connection.ts';
@@ -17,6 +18,8 @@ export interface FormatDocument {
   createdBy: string;
   /** See store-mark.ts. */
   installation?: string;
+  /** See first-key.ts; absent: a version before it made the store. */
+  firstKey?: StoredMark;
   /** It is being sealed anew (resealing.ts); the shard whose log is half done, or null. */
   resealing?: { relinking: string | null };
 }
@@ -32,7 +35,8 @@ export async function checkFormat(connection: Connection, installation: Seals): 
   const found = await storedFormat(connection);
   if (found === null) {
     const seal = sealOfInstallation(installation);
-    const mark = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec', installation: seal };
+    const own = { _id: FORMAT_ID, format: MONGO_FORMAT, createdBy: 'provec' };
+    const mark = { ...own, installation: seal, firstKey: newMark(installation) };
     // Where another node was first, it may be a newer one.
     if ((await unlessTaken(theFormat(connection).insertOne(mark))) === null)
       await checkFormat(connection, installation);

@@ -3,6 +3,7 @@ import type { AnchorStore } from '../anchors.ts';
 import type { StoredCatalog } from '../catalog.ts';
 import type { StoredCheckpoints } from '../checkpoints.ts';
 import type { ContradictionStore } from '../contradictions.ts';
+import type { StoredFirstKey } from '../first-key.ts';
 import type { StoredKeys } from '../keys.ts';
 import type { ShardLog } from '../log.ts';
 import type { LeaseStore, OwnerStore } from '../owners.ts';
@@ -16,6 +17,7 @@ interface Parts {
   catalog: StoredCatalog;
   checkpoints: StoredCheckpoints;
   contradictions: ContradictionStore;
+  firstKey: StoredFirstKey;
   keys: StoredKeys;
   leases: LeaseStore;
   log: ShardLog;
@@ -39,7 +41,8 @@ const READS: { readonly [P in keyof Parts]: readonly (keyof Parts[P])[] } = {
   ],
   checkpoints: ['stage', 'discard', 'list', 'fetch'],
   contradictions: ['list'],
-  keys: ['findByHash', 'page', 'count', 'hasAny'],
+  firstKey: ['read', 'isUsed'],
+  keys: ['findByHash', 'page', 'count'],
   leases: ['list', 'get'],
   log: ['read', 'head', 'heads', 'audit', 'firstSeq'],
   owners: ['get', 'list'],

@@ -71,11 +71,6 @@ export class MongoKeys implements StoredKeys {
     return this.#believed(accountId, await this.#keys(accountId)).length;
   }
 
-  async hasAny(accountId: string): Promise<boolean> {
-    const found = await this.#accounts.findOne({ _id: idPart(accountId) }, { projection: { keys: { $slice: 1 } } });
-    return (found?.keys ?? []).length > 0;
-  }
-
   async revoke(accountId: string, id: string, nowIso: string): Promise<'revoked' | 'absent' | 'last'> {
     const _id = idPart(accountId);
     for (;;) {

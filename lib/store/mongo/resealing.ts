@@ -2,6 +2,7 @@ import type { Collection } from 'mongodb';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import { type ShardKey, shardKey } from '../../shard/key.ts';
+import { resealedMark } from '../first-key.ts';
 import type { KeyRow } from '../keys.ts';
 import { BelievingLogSeals, type LogFindings } from '../log-resealing.ts';
 import { LogSeals } from '../log-seals.ts';
@@ -133,13 +134,14 @@ class MongoSeals implements StoredSeals {
   }
 
   async finish(): Promise<void> {
-    const change = {
-      $set: { installation: sealOfInstallation(this.#installation) },
-      $unset: { resealing: '' as const },
-    };
-    await this.#connection.run('write', 'ending to seal anew', () =>
-      theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, change),
-    );
+    const installation = sealOfInstallation(this.#installation);
+    await this.#connection.run('write', 'ending to seal anew', async () => {
+      const firstKey = resealedMark(this.#installation, (await storedFormat(this.#connection))?.firstKey);
+      await theFormat(this.#connection).updateOne(
+        { _id: FORMAT_ID },
+        { $set: { installation, ...(firstKey && { firstKey }) }, $unset: { resealing: '' as const } },
+      );
+    });
   }
 
   #replaceSeal({ kind, row }: StoredRow, seal: string) {

@@ -3,6 +3,7 @@ import { type Document, MongoServerError } from 'mongodb';
 import type { Logger } from 'pino';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
+import { firstKeyMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { LogSeals } from '../log-seals.ts';
 import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
@@ -17,6 +18,7 @@ import { GridCheckpoints } from './checkpoints.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { mongoContradictions } from './contradictions.ts';
 import { idPart } from './document-id.ts';
+import { MongoFirstKey } from './first-key.ts';
 import { checkFormat } from './format.ts';
 import { guarded } from './guarded.ts';
 import { MongoKeys } from './keys.ts';
@@ -94,6 +96,7 @@ async function assemble(
   const contradictions = mongoContradictions(connection);
   const owners = mongoOwners(connection);
   const anchors = new MongoAnchors(connection);
+  const firstKey = new MongoFirstKey(connection);
 
   await makeIndexes(connection.db);
   await files.open();
@@ -106,6 +109,7 @@ async function assemble(
     catalog: sealedCatalog,
     aliases: sealedAliases(stored.aliases, new Seals(sealKeys.catalog), forged),
     keys: sealedKeys(guarded(connection, 'keys', keys), new Seals(sealKeys.apiKeys), forged),
+    firstKey: firstKeyMark(guarded(connection, 'firstKey', firstKey), new Seals(sealKeys.installation)),
     log: guarded(connection, 'log', log),
     records: guarded(connection, 'records', records),
     checkpoints,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Seals } from '../../secret/seals.ts';
+import type { StoredMark } from '../first-key.ts';
 import { StoreError } from '../port.ts';
 import { assertFormat, isOfInstallation, sealOfInstallation } from '../store-mark.ts';
 import { sync } from './checkpoints.ts';
@@ -9,6 +10,14 @@ import { sync } from './checkpoints.ts';
 /** The layout of the store's files; a service refuses a folder of any other. */
 export const STORE_FORMAT = 8;
 export const FORMAT_FILE = 'provec.json';
+
+/** What the folder says of its store beside the format, as whoever wrote it left it. */
+export interface StoreMark {
+  /** See store-mark.ts. */
+  installation: unknown;
+  /** See first-key.ts; undefined: a version before it made the store. */
+  firstKey?: unknown;
+}
 
 /**
  * Throws StoreError 'damaged' when the folder's store was made under another secret, and as
@@ -27,7 +36,7 @@ export async function checkInstallation(folder: string, installation: Seals): Pr
  * What the folder says of the store that it holds; null when it has no format file yet. Throws
  * StoreError 'damaged' when it is of another format, or cannot be read as one.
  */
-export async function storeMark(folder: string): Promise<{ installation: unknown } | null> {
+export async function storeMark(folder: string): Promise<StoreMark | null> {
   let text: string;
   try {
     text = await readFile(join(folder, FORMAT_FILE), 'utf8');
@@ -35,7 +44,7 @@ export async function storeMark(folder: string): Promise<{ installation: unknown
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
     throw error;
   }
-  const { format, installation } = formatOf(text);
+  const { format, installation, firstKey } = formatOf(text);
   if (format === null) {
     throw new StoreError(
       'damaged',
@@ -43,23 +52,34 @@ export async function storeMark(folder: string): Promise<{ installation: unknown
     );
   }
   assertFormat(format, STORE_FORMAT, 'data directory');
-  return { installation };
+  return { installation, firstKey };
 }
 
 /** Marks the folder as a store of this format, durably; the last step of making one. */
-export async function writeFormat(folder: string, installation: Seals): Promise<void> {
+export function writeFormat(folder: string, installation: Seals, firstKey?: StoredMark): Promise<void> {
+  return writeMark(folder, { installation: sealOfInstallation(installation), firstKey });
+}
+
+/** Puts another mark of the first key in the place of the store's own, durably. */
+export async function writeFirstKey(folder: string, firstKey: StoredMark): Promise<void> {
+  const mark = await storeMark(folder);
+  if (mark === null) throw new StoreError('damaged', `${FORMAT_FILE} was removed from the data directory.`);
+  await writeMark(folder, { ...mark, firstKey });
+}
+
+async function writeMark(folder: string, mark: StoreMark): Promise<void> {
   const draft = join(folder, `${FORMAT_FILE}.${randomUUID()}`);
-  const mark = { format: STORE_FORMAT, createdBy: 'provec', installation: sealOfInstallation(installation) };
-  await writeFile(draft, `${JSON.stringify(mark)}\n`, { mode: 0o600, flag: 'wx', flush: true });
+  const whole = { format: STORE_FORMAT, createdBy: 'provec', ...mark };
+  await writeFile(draft, `${JSON.stringify(whole)}\n`, { mode: 0o600, flag: 'wx', flush: true });
   await rename(draft, join(folder, FORMAT_FILE));
   await sync(folder);
 }
 
-function formatOf(text: string): { format: number | null; installation: unknown } {
+function formatOf(text: string): StoreMark & { format: number | null } {
   try {
-    const { format, installation } = JSON.parse(text) as { format: unknown; installation: unknown };
+    const { format, installation, firstKey } = JSON.parse(text) as StoreMark & { format: unknown };
     const isFormat = Number.isSafeInteger(format) && (format as number) >= 1;
-    return { format: isFormat ? (format as number) : null, installation };
+    return { format: isFormat ? (format as number) : null, installation, firstKey };
   } catch {
     return { format: null, installation: null };
   }

@@ -16,6 +16,7 @@ import type { LogTables } from './thread/log-tables.ts';
 import type { OwnerTable } from './thread/owner-table.ts';
 import type { RecordTables } from './thread/record-tables.ts';
 import type { ResealTables } from './thread/reseal-tables.ts';
+import type { TraceTable } from './thread/trace-table.ts';
 import type { UsageTables } from './thread/usage-tables.ts';
 import type { Transferred } from './transferred.ts';
 
@@ -43,6 +44,7 @@ export interface Tables {
   owners: OwnerTable;
   leases: Sync<LeaseStore>;
   records: RecordTables;
+  traces: TraceTable;
   /** Only where `Opening.resealing` says so. */
   reseal: ResealTables;
 }
@@ -66,7 +68,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
     'accountsPage',
   ],
   aliases: ['find', 'page'],
-  keys: ['findByHash', 'page', 'countSlice', 'hasAny'],
+  keys: ['findByHash', 'page', 'countSlice'],
   log: ['read', 'auditSlice', 'head', 'heads', 'firstSeq'],
   usage: ['read', 'readQueries', 'readHolds'],
   anchors: ['get', 'getMany', 'rowsAfter', 'openAfter', 'history', 'instances'],
@@ -74,6 +76,7 @@ export const READS: { readonly [T in TableName]: readonly (keyof Tables[T])[] } 
   owners: ['get', 'list'],
   leases: ['list', 'get'],
   records: ['appliedSeq', 'rowsAfter', 'openScan', 'nextBatch', 'closeScan'],
+  traces: ['isUsed'],
   reseal: ['rowsAfter', 'shardsAfter', 'lookAtLog'],
 };
 

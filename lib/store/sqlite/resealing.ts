@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import type { ShardKey } from '../../shard/key.ts';
+import { resealedMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { StoreError } from '../port.ts';
 import type { StoredRow, StoredSeals, StoreToReseal } from '../resealing.ts';
@@ -92,8 +93,9 @@ class SqliteSeals implements StoredSeals {
     return writes ? this.#tables.resealLog(shard, believes) : this.#tables.lookAtLog(shard, believes);
   }
 
-  finish(): Promise<void> {
-    return writeFormat(this.#folder, this.#installation);
+  async finish(): Promise<void> {
+    const firstKey = resealedMark(this.#installation, (await storeMark(this.#folder))?.firstKey);
+    await writeFormat(this.#folder, this.#installation, firstKey);
   }
 }
 

@@ -6,6 +6,7 @@ import type { StoreKeys } from '../../secret/keyring.ts';
 import { Seals } from '../../secret/seals.ts';
 import type { StoredAliases } from '../aliases.ts';
 import type { StoredCatalog } from '../catalog.ts';
+import { firstKeyMark, newMark } from '../first-key.ts';
 import { ForgedRows } from '../forged-rows.ts';
 import { MARKS, OnceTriedCheckpoints } from '../once-tried-checkpoints.ts';
 import type { Store } from '../port.ts';
@@ -15,6 +16,7 @@ import { sealedKeys } from '../sealed-keys.ts';
 import { anchorsOf } from './anchors.ts';
 import { copyStore } from './backup.ts';
 import { FolderCheckpoints } from './checkpoints.ts';
+import { firstKeyOf } from './first-key.ts';
 import { checkInstallation, storeMark, writeFormat } from './format-file.ts';
 import { keysOf } from './keys.ts';
 import { logOf } from './log.ts';
@@ -66,7 +68,7 @@ export async function openSqliteStore(folder: string, options: SqliteStoreOption
     };
     const [log, records] = await allOf([open('log'), open('records')]);
     const store = assemble(folder, log, records, { folders, checkpoints }, options);
-    if (!made) await writeFormat(folder, installation);
+    if (!made) await writeFormat(folder, installation, newMark(installation));
     return store;
   } catch (error) {
     await Promise.all(threads.map((thread) => thread.close()));
@@ -116,6 +118,7 @@ function assemble(
     catalog: new SealedCatalog({ catalog: catalogOf(log), aliases }, new Seals(keys.catalog), forged),
     aliases: sealedAliases(aliases, new Seals(keys.catalog), forged),
     keys: sealedKeys(keysOf(log), new Seals(keys.apiKeys), forged),
+    firstKey: firstKeyMark(firstKeyOf(folder, [log, materialised]), new Seals(keys.installation)),
     log: logOf(log),
     records: recordsOf(materialised),
     checkpoints,

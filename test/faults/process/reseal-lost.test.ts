@@ -14,12 +14,12 @@ import { shardKey } from '../../../lib/shard/key.ts';
 import { LogSeals } from '../../../lib/store/log-seals.ts';
 import type { Store } from '../../../lib/store/port.ts';
 import { openSqliteStore } from '../../../lib/store/sqlite/store.ts';
-import { FIRST_ACCOUNT_ID } from '../../../services/keys/first-key.ts';
 import { secretHash } from '../../../services/keys/secret.ts';
 import { encodeEntry } from '../../../services/shards/engine/entry.ts';
 import { newCollection, newKey } from '../../contract/store-rows.ts';
 import { type Api, apiClient } from '../../support/api-client.ts';
 import { ChangedRows } from '../../support/changed-rows.ts';
+import { firstAccountIn } from '../../support/first-account.ts';
 import { forgersStore } from '../../support/forger.ts';
 import { float32Bytes } from '../../support/intruder.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
@@ -140,8 +140,9 @@ async function intrude(): Promise<void> {
   changeRecord();
   const forger = await forgersStore(service.dataDir);
   for (const name of ['appended', 'hidden']) await append(forger, name);
-  await forger.keys.create(newKey({ accountId: FIRST_ACCOUNT_ID, hash: secretHash(FORGED_KEY), name: 'forged' }), null);
-  await forger.catalog.createCollection(newCollection({ accountId: FIRST_ACCOUNT_ID, name: 'inserted' }), null);
+  const accountId = firstAccountIn(service.dataDir);
+  await forger.keys.create(newKey({ accountId, hash: secretHash(FORGED_KEY), name: 'forged' }), null);
+  await forger.catalog.createCollection(newCollection({ accountId, name: 'inserted' }), null);
   await forger.close();
   const file = new DatabaseSync(join(service.dataDir, 'log.db'));
   file.exec(`DELETE FROM collections WHERE name = 'taken-out'`);
@@ -219,7 +220,7 @@ test('without the ledger nothing is written, unless it is said that it may be', 
 describe('sealed anew', () => {
   beforeAll(async () => {
     expect(await reseal(environment(), '--lost', '--apply')).toMatchObject({ code: 2, stderr: '' });
-    const made = await reseal(environment(), '--new-key', FIRST_ACCOUNT_ID);
+    const made = await reseal(environment(), '--new-key', firstAccountIn(service.dataDir));
     expect(made).toMatchObject({ code: 0, stderr: '' });
     api = apiClient(service, made.stdout.trim());
     await service.restart({ PROVEC_SECRET: NEXT });

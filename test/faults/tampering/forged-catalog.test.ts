@@ -6,9 +6,9 @@
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
-import { FIRST_ACCOUNT_ID } from '../../../services/keys/first-key.ts';
 import { secretHash, secretPrefix } from '../../../services/keys/secret.ts';
 import { apiClient } from '../../support/api-client.ts';
+import { firstAccountIn } from '../../support/first-account.ts';
 import { forgersStore } from '../../support/forger.ts';
 import { LedgerRelay } from '../../support/ledger-relay.ts';
 import { type ServiceProcess, startProcess } from '../../support/service-process.ts';
@@ -38,9 +38,11 @@ const halted = (count: number) =>
     return text.includes(`\nprovec_anchors_halted ${count}\n`);
   });
 
+let firstAccount: string;
 beforeAll(async () => {
   relay = await LedgerRelay.open();
   service = await startProcess({ ...relay.environment, PROVEC_ANCHOR_WAIT_MS: '200', PROVEC_LOG_LEVEL: 'error' });
+  firstAccount = firstAccountIn(service.dataDir);
   for (const name of ['planned', 'dropped', 'removed', 'moved']) {
     const { body } = await service.api<{ collection: { id: string } }>('POST', '/collections', { name, dimensions: 3 });
     ids.set(name, body.collection.id);
@@ -58,7 +60,7 @@ test('an API key that was inserted opens nothing, and the operator is told', asy
   await store.keys.create(
     {
       id: '01234567-89ab-4cde-8f01-23456789abcd',
-      accountId: FIRST_ACCOUNT_ID,
+      accountId: firstAccount,
       name: 'mine',
       hash: secretHash(FORGED_SECRET),
       prefix: secretPrefix(FORGED_SECRET),
@@ -88,7 +90,7 @@ test('under an edited plan nothing is served, and nothing taken out of anchoring
   edit(`UPDATE accounts SET plan = 'free'`);
   await restarted();
   expect(await upsert('planned', 'b')).toMatchObject({ status: 500, body: { code: 'INTERNAL' } });
-  expect(service.stderr).toContain(`"row":"account ${FIRST_ACCOUNT_ID}"`);
+  expect(service.stderr).toContain(`"row":"account ${firstAccount}"`);
   edit(`UPDATE accounts SET plan = 'enterprise'`);
   await restarted();
   expect(await verify('planned')).toMatchObject({ state: 'match', anchoredVersion: 1 });
@@ -109,7 +111,7 @@ test.each([
   expect((await service.api('GET', `/collections/${name}`)).status).toBe(status);
   expect((await service.api('GET', '/collections')).status).toBe(200);
   expect(await onChain(name)).toEqual(before);
-  const own = `UPDATE collections SET id = '${ids.get(name)}', accountId = '${FIRST_ACCOUNT_ID}'`;
+  const own = `UPDATE collections SET id = '${ids.get(name)}', accountId = '${firstAccount}'`;
   edit(`${back ?? own} ${where}`);
   await restarted();
   const reason = expect.stringContaining('missing from the catalog');
@@ -124,7 +126,7 @@ test('a forged alias is refused, holds up no deletion, and is deleted by its nam
     dimensions: 3,
   });
   const store = await forgersStore(service.dataDir);
-  const row = { accountId: FIRST_ACCOUNT_ID, alias: 'forged', collectionId: body.collection.id };
+  const row = { accountId: firstAccount, alias: 'forged', collectionId: body.collection.id };
   await store.aliases.put({ ...row, createdAt: new Date().toISOString() }, 10);
   await store.close();
   const query = () => service.api('POST', '/collections/forged/query', { vector: [1, 0, 0] });

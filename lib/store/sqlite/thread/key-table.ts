@@ -58,10 +58,6 @@ export const keyTable = (database: Database, seals: Seals): KeyTable => ({
     return { count: rows.filter((row) => isBelievedKey(accountId, row, seals)).length, after: next };
   },
 
-  hasAny(accountId) {
-    return database.get('SELECT 1 FROM keys WHERE accountId = ? LIMIT 1', accountId) !== undefined;
-  },
-
   revoke(accountId, id, nowIso) {
     const stored = database.get<KeyColumns>('SELECT * FROM keys WHERE id = ? AND accountId = ?', id, accountId);
     if (stored === undefined) return 'absent';

@@ -30,6 +30,7 @@ import { RECORDS_SCHEMA, RecordTables } from './record-tables.ts';
 import { ResealTables } from './reseal-tables.ts';
 import { StoreFile, type StoreFileOptions } from './store-file.ts';
 import { TAGS_SCHEMA } from './tag-table.ts';
+import { LOG_TRACES, RECORD_TRACES, traceTable } from './trace-table.ts';
 import { USAGE_SCHEMA, UsageTables } from './usage-tables.ts';
 
 const SMALL_PAGE_BYTES = 4_096;
@@ -124,6 +125,7 @@ export class Session {
       anchors: new AnchorTables(log.database),
       contradictions: contradictionTable(log.database),
       owners: ownerTable(log.database),
+      traces: traceTable(log.database, LOG_TRACES),
     });
     if (resealing) this.#place(log, { reseal: new ResealTables(log.database, sealKeys.log) });
     const leases = this.#open(leasesIn(folder));
@@ -134,7 +136,8 @@ export class Session {
     const path = join(folder, 'records.db');
     const pageBytes = RECORDS_PAGE_BYTES;
     const records = this.#open({ path, schema: RECORDS_SCHEMA, pageBytes, made, maxPages, isCounted: true });
-    this.#place(records, { records: new RecordTables(records.database) });
+    const traces = traceTable(records.database, RECORD_TRACES);
+    this.#place(records, { records: new RecordTables(records.database), traces });
   }
 
   #open(options: Omit<StoreFileOptions, 'onSettled'>): StoreFile {

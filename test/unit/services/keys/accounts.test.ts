@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import type { ErrorCode } from '../../../../lib/errors.ts';
 import type { PlanName } from '../../../../lib/plans.ts';
 import type { Scope } from '../../../../lib/store/keys.ts';
 import type { Store } from '../../../../lib/store/port.ts';
-import { makeFirstKey } from '../../../../services/keys/first-key.ts';
+import { forgetFirstKey, makeFirstKey } from '../../../../services/keys/first-key.ts';
 import { secretHash } from '../../../../services/keys/secret.ts';
 import { HandClock, openTemporaryStore, refusal, startNode, type TestNode } from '../../../support/accounts.ts';
 
@@ -121,7 +122,9 @@ describe('accounts', () => {
 });
 
 describe('the first start', () => {
-  const firstKey = (plan: PlanName, secret: string | null = null) => makeFirstKey({ store, clock }, plan, secret);
+  const log = pino({ level: 'silent' });
+  const firstKey = async (plan: PlanName, secret: string | null = null) =>
+    (await makeFirstKey({ store, clock, log }, plan, secret))?.secret ?? null;
 
   test('makes one account and one key, however many start at once, and never again', async () => {
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => firstKey('business')));
@@ -158,5 +161,22 @@ describe('the first start', () => {
     await newAccount();
     expect(await firstKey('pro')).toBeNull();
     expect(await node.call('keys.listAccounts', {})).toHaveLength(1);
+  });
+
+  test('of a store whose accounts were all deleted makes no key again', async () => {
+    const secret = await firstKey('pro', 'correct-horse-16');
+    const [{ id }] = await node.call('keys.listAccounts', {});
+    await node.call('keys.deleteAccount', { id });
+    expect(await firstKey('pro', secret)).toBeNull();
+    expect(await node.call('keys.listAccounts', {})).toEqual([]);
+  });
+
+  test('that told nobody its key is undone, and the next one makes another', async () => {
+    const untold = (await makeFirstKey({ store, clock, log }, 'pro', null))!;
+    await forgetFirstKey({ store }, untold);
+    const secret = await firstKey('pro');
+    expect(secret).not.toBe(untold.secret);
+    expect((await node.call('keys.authenticate', { secret: secret! })).accountId).toBe(untold.accountId);
+    expect(await codeOf(node.call('keys.authenticate', { secret: untold.secret }))).toBe('UNAUTHENTICATED');
   });
 });

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { pino } from 'pino';
 import type { ErrorCode, ProvecError } from '../../../../lib/errors.ts';
 import type { Store } from '../../../../lib/store/port.ts';
 import { makeFirstKey } from '../../../../services/keys/first-key.ts';
@@ -159,7 +160,7 @@ describe('creating keys', () => {
 
   test('no secret stands in the files of the store', async () => {
     const chosen = 'chosen-by-an-operator-0123456789';
-    await makeFirstKey({ store, clock }, 'free', chosen);
+    await makeFirstKey({ store, clock, log: pino({ level: 'silent' }) }, 'free', chosen);
     const { account, key } = await newAccount();
     const other = await node.call('keys.create', { accountId: account.id, name: 'findable-name' });
     for (const secret of [chosen, key.secret!, other.secret!]) await node.call('keys.authenticate', { secret });

@@ -1,0 +1,50 @@
+import type { StoredFirstKey, StoredMark } from '../first-key.ts';
+import type { Connection } from './connection.ts';
+import { idPart } from './document-id.ts';
+import { FORMAT_ID, storedFormat, theFormat } from './format.ts';
+
+/** Collections in which any document tells of an earlier life, accounts apart. */
+const TRACES = [
+  'account-keys',
+  'collections',
+  'usage',
+  'log',
+  'log-parts',
+  'log-shards',
+  'records',
+  'record-shards',
+  'checkpoints',
+  'checkpoint-files.files',
+  'anchors',
+  'anchor-history',
+  'contradictions',
+  'owners',
+];
+
+/** The mark stands with the store's format. */
+export class MongoFirstKey implements StoredFirstKey {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  async read(): Promise<unknown> {
+    return (await storedFormat(this.#connection))?.firstKey;
+  }
+
+  async write(mark: StoredMark): Promise<void> {
+    await theFormat(this.#connection).updateOne({ _id: FORMAT_ID }, { $set: { firstKey: mark } });
+  }
+
+  async isUsed(besides: string): Promise<boolean> {
+    if (await this.#hasAny('accounts', { _id: { $ne: idPart(besides) } })) return true;
+    for (const name of TRACES) if (await this.#hasAny(name, {})) return true;
+    return false;
+  }
+
+  async #hasAny(name: string, filter: object): Promise<boolean> {
+    const documents = this.#connection.collection(name);
+    return (await documents.findOne(filter, { projection: { _id: 1 } })) !== null;
+  }
+}

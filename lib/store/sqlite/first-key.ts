@@ -1,0 +1,24 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { StoredFirstKey } from '../first-key.ts';
+import { UUID } from './checkpoints.ts';
+import { storeMark, writeFirstKey } from './format-file.ts';
+import { storeFailure } from './store-failure.ts';
+import type { StoreThread } from './store-thread.ts';
+
+/** The mark stands with the store's format, and checkpoints tell of an earlier life, too. */
+export function firstKeyOf(folder: string, threads: readonly StoreThread[]): StoredFirstKey {
+  const guarded = <T>(work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw storeFailure(error, 'marking the store');
+    });
+  const hasCheckpoints = async () => (await readdir(join(folder, 'checkpoints'))).some((name) => UUID.test(name));
+  return {
+    read: async () => (await guarded(storeMark(folder)))?.firstKey,
+    write: (mark) => guarded(writeFirstKey(folder, mark)),
+    async isUsed(besides) {
+      for (const thread of threads) if (await thread.remote('traces').isUsed(besides)) return true;
+      return guarded(hasCheckpoints());
+    },
+  };
+}

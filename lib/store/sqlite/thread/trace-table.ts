@@ -1,0 +1,44 @@
+import type { Database } from './database.ts';
+import { hasTable } from './schema.ts';
+
+/** Tables of `log.db` in which a row tells of an earlier life, accounts apart. */
+export const LOG_TRACES = [
+  'collections',
+  'collection_tags',
+  'aliases',
+  'keys',
+  'usage_months',
+  'query_blocks',
+  'query_batches',
+  'stored_vectors',
+  'collection_shares',
+  'write_holds',
+  'shards',
+  'entries',
+  'anchors',
+  'anchor_history',
+  'contradictions',
+  'owners',
+];
+/** The same of `records.db`. */
+export const RECORD_TRACES = ['shards', 'records'];
+
+export interface TraceTable {
+  /** Whether there is or was anything but the account with the id `besides`. */
+  isUsed(besides: string): boolean;
+}
+
+/** What a file tells of what was written to it. */
+export const traceTable = (database: Database, tables: readonly string[]): TraceTable => ({
+  isUsed(besides) {
+    if (hasTable(database, 'accounts')) {
+      if (database.get('SELECT 1 FROM accounts WHERE id <> ? LIMIT 1', besides) !== undefined) return true;
+      // It counts collections, and does not count back when they go.
+      const counted = "SELECT 1 FROM sqlite_sequence WHERE name = 'collections' AND seq > 0";
+      if (database.get(counted) !== undefined) return true;
+    }
+    return tables.some(
+      (table) => hasTable(database, table) && database.get(`SELECT 1 FROM ${table} LIMIT 1`) !== undefined,
+    );
+  },
+});
