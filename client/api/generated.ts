@@ -265,6 +265,14 @@ export interface Collection {
   deletionProtection: boolean;
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
+  /**
+   * Cloud and region that a client of Pinecone named when it made the index; Provec only
+   * keeps them.
+   */
+  place?: {
+    cloud?: string;
+    region?: string;
+  };
 }
 
 export interface CollectionDetail {
@@ -292,6 +300,14 @@ export interface CollectionDetail {
   deletionProtection: boolean;
   /** Up to 20 names with a text each, for your own use. An empty text removes the tag. */
   tags?: Record<string, string>;
+  /**
+   * Cloud and region that a client of Pinecone named when it made the index; Provec only
+   * keeps them.
+   */
+  place?: {
+    cloud?: string;
+    region?: string;
+  };
   /** Root over all records: 64 hex digits. */
   merkleRoot: string;
   /**

@@ -1,4 +1,5 @@
 import type { RecordBatch } from '../records/batch.ts';
+import type { Place } from '../requests/place.ts';
 import type { Tags } from '../requests/tags.ts';
 import type { RecordUpdate } from '../shard/change.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../shard/match.ts';
@@ -19,6 +20,8 @@ export interface CollectionView {
   deletionProtection: boolean;
   /** Absent: none. */
   tags?: Tags;
+  /** Absent: its creator named none. */
+  place?: Place;
 }
 
 export interface CollectionDetail extends CollectionView {
@@ -91,6 +94,7 @@ export interface CreateCollection {
   quantization?: Quantization;
   deletionProtection?: boolean;
   tags?: Tags;
+  place?: Place;
 }
 
 /** At least one of them. Tags are set one by one, and an empty one is removed. */

@@ -14,9 +14,12 @@ const ORDERED: JsonSchema = {
 /**
  * The filter language as far as JSON Schema goes (not levels and conditions, which are counted over
  * the whole filter), as components of an OpenAPI document: of every operator that `parseFilter`
- * knows, and of no other.
+ * knows, and of no other. `absent` says what a record without the field meets.
  */
-export function filterSchemas(limits: Limits): Readonly<Record<string, JsonSchema>> {
+export function filterSchemas(
+  limits: Limits,
+  absent = 'A record without the field meets only the conditions `$exists: false`, `$ne` and `$nin`.',
+): Readonly<Record<string, JsonSchema>> {
   const scalars = { type: 'array', items: ref('FilterScalar'), maxItems: limits.filterMaxInValues };
   const filters = { type: 'array', items: ref('Filter'), minItems: 1 };
   const logical: Record<(typeof LOGICAL)[number], JsonSchema> = { $and: filters, $or: filters, $not: ref('Filter') };
@@ -41,7 +44,7 @@ export function filterSchemas(limits: Limits): Readonly<Record<string, JsonSchem
       description: [
         'Conditions on metadata: `{field: value}` or `{field: {operator: operand}}`; several fields must all match; `{}` filters nothing.',
         'A field names a top-level key if there is one, else a dotted path. A list matches `$eq` and `$in` if any element does, `$ne` and `$nin` if none does.',
-        'A record without the field meets only the conditions `$exists: false`, `$ne` and `$nin`.',
+        absent,
         `At most ${limits.filterMaxLevels} levels, ${limits.filterMaxConditions} conditions, ${limits.filterMaxInValues} values in a list`,
         `and ${INTERNAL_LIMITS.filterMaxListedValues} in all lists.`,
       ].join(' '),

@@ -95,6 +95,7 @@ class FilterParser {
   #conditionsOf(field: string, operators: Record<string, unknown>, path: string, level: number): FilterNode {
     const names = Object.keys(operators);
     if (names.length === 0) throw invalid(path, 'a value or an object with at least one operator', operators, '{}');
+    if (isNegationOfExisting(operators)) this.#conditions -= 1;
     return conjunction(names.map((name) => this.#condition(field, name, operators[name], member(path, name), level)));
   }
 
@@ -159,6 +160,11 @@ function conjunction(nodes: FilterNode[]): FilterNode {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `$exists: true` beside `$ne` or `$nin` makes one condition with it. */
+function isNegationOfExisting(operators: Record<string, unknown>): boolean {
+  return operators.$exists === true && (Object.hasOwn(operators, '$ne') || Object.hasOwn(operators, '$nin'));
 }
 
 function isNumber(value: unknown): value is number {

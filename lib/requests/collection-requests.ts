@@ -3,6 +3,7 @@ import type { Limits } from '../limits.ts';
 import type { Metric, Quantization } from '../store/catalog.ts';
 import { isCollectionName, NAME_PATTERN } from './collection-name.ts';
 import { component, type Field, flag, integer, oneOf, optional, powerOfTwo } from './field.ts';
+import { place } from './place.ts';
 import { RequestKind } from './request.ts';
 import { tags } from './tags.ts';
 
@@ -54,22 +55,26 @@ export const collectionFields = (limits: Limits) => ({
   ),
   deletionProtection: flag('The collection cannot be deleted.'),
   tags: tags(limits),
+  place,
 });
 
 export function collectionRequests(limits: Limits) {
   const fields = collectionFields(limits);
   const { name, dimensions, metric, shards, replicas, quantization, deletionProtection, tags: noted } = fields;
+  const chosen = {
+    name,
+    dimensions,
+    metric: optional(metric, 'cosine'),
+    shards: optional(shards, 1),
+    replicas: optional(replicas, 0),
+    quantization: optional(quantization, 'bf16'),
+    deletionProtection: optional(deletionProtection, false),
+    tags: optional(noted),
+  };
   return {
-    createCollection: new RequestKind({
-      name,
-      dimensions,
-      metric: optional(metric, 'cosine'),
-      shards: optional(shards, 1),
-      replicas: optional(replicas, 0),
-      quantization: optional(quantization, 'bf16'),
-      deletionProtection: optional(deletionProtection, false),
-      tags: optional(noted),
-    }),
+    createCollection: new RequestKind(chosen),
+    /** As Pinecone's clients make one. */
+    createIndex: new RequestKind({ ...chosen, place: optional(fields.place) }),
     changeCollection: new RequestKind(
       { deletionProtection: optional(deletionProtection), tags: optional(noted) },
       'at least one',

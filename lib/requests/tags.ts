@@ -3,6 +3,7 @@ import { describe } from '../errors.ts';
 import type { Limits } from '../limits.ts';
 import { invalid, isJsonObject, shownName } from '../records/fields.ts';
 import type { Field } from './field.ts';
+import type { Place } from './place.ts';
 
 /** What somebody notes about a collection, for their own use. */
 export type Tags = Readonly<Record<string, string>>;
@@ -34,17 +35,38 @@ export const tags = (limits: Limits): Field<Tags> => ({
 const isText = (value: unknown, maxChars: number): value is string =>
   typeof value === 'string' && value.isWellFormed() && value.length <= maxChars;
 
+/** Beside its tags a row has its place, under the one name that no tag has. */
+const PLACE_NAME = '';
+
 /** Those of a collection with others set. Throws INVALID_ARGUMENT where they are too many. */
 export function withTags(
   before: string | undefined,
   set: Tags,
   { tagsMax }: Pick<Limits, 'tagsMax'>,
 ): string | undefined {
-  const all = Object.entries({ ...readTags(before), ...set }).filter(([, text]) => text !== '');
-  if (all.length > tagsMax) throw invalid('tags', `at most ${tagsMax} tags with those that are there`, `${all.length}`);
-  return all.length === 0 ? undefined : canonicalize(Object.fromEntries(all));
+  const all = Object.entries({ ...read(before), ...set }).filter(([, text]) => text !== '');
+  const count = all.filter(([name]) => name !== PLACE_NAME).length;
+  if (count > tagsMax) throw invalid('tags', `at most ${tagsMax} tags with those that are there`, `${count}`);
+  return stored(Object.fromEntries(all));
 }
 
-/** As a row has them. */
-export const readTags = (stored: string | undefined): Tags =>
-  stored === undefined ? {} : (JSON.parse(stored) as Tags);
+/** Those of a collection that is being made, with its place. */
+export function withPlace(tags: string | undefined, place: Place | undefined): string | undefined {
+  if (place === undefined || Object.keys(place).length === 0) return tags;
+  return stored({ ...read(tags), [PLACE_NAME]: JSON.stringify(place) });
+}
+
+/** As a row has them; undefined where it has none. */
+export function readTags(row: string | undefined): Tags | undefined {
+  const { [PLACE_NAME]: _, ...tags } = read(row);
+  return Object.keys(tags).length === 0 ? undefined : tags;
+}
+
+/** As a row has it. */
+export function readPlace(row: string | undefined): Place | undefined {
+  const { [PLACE_NAME]: place } = read(row);
+  return place === undefined ? undefined : (JSON.parse(place) as Place);
+}
+
+const read = (row: string | undefined): Tags => (row === undefined ? {} : (JSON.parse(row) as Tags));
+const stored = (texts: Tags): string | undefined => (Object.keys(texts).length === 0 ? undefined : canonicalize(texts));

@@ -17,7 +17,7 @@ export interface CollectionRow {
   replicas: number;
   quantization: Quantization;
   deletionProtection: boolean;
-  /** Canonical JSON of an object of texts; absent: none. */
+  /** Canonical JSON of an object of texts, the tags and the place; absent: none. */
   tags?: string | undefined;
   /** ISO 8601 UTC. */
   createdAt: string;

@@ -15,7 +15,7 @@ import type { PlanLimits } from '../../lib/plans.ts';
 import { isShared } from '../../lib/process/node-home.ts';
 import { isCollectionName } from '../../lib/requests/collection-name.ts';
 import { requestsOf } from '../../lib/requests/requests.ts';
-import { withTags } from '../../lib/requests/tags.ts';
+import { withPlace, withTags } from '../../lib/requests/tags.ts';
 import type { Runtime } from '../../lib/runtime.ts';
 import type { CollectionRow, Drop } from '../../lib/store/catalog.ts';
 import { CoalescedReads } from '../../lib/time/coalesced-reads.ts';
@@ -67,10 +67,10 @@ export class CollectionCatalog {
     plan: Pick<PlanLimits, 'collections' | 'shards'>,
   ): Promise<Creation> {
     const { limits } = this.#runtime.config;
-    const { tags: given = {}, ...options } = requestsOf(limits).createCollection.decode(request);
+    const { tags: given = {}, place, ...options } = requestsOf(limits).createIndex.decode(request);
     if (plan.shards !== null && options.shards > plan.shards) return { outcome: 'shards', shards: options.shards };
     const createdAt = new Date(this.#runtime.clock.wallMs()).toISOString();
-    const tags = withTags(undefined, given, limits);
+    const tags = withPlace(withTags(undefined, given, limits), place);
     const row: CollectionRow = { id: randomUUID(), accountId, ...options, ...(tags && { tags }), createdAt };
     switch (await this.#runtime.store.catalog.createCollection(row, plan.collections)) {
       case 'alias':

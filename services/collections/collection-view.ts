@@ -3,7 +3,7 @@ import { type Caller, call } from '../../lib/actions/call.ts';
 import type { CollectionDetail, CollectionView } from '../../lib/actions/collections.ts';
 import { planOf } from '../../lib/actions/principal.ts';
 import { anchors, type Config } from '../../lib/config.ts';
-import { readTags } from '../../lib/requests/tags.ts';
+import { readPlace, readTags } from '../../lib/requests/tags.ts';
 import { collectionRoot } from '../../lib/shard/collection-root.ts';
 import type { Cut } from '../../lib/shard/head.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
@@ -23,6 +23,7 @@ const NO_ANCHOR: CollectionDetail['anchor'] = Object.freeze({
 
 /** A collection as clients see it, holding `vectorCount` records. */
 export function collectionView(row: CollectionRow, vectorCount: number): CollectionView {
+  const [tags, place] = [readTags(row.tags), readPlace(row.tags)];
   return {
     id: row.id,
     name: row.name,
@@ -34,7 +35,8 @@ export function collectionView(row: CollectionRow, vectorCount: number): Collect
     replicas: row.replicas,
     quantization: row.quantization,
     deletionProtection: row.deletionProtection,
-    ...(row.tags !== undefined && { tags: readTags(row.tags) }),
+    ...(tags && { tags }),
+    ...(place && { place }),
   };
 }
 

@@ -39,6 +39,11 @@ class Query(TypedDict, total=False):
     allowPartial: bool
 
 
+class CollectionPlace(TypedDict, total=False):
+    cloud: str
+    region: str
+
+
 class _Collection(TypedDict):
     #: UUID.
     id: str
@@ -64,6 +69,14 @@ class _Collection(TypedDict):
 class Collection(_Collection, total=False):
     #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
     tags: dict[str, str]
+    #: Cloud and region that a client of Pinecone named when it made the index; Provec only keeps
+    #: them.
+    place: CollectionPlace
+
+
+class CollectionDetailPlace(TypedDict, total=False):
+    cloud: str
+    region: str
 
 
 class CollectionDetailAnchor(TypedDict):
@@ -116,6 +129,9 @@ class _CollectionDetail(TypedDict):
 class CollectionDetail(_CollectionDetail, total=False):
     #: Up to 20 names with a text each, for your own use. An empty text removes the tag.
     tags: dict[str, str]
+    #: Cloud and region that a client of Pinecone named when it made the index; Provec only keeps
+    #: them.
+    place: CollectionDetailPlace
 
 
 class _Record(TypedDict):

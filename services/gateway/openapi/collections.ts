@@ -135,8 +135,8 @@ export function collectionSchemas(limits: Limits): Schemas {
   };
   return {
     CollectionName: collectionName(limits).schema,
-    Collection: object(collection, ['tags']),
-    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }, ['tags']),
+    Collection: object(collection, ['tags', 'place']),
+    CollectionDetail: object({ ...collection, merkleRoot, version, anchor: ANCHOR }, ['tags', 'place']),
     RecordId: recordId(limits).schema,
     Namespace: namespace(limits).schema,
     AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),

@@ -4,8 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { PLACE_FIELDS, placeText } from '../../../lib/requests/place.ts';
 import { EACH } from '../bodies/lifted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
+import { filterOf } from './filter.ts';
 import { metricOf } from './metric.ts';
 import { namespaceOf } from './namespace.ts';
 
@@ -48,7 +50,7 @@ export const PINECONE_BODIES = {
         );
       return {
         ...(isGiven(ids) && { ids }),
-        ...(isGiven(filter) && { filter }),
+        ...(isGiven(filter) && { filter: filterOf(filter) }),
         ...(isGiven(all) && { all }),
         namespace: namespaceOf(namespace),
       };
@@ -67,7 +69,7 @@ export const PINECONE_BODIES = {
         throw invalid('id', 'given, or filter: exactly one of them', isById ? 'not alone' : 'missing');
       if (isByFilter && isGiven(body.values)) throw invalid('values', 'absent where a filter is given', 'given');
       return {
-        ...(isById ? { updates: [{ id: body.id, ...changes }] } : { ...changes, ...taken(body, ['filter']) }),
+        ...(isById ? { updates: [{ id: body.id, ...changes }] } : { ...changes, filter: filterOf(body.filter) }),
         ...taken(body, ['dryRun']),
         namespace: namespaceOf(body.namespace),
       };
@@ -101,11 +103,11 @@ export const PINECONE_BODIES = {
     },
   },
   pineconeCreate: {
-    request: 'createCollection',
+    request: 'createIndex',
     vectorsAt: null,
     translate(body) {
       refuseSource(body);
-      return { name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body) };
+      return { name: body.name ?? someName(), ...fieldsOf(body), ...changesOf(body), ...placeOf(body) };
     },
   },
   pineconeConfigure: {
@@ -132,7 +134,7 @@ const someName = (): string => `index-${randomUUID().slice(0, 8)}`;
 
 /** Which records a read is of. */
 const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
-  ...(isGiven(filter) && !isEmpty(filter) && { filter }),
+  ...(isGiven(filter) && !isEmpty(filter) && { filter: filterOf(filter) }),
   namespace: namespaceOf(namespace),
 });
 
@@ -166,6 +168,17 @@ function fieldsOf({ dimension, metric, vector_type: type, schema }: JsonObject):
     dimensions: field.dimension,
     ...(isGiven(field.metric) && { metric: metricOf(field.metric, 'schema.fields') }),
   };
+}
+
+/** Cloud and region, which stand in the body's spec, or since 2026-07 in its deployment. */
+function placeOf({ spec, deployment }: JsonObject): JsonObject {
+  const isOld = isJsonObject(spec) && isJsonObject(spec.serverless);
+  const path = isOld ? 'spec.serverless' : 'deployment';
+  const given = isOld ? (spec.serverless as JsonObject) : isJsonObject(deployment) ? deployment : {};
+  const texts = PLACE_FIELDS.flatMap((name) =>
+    isGiven(given[name]) ? [[name, placeText(given[name], `${path}.${name}`)]] : [],
+  );
+  return texts.length > 0 ? { place: Object.fromEntries(texts) } : {};
 }
 
 function changesOf({ deletion_protection: protection, tags }: JsonObject): JsonObject {

@@ -1,38 +1,42 @@
 /** Indexes: an index is the collection of its name. */
 import type { CollectionView } from '../../../lib/actions/collections.ts';
-import { readTags, type Tags } from '../../../lib/requests/tags.ts';
+import { readPlace, readTags } from '../../../lib/requests/tags.ts';
+import type { CollectionRow } from '../../../lib/store/catalog.ts';
 import { named, type RouteCall, type RouteInput } from '../route.ts';
 import { pineconeMetric } from './metric.ts';
 import { INDEX, route } from './route.ts';
 import { PINECONE } from './surface.ts';
 
-/** Where an index lies, for clients that ask: where Provec runs. */
+/** Where an index lies whose creator named no place. */
 const PLACE = { cloud: 'provec', region: 'self-hosted' };
 const READ_CAPACITY = { mode: 'OnDemand', status: { state: 'Ready' } };
 
-interface Described extends Pick<CollectionView, 'name' | 'dimensions' | 'metric' | 'deletionProtection'> {
-  tags?: Tags | string | undefined;
-}
+/** A collection as an action describes it, or its row. */
+type Described = CollectionView | CollectionRow;
+
+/** Its tags and place, which a row has in one text. */
+const notesOf = (described: Described): Pick<CollectionView, 'tags' | 'place'> =>
+  'accountId' in described ? { tags: readTags(described.tags), place: readPlace(described.tags) } : described;
 
 /**
  * What all versions of the clients read of an index. Of one that was asked for by an alias, the
  * host is the alias's: clients keep it, and follow when the alias is switched.
  */
-function modelOf(
-  { name, dimensions, metric, deletionProtection, tags }: Described,
-  { origin, target }: Pick<RouteInput, 'origin' | 'target'>,
-) {
+function modelOf(described: Described, { origin, target }: Pick<RouteInput, 'origin' | 'target'>) {
+  const { name, dimensions, metric, deletionProtection } = described;
+  const { tags, place: named } = notesOf(described);
+  const place = { ...PLACE, ...named };
   const field = { dimension: dimensions, metric: pineconeMetric(metric) };
   return {
     name,
     host: `${origin}${PINECONE.base}/indexes/${encodeURIComponent(target || name)}`,
     status: { ready: true, state: 'Ready' },
     deletion_protection: deletionProtection ? 'enabled' : 'disabled',
-    ...(tags !== undefined && { tags: typeof tags === 'string' ? readTags(tags) : tags }),
+    ...(tags !== undefined && { tags }),
     ...field,
     vector_type: 'dense',
-    spec: { serverless: { ...PLACE, read_capacity: READ_CAPACITY } },
-    deployment: { deployment_type: 'managed', ...PLACE },
+    spec: { serverless: { ...place, read_capacity: READ_CAPACITY } },
+    deployment: { deployment_type: 'managed', ...place },
     schema: { fields: { _values: { type: 'dense_vector', ...field } } },
     read_capacity: READ_CAPACITY,
   };

@@ -1,5 +1,6 @@
 /** Indexes as Pinecone's clients make, read, change and delete them. */
 import { beforeAll, expect, test } from '@jest/globals';
+import { LIMITS } from '../../../lib/limits.ts';
 import { type PineconeApi, pineconeApi } from '../../support/pinecone-api.ts';
 import { type SharedService, shareService } from '../../support/shared-service.ts';
 
@@ -11,8 +12,13 @@ beforeAll(async () => {
 });
 
 const SPEC = { serverless: { cloud: 'aws', region: 'us-east-1' } };
-const modelOf = (name: string, dimension: number, metric: string, rest: object = {}) => {
-  const place = { cloud: 'provec', region: 'self-hosted' };
+const modelOf = (
+  name: string,
+  dimension: number,
+  metric: string,
+  rest: object = {},
+  place: object = SPEC.serverless,
+) => {
   const capacity = { mode: 'OnDemand', status: { state: 'Ready' } };
   return {
     name,
@@ -34,9 +40,10 @@ test('an index is created in both shapes, and is a collection', async () => {
   const old = { name: 'old', dimension: 3, metric: 'dotproduct', vector_type: 'dense', spec: SPEC };
   expect(await pinecone('POST', '/indexes', old)).toMatchObject({ status: 201, body: modelOf('old', 3, 'dotproduct') });
   const values = { type: 'dense_vector', dimension: 2, metric: 'euclidean', description: null };
-  const deployment = { deployment_type: 'managed', cloud: 'aws', region: 'us-east-1' };
+  const place = { cloud: 'gcp', region: 'europe-west4' };
+  const deployment = { deployment_type: 'managed', ...place };
   const young = { name: 'young', schema: { fields: { _values: values } }, deployment, deletion_protection: null };
-  expect((await pinecone('POST', '/indexes', young)).body).toEqual(modelOf('young', 2, 'euclidean'));
+  expect((await pinecone('POST', '/indexes', young)).body).toEqual(modelOf('young', 2, 'euclidean', {}, place));
   const { body: unnamed } = await pinecone('POST', '/indexes', { ...young, name: undefined });
   expect(unnamed.name).toMatch(/^index-[0-9a-f]{8}$/);
   expect((await service.api('GET', '/collections/old')).body).toMatchObject({
@@ -53,6 +60,47 @@ test('an index is created in both shapes, and is a collection', async () => {
       error: { code: 'ALREADY_EXISTS', message: 'A collection named old already exists.' },
     },
   });
+});
+
+test('cloud and region come back as they were given, whichever way the index is read', async () => {
+  const place = { cloud: 'azure', region: 'eastus2' };
+  const tags = { team: 'search' };
+  await pinecone('POST', '/indexes', { name: 'placed', dimension: 1, spec: { serverless: place }, tags });
+  const model = modelOf('placed', 1, 'cosine', { tags }, place);
+  expect((await pinecone('GET', '/indexes/placed')).body).toEqual(model);
+  const { body: listed } = await pinecone<{ indexes: { name: string }[] }>('GET', '/indexes');
+  expect(listed.indexes.find(({ name }) => name === 'placed')).toEqual(model);
+  const bare = modelOf('placed', 1, 'cosine', {}, place);
+  expect((await pinecone('PATCH', '/indexes/placed', { tags: { team: '' } })).body).toEqual(bare);
+  expect((await pinecone('GET', '/indexes/placed')).body).toEqual(bare);
+  const { body } = await service.api<{ collection: object }>('GET', '/collections/placed');
+  expect(body.collection).toMatchObject({ place });
+  expect(body.collection).not.toHaveProperty('tags');
+});
+
+test('an index of which nobody named the place is where Provec runs', async () => {
+  await service.api('POST', '/collections', { name: 'own', dimensions: 1 });
+  await pinecone('POST', '/indexes', {
+    name: 'half',
+    dimension: 1,
+    spec: { serverless: { cloud: 'aws', region: null } },
+  });
+  const here = { cloud: 'provec', region: 'self-hosted' };
+  expect((await pinecone('GET', '/indexes/own')).body).toEqual(modelOf('own', 1, 'cosine', {}, here));
+  expect((await pinecone('GET', '/indexes/half')).body).toEqual(
+    modelOf('half', 1, 'cosine', {}, { ...here, cloud: 'aws' }),
+  );
+  const { body } = await service.api<{ collection: object }>('GET', '/collections/own');
+  expect(body.collection).not.toHaveProperty('place');
+});
+
+test('the place is none of the tags: as many fit beside it', async () => {
+  const tags = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`t${at}`, 'x']));
+  const most = tags(LIMITS.tagsMax);
+  const made = { name: 'full', dimension: 1, spec: SPEC, tags: most };
+  expect((await pinecone('POST', '/indexes', made)).body).toMatchObject({ tags: most });
+  const { status, body } = await pinecone('PATCH', '/indexes/full', { tags: { more: 'x' } });
+  expect([status, body.message]).toEqual([400, expect.stringContaining(`but is ${LIMITS.tagsMax + 1}`)]);
 });
 
 test('the host of an alias stays when the alias is switched', async () => {
@@ -118,6 +166,8 @@ test.each([
   [{ schema: { fields: { text: { type: 'string' } } } }, /^schema.fields must be one field/],
   [{ dimension: 1, deletion_protection: true }, /^deletion_protection must be "enabled"/],
   [{ dimension: 1, tags: { a: 1 } }, /^tags.a must be a string/],
+  [{ dimension: 1, spec: { serverless: { cloud: 7 } } }, /^spec\.serverless\.cloud must be a string of 1 to 64/],
+  [{ dimension: 1, spec: null, deployment: { region: 'x'.repeat(65) } }, /^deployment\.region must be a string/],
 ])('what cannot be made is a 400 that names the field: %j', async (fields, message) => {
   const { status, body } = await pinecone('POST', '/indexes', { name: 'wrong', spec: SPEC, ...fields });
   expect([status, body.message]).toEqual([400, expect.stringMatching(message)]);

@@ -16,7 +16,10 @@ const ERROR = object({
   details: list({ type: 'object' }, { maxItems: 0 }),
 });
 
-const PLACE: Schemas = { cloud: text('Always `provec`.'), region: text('Always `self-hosted`.') };
+const PLACE: Schemas = {
+  cloud: text('As given at creation, else `provec`.'),
+  region: text('As given at creation, else `self-hosted`.'),
+};
 const STATE: Schema = { type: 'string', const: 'Ready' };
 const READ_CAPACITY = object({ mode: { type: 'string', const: 'OnDemand' }, status: object({ state: STATE }) });
 const USAGE = object({ readUnits: { type: 'integer', const: 1 } });

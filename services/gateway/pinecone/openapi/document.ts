@@ -26,6 +26,8 @@ const MEANINGS: { readonly [C in ErrorCode]?: string } = {
   UNAUTHENTICATED: 'The header `Api-Key` is absent, or its key is unknown, revoked or expired.',
 };
 
+const ABSENT_FIELD = 'A record without the field meets only the condition `$exists: false`, not `$ne` and `$nin`.';
+
 const refusals = (codes: Iterable<ErrorCode>): Schemas =>
   errorResponses(codes, statusOf, (code) => MEANINGS[code] ?? ERROR_TABLE[code].when, { ...HEADERS, 401: {} });
 
@@ -117,7 +119,7 @@ export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
     components: {
       schemas: {
         ...answerSchemas(limits),
-        ...filterSchemas(limits),
+        ...filterSchemas(limits, ABSENT_FIELD),
         Vector: vectorSchema(limits),
         ...Object.fromEntries(Object.entries(bodies).map(([body, schema]) => [componentOf(body), schema])),
       },

@@ -1,6 +1,7 @@
 import type { Limits } from '../../../../lib/limits.ts';
 import { METRICS } from '../../../../lib/requests/collection-requests.ts';
 import { LISTING_CURSOR_MAX_CHARS } from '../../../../lib/requests/listing-cursor.ts';
+import { place } from '../../../../lib/requests/place.ts';
 import { type RequestName, requestsOf } from '../../../../lib/requests/requests.ts';
 import { recordSchema } from '../../../../lib/requests/vector-requests.ts';
 import { flag, object, ref, type Schema, type Schemas, text } from '../../openapi/schema.ts';
@@ -35,6 +36,7 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
   const shape = { dimension, metric: { ...metric, default: ours.default } };
   const field = object({ type: { type: 'string', const: 'dense_vector' }, ...shape }, ['metric']);
   const changes = { deletion_protection: protection, tags };
+  const placed = place.schema.properties as Schemas;
   return {
     pineconeUpsert: object({ vectors: { ...fieldsOf(limits, 'upsert').records, items: ref('Vector') }, namespace }, [
       'namespace',
@@ -79,6 +81,8 @@ export function bodySchemas(limits: Limits): Readonly<Record<PineconeBody, Schem
         ...shape,
         vector_type: { type: 'string', const: 'dense' },
         source_collection: NO_SOURCE,
+        spec: any({ serverless: any(placed) }),
+        deployment: any(placed, { description: 'Since 2026-07, in place of `spec`.' }),
         schema: object({
           fields: { type: 'object', minProperties: 1, maxProperties: 1, additionalProperties: field },
         }),

@@ -46,7 +46,7 @@ export const WORDS: Readonly<Record<string, Readonly<Record<string, Words>>>> = 
       'create_index',
       'Create an index: a collection of that name',
       ref('Index'),
-      'Dimension and metric are in the body, or in its `schema`, which goes before. Provec ignores cloud and region.',
+      'Dimension and metric are in the body, or in its `schema`, which goes before. Provec keeps cloud and region, and returns them.',
     ],
     'GET /indexes': ['list_indexes', 'List indexes, newest first', object({ indexes: list(ref('Index')) })],
     [`GET ${INDEX}`]: ['describe_index', 'An index', ref('Index')],

@@ -101,6 +101,18 @@ describe('parseFilter', () => {
     expect(refusal({ a: deepNot }).message).toContain('levels');
   });
 
+  test('counts $exists: true beside $ne or $nin as one condition with it', () => {
+    const fields = (size: number, operators: object) =>
+      Object.fromEntries(Array.from({ length: size }, (_, at) => [`f${at}`, operators]));
+    const most = LIMITS.filterMaxConditions;
+    for (const negation of [{ $ne: 1 }, { $nin: [1] }]) {
+      expect(parseFilter(fields(most, { $exists: true, ...negation }), LIMITS)).not.toBeNull();
+      expect(refusal(fields(most + 1, { $exists: true, ...negation })).message).toContain('conditions');
+      expect(refusal(fields(most, { $exists: false, ...negation })).message).toContain('conditions');
+    }
+    expect(refusal(fields(most, { $exists: true, $eq: 1 })).message).toContain('conditions');
+  });
+
   test('accepts exactly the most conditions allowed', () => {
     const or = { $or: Array.from({ length: LIMITS.filterMaxConditions }, () => ({ a: 1 })) };
     expect(parseFilter(or, LIMITS)).not.toBeNull();
