@@ -24,6 +24,20 @@ const isAbbreviation = (name: string, known: string) =>
 
 const folded = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '');
 
+/**
+ * The first of `known` that is `name` but for at most `editsMax` edits, of a name of two or three
+ * letters for one (case, `_` and `-` do not count); null: none.
+ */
+export function withinEdits(name: string, known: readonly string[], editsMax: number): string | null {
+  const wanted = folded(name.slice(0, 64));
+  const isNear = (candidate: string): boolean => {
+    const likely = folded(candidate);
+    const most = Math.min(editsMax, Math.floor(likely.length / 2));
+    return Math.abs(wanted.length - likely.length) <= most && distance(wanted, likely) <= most;
+  };
+  return known.find(isNear) ?? null;
+}
+
 /** Every so many characters one may be wrong; with more it is taken for another name. */
 const CHARS_PER_EDIT = 3;
 

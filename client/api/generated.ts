@@ -423,6 +423,11 @@ export interface UpdateResult {
   anchor: {
     status: AnchorStatus;
   };
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface DeleteResult {
@@ -451,6 +456,11 @@ export interface DeleteResult {
   anchor: {
     status: AnchorStatus;
   };
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 /**
@@ -745,6 +755,11 @@ export interface QueryVectorsResult {
     /** Shards that did not answer in time; their matches are missing. */
     failed: number;
   };
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface QueryManyResult {
@@ -759,6 +774,11 @@ export interface QueryManyResult {
       /** Shards that did not answer in time; their matches are missing. */
       failed: number;
     };
+    /**
+     * Absent: none. A sentence for each field that the request names and no record of the
+     * namespace has. Only a key with the scope `read` is told of a like field.
+     */
+    warnings?: Array<string>;
   }>;
 }
 
@@ -796,6 +816,11 @@ export interface FetchVectorsResult {
 export interface CountRecordsResult {
   /** Records that match; without `filter` all. */
   count: number;
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface FacetRecordsResult {
@@ -806,12 +831,22 @@ export interface FacetRecordsResult {
   }>;
   /** Records that do not have the field. */
   missing: number;
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface ListRecordsResult {
   records: Array<ListedRecord>;
   /** While there are more. */
   nextCursor?: string;
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has. Only a key with the scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface ListNamespacesResult {

@@ -2,6 +2,7 @@ import type { RecordBatch } from '../records/batch.ts';
 import type { Place } from '../requests/place.ts';
 import type { Tags } from '../requests/tags.ts';
 import type { RecordUpdate } from '../shard/change.ts';
+import type { AbsentField } from '../shard/field-report.ts';
 import type { FetchedRecord, ListedRecord, ShardMatch } from '../shard/match.ts';
 import type { CollectionRow, Metric, Quantization } from '../store/catalog.ts';
 import type { AnchorStatus } from './anchoring.ts';
@@ -39,6 +40,12 @@ export interface CollectionDetail extends CollectionView {
   };
 }
 
+/** What is known of the fields that a request names. */
+export interface WithAbsentFields {
+  /** Those that no record has which the request may be about; absent: none, or unknown. */
+  absentFields?: AbsentField[];
+}
+
 export interface WriteResult {
   merkleRoot: string;
   ledgerProgram: string;
@@ -54,12 +61,12 @@ export interface UpsertResult extends WriteResult {
 export interface ImportResult extends WriteResult {
   importedCount: number;
 }
-export interface DeleteResult extends WriteResult {
+export interface DeleteResult extends WriteResult, WithAbsentFields {
   /** False of a dry run. */
   deleted: boolean;
   deletedCount: number;
 }
-export interface UpdateResult extends WriteResult {
+export interface UpdateResult extends WriteResult, WithAbsentFields {
   /** Records that were found, changed or not. */
   matchedCount: number;
   updatedCount: number;
@@ -130,7 +137,11 @@ export interface Selected {
   consistency?: Consistency;
 }
 
-export interface FacetsResult {
+export interface CountResult extends WithAbsentFields {
+  count: number;
+}
+
+export interface FacetsResult extends WithAbsentFields {
   /** The values that occur most, most first; a list counts for each of its elements once. */
   values: { value: string | number | boolean | null; count: number }[];
   /** Records that do not have the field. */
@@ -148,7 +159,7 @@ export interface ListRecords extends Selected {
 }
 
 /** `nextCursor` where there are more. */
-export interface RecordsPage {
+export interface RecordsPage extends WithAbsentFields {
   records: ListedRecord[];
   nextCursor?: string;
 }
@@ -187,7 +198,7 @@ export interface ExportPart {
   next?: ExportPosition;
 }
 
-export interface QueryResult {
+export interface QueryResult extends WithAbsentFields {
   /** Best first. */
   matches: ShardMatch[];
   /**
@@ -301,7 +312,7 @@ export interface CollectionsActions {
     params: Asked & { ids?: string[]; namespace?: string; consistency?: Consistency };
     result: FetchedRecord[];
   };
-  'collections.count': { params: Asked & Selected; result: { count: number } };
+  'collections.count': { params: Asked & Selected; result: CountResult };
   'collections.facets': { params: Asked & Selected & { field?: string; limit?: number }; result: FacetsResult };
   'collections.listRecords': { params: Asked & ListRecords; result: RecordsPage };
   /** The part that follows `at`; without, the first. */

@@ -1,5 +1,5 @@
 import { describe, ProvecError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import { nearest, withinEdits } from '../nearest.ts';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -22,6 +22,30 @@ export function shownName(name: string): string {
 export function refuseUnknownFields(object: JsonObject, known: readonly string[], path = ''): void {
   for (const name of Object.keys(object)) {
     if (!known.includes(name)) throw unknownField(name, known, path, 'field');
+  }
+}
+
+/** So near to a name that the operation knows an unknown one is taken for it, misspelt. */
+const MISSPELT_EDITS_MAX = 2;
+
+/**
+ * For requests that may have unknown fields: throws INVALID_ARGUMENT for one that is spelt nearly
+ * like one of `known`, naming both.
+ */
+export function refuseMisspelt(
+  names: Iterable<string>,
+  known: readonly string[],
+  path = '',
+  kind: 'field' | 'query parameter' = 'field',
+): void {
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    const meant = withinEdits(name, known, MISSPELT_EDITS_MAX);
+    if (meant === null) continue;
+    const where = path === '' ? shownName(name) : `${path}.${shownName(name)}`;
+    throw new ProvecError('INVALID_ARGUMENT', `${where} is not a ${kind} of this operation; did you mean ${meant}?`, {
+      details: [{ path: where, expected: `one of ${known.join(', ')}`, got: `an unknown ${kind}` }],
+    });
   }
 }
 

@@ -7,6 +7,7 @@
  * record that was written after the first has begun is left as it is.
  */
 import type { ErrorDetail } from '../errors.ts';
+import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
 /** Which records are changed. */
@@ -51,4 +52,6 @@ export interface ChangePreview {
   changed: number;
   /** A record whose metadata would become too long; null when there is none. */
   refused: ErrorDetail | null;
+  /** Where fields were asked about. */
+  fields?: FieldReport | undefined;
 }

@@ -1,4 +1,5 @@
 import type { ValueCount } from '../filter/value-counts.ts';
+import type { FieldReport } from './field-report.ts';
 import type { RecordScope } from './scope.ts';
 
 export interface QueryOptions extends RecordScope {
@@ -47,6 +48,8 @@ export type PageItem = ShardMatch | FetchedRecord | ListedRecord | ValueCount;
 /** The first part of an answer, or its next one: in order, and all of one state of the shard. */
 export interface Page<T> {
   items: T[];
+  /** On a first page, where fields were asked about. */
+  fields?: FieldReport | undefined;
   /** Names what is left, for `shards.next`; null where nothing is. */
   rest: string | null;
 }

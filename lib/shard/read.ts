@@ -1,5 +1,6 @@
 import type { ValueCount } from '../filter/value-counts.ts';
 import type { ChangePreview, MetadataMerge, PreviewTerms } from './change.ts';
+import type { FieldReport } from './field-report.ts';
 import type { ShardHead } from './head.ts';
 import type { FetchedRecord, Included, ListedRecord, Page } from './match.ts';
 import type { RecordScope } from './scope.ts';
@@ -10,8 +11,8 @@ import type { RecordScope } from './scope.ts';
  * `reads.ts`, and in the engine.
  */
 export interface ShardReads {
-  /** How many records match. */
-  count: { params: RecordScope; result: number };
+  /** How many records match; a number where no fields are asked about. */
+  count: { params: RecordScope; result: number | ReportedCount };
   /** What a merge into the records that match would do. */
   preview: { params: RecordScope & MetadataMerge & PreviewTerms; result: ChangePreview };
   /**
@@ -20,7 +21,7 @@ export interface ShardReads {
    */
   facets: {
     params: RecordScope & { field: string; limit: number | null; pageMaxBytes: number };
-    result: { missing: number; page: Page<ValueCount> };
+    result: { missing: number; page: Page<ValueCount>; fields?: FieldReport | undefined };
   };
   /**
    * The first namespaces that hold a record, by name, and how many each holds: those that begin
@@ -34,6 +35,11 @@ export interface ShardReads {
   export: { params: { pageMaxBytes: number }; result: { head: ShardHead; page: Page<FetchedRecord> } };
   /** The first `limit` records that match, after an id and with a prefix, in the order of ids. */
   list: { params: RecordScope & Listing & { pageMaxBytes: number }; result: Page<ListedRecord> };
+}
+
+export interface ReportedCount {
+  count: number;
+  fields: FieldReport | undefined;
 }
 
 /** A part of the order of ids, by their UTF-8 bytes; null: from its beginning, any id. */

@@ -4,4 +4,6 @@ export interface RecordScope {
   namespace?: string;
   /** Null: all records of the namespace. */
   filter: Record<string, unknown> | null;
+  /** Fields of which a shard is to say whether no record of the namespace has them. */
+  fields?: readonly string[];
 }

@@ -1,3 +1,4 @@
+import type { FieldReport } from './field-report.ts';
 import type { ShardHead } from './head.ts';
 
 /**
@@ -15,4 +16,6 @@ export interface WriteAck {
   matched?: number;
   /** Of a change by filter that left records of the first round: how the next one goes on. */
   next?: { throughSeq: number };
+  /** Of a change that was asked about fields: as they were before it. */
+  fields?: FieldReport | undefined;
 }

@@ -61,7 +61,8 @@ export async function changeInRounds(
   while (total.next) {
     const left = countMax - (total.matched ?? 0);
     if (left <= 0) break;
-    const params = { shard, change: round(total.next.throughSeq, left), waitMs: INTERNAL_LIMITS.actionTimeoutMs };
+    const next = { ...round(total.next.throughSeq, left), fields: [] };
+    const params = { shard, change: next, waitMs: INTERNAL_LIMITS.actionTimeoutMs };
     const ack = await call(caller, 'shards.change', params, { timeout: 0 }).catch((error: unknown) => {
       throw isRefusal(error) ? new PartlyChanged(error) : error;
     });
@@ -80,5 +81,6 @@ function together(before: WriteAck, after: WriteAck): WriteAck {
     deleted: sum('deleted'),
     created: sum('created'),
     matched: sum('matched'),
+    fields: before.fields,
   };
 }

@@ -1,12 +1,14 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { Consistency, FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
+import type { Consistency, CountResult, FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
 import { storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
 import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
+import { fieldsToFind } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import { shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
+import { absentIn } from './absent-fields.ts';
 import { type ReadTerms, readShard, type ShardReader } from './shard-reader.ts';
 import { splitIds } from './shard-routing.ts';
 
@@ -24,19 +26,22 @@ export function termsOf({ row, awayMaxMs }: CollectionRead, consistency?: Consis
 }
 
 /** How many records match. Throws what the shards throw. */
-export async function countRecords(read: CollectionRead, selected: Selected): Promise<number> {
-  return totalOf(await countByShard(read, scopeOf(selected), termsOf(read, selected.consistency)));
+export function countRecords(read: CollectionRead, selected: Selected): Promise<CountResult> {
+  return countScope(read, scopeOf(selected), termsOf(read, selected.consistency));
 }
 
-/** How many records of a scope each shard has, by its index. Throws what the shards throw. */
-export async function countByShard(
+/** How many records a scope has. Throws what the shards throw. */
+export async function countScope(
   { caller, row }: Pick<CollectionRead, 'caller' | 'row'>,
   scope: RecordScope,
   terms: ReadTerms = {},
-): Promise<Map<number, number>> {
+): Promise<CountResult> {
   const read = { op: 'count', ...scope } as const;
-  const counts = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
-  return new Map(counts.entries());
+  const answers = await Promise.all(shardSpecs(row).map((shard) => readShard(caller, shard, read, terms)));
+  // A shard of an earlier version tells a number, whatever it is asked.
+  const counts = answers.map((answer) => (typeof answer === 'number' ? { count: answer, fields: undefined } : answer));
+  const count = counts.reduce((total, each) => total + each.count, 0);
+  return { count, ...absentIn(counts.map(({ fields }) => fields)) };
 }
 
 /** How many of the stored ids no record has. Throws what the shards throw. */
@@ -60,7 +65,7 @@ export function countValues(
   read: CollectionRead,
   { field, limit, ...selected }: DecodedRequest<'facets'>,
 ): Promise<FacetsResult> {
-  const asked = { field, limit, ...scopeOf(selected) };
+  const asked = { field, limit, ...scopeOf(selected, field) };
   return read.shards.facets(read.caller, shardSpecs(read.row), asked, termsOf(read, selected.consistency));
 }
 
@@ -77,14 +82,16 @@ export async function listRecords(read: CollectionRead, request: DecodedRequest<
   const part = { ...storedRange(scope.namespace, after, prefix), limit: limit + 1 };
   const listing = { ...scope, ...part, includeValues, includeMetadata };
   const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, termsOf(read, consistency));
-  const records = withoutNamespace(scope.namespace, found.slice(0, limit));
-  if (found.length <= limit) return { records };
-  return { records, nextCursor: cursorAfter(records[limit - 1].id) };
+  const records = withoutNamespace(scope.namespace, found.records.slice(0, limit));
+  const page = { ...found, records };
+  if (found.records.length <= limit) return page;
+  return { ...page, nextCursor: cursorAfter(records[limit - 1].id) };
 }
 
-/** `{}` filters nothing. */
-export function scopeOf({ namespace = '', filter }: Selected): Required<RecordScope> {
-  return { namespace, filter: filter !== undefined && Object.keys(filter).length > 0 ? filter : null };
+/** `{}` filters nothing. Of `field` it is asked, too, whether a record has it. */
+export function scopeOf({ namespace = '', filter: given }: Selected, field?: string): Required<RecordScope> {
+  const filter = given !== undefined && Object.keys(given).length > 0 ? given : null;
+  return { namespace, filter, fields: fieldsToFind(filter, field) };
 }
 
 /** The records of the namespace that exist, in the order of `ids`. */

@@ -36,6 +36,7 @@ import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
 import type { WriteAck } from '../../lib/shard/write-ack.ts';
 import type { CollectionRow } from '../../lib/store/catalog.ts';
 import { backoffMs } from '../../lib/time/backoff.ts';
+import { absentIn } from './absent-fields.ts';
 import { previewMatching, previewUpdates } from './change-preview.ts';
 import { changeInRounds, type MatchingMerge, PartlyChanged } from './change-rounds.ts';
 import type { CollectionHeads } from './collection-heads.ts';
@@ -134,8 +135,10 @@ export class CollectionWriter {
       (terms, _part, options) => changeInRounds(write.caller, terms, change, Number.POSITIVE_INFINITY, options),
       true,
     );
-    const deletedCount = sumOf(committed.acks.values(), ({ deleted }) => deleted);
-    return { deleted: true, deletedCount, ...(await this.#result(write, committed)) };
+    const acks = [...committed.acks.values()];
+    const deletedCount = sumOf(acks, ({ deleted }) => deleted);
+    const absent = absentIn(acks.map(({ fields }) => fields));
+    return { deleted: true, deletedCount, ...(await this.#result(write, committed)), ...absent };
   }
 
   /** What the collection is at, as the answer to a write that changes nothing says it. */

@@ -267,7 +267,7 @@ export default function collectionsService(runtime: Runtime): ServiceSchema {
       },
 
       count(ctx: Params<'collections.count'>): Result<'collections.count'> {
-        return read(ctx, async (one) => ({ count: await countRecords(one, requests.count.of(ctx.params)) }));
+        return read(ctx, (one) => countRecords(one, requests.count.of(ctx.params)));
       },
 
       facets(ctx: Params<'collections.facets'>): Result<'collections.facets'> {

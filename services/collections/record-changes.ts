@@ -9,8 +9,9 @@ import { invalid } from '../../lib/records/fields.ts';
 import { storedId, storedIds } from '../../lib/records/namespace.ts';
 import { mergeOf } from '../../lib/requests/update-request.ts';
 import type { MetadataMerge } from '../../lib/shard/change.ts';
+import { absentIn } from './absent-fields.ts';
 import { type Previews, previewMatching, previewUpdates, refuseTooLong, withoutValues } from './change-preview.ts';
-import { countAbsent, countByShard, scopeOf, totalOf } from './collection-reader.ts';
+import { countAbsent, countScope, scopeOf, totalOf } from './collection-reader.ts';
 import type { CollectionWriter, Write } from './collection-writer.ts';
 
 /** `request` is decoded. Deletes cost nothing. */
@@ -22,8 +23,10 @@ export async function deleteRecords(
   const scope = scopeOf(selected);
   const ids = given && storedIds(scope.namespace, given);
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
-  const deletedCount = ids ? ids.length - (await countAbsent(write, ids)) : totalOf(await countByShard(write, scope));
-  return { deleted: false, deletedCount, ...(await writer.unchanged(write)) };
+  const { count, ...found } = ids
+    ? { count: ids.length - (await countAbsent(write, ids)) }
+    : await countScope(write, scope);
+  return { deleted: false, deletedCount: count, ...(await writer.unchanged(write)), ...found };
 }
 
 /** All of a namespace. Throws NAMESPACE_NOT_FOUND where it holds no record. */
@@ -33,7 +36,7 @@ export async function deleteNamespace(
   namespace: string,
 ): Promise<DeleteResult> {
   const scope = { namespace, filter: null };
-  if (totalOf(await countByShard(write, scope)) === 0) throw notFound('NAMESPACE_NOT_FOUND');
+  if ((await countScope(write, scope)).count === 0) throw notFound('NAMESPACE_NOT_FOUND');
   return writer.deleteMatching(write, scope);
 }
 
@@ -68,9 +71,12 @@ export async function updateRecords(
     const most = updateMatchesMax.toLocaleString('en');
     throw invalid('filter', `a filter that at most ${most} records match`, `one that ${matchedCount} match`);
   }
-  if (dryRun || matchedCount === 0) return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)) };
+  const found = absentIn([...previews.values()].map(({ fields }) => fields));
+  if (dryRun || matchedCount === 0)
+    return { matchedCount, updatedCount: 0, ...(await writer.unchanged(write)), ...found };
   const some = new Map([...matching].filter(([, count]) => count > 0));
-  return writer.updateMatching(write, some, { ...scope, ...merge, metadataMaxBytes });
+  const changed = { ...scope, fields: [], ...merge, metadataMaxBytes };
+  return { ...(await writer.updateMatching(write, some, changed)), ...found };
 }
 
 const matchedBy = (previews: Previews): Map<number, number> =>

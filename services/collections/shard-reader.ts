@@ -7,16 +7,18 @@
  * See shard-pages.ts and docs/internals/search.md.
  */
 import { type Caller, call } from '../../lib/actions/call.ts';
-import type { FacetsResult, QueryResult } from '../../lib/actions/collections.ts';
+import type { FacetsResult, QueryResult, WithAbsentFields } from '../../lib/actions/collections.ts';
 import { answerBudget } from '../../lib/admission/answer-size.ts';
 import { isProvecError } from '../../lib/errors.ts';
 import { TopValues, type ValueCount, ValueCounts } from '../../lib/filter/value-counts.ts';
 import { compareUtf8 } from '../../lib/records/utf8-order.ts';
 import { isShardAway } from '../../lib/shard/away.ts';
+import type { FieldReport } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord, ListedRecord, Page, PageItem, QueryOptions, ShardMatch } from '../../lib/shard/match.ts';
 import type { Listing, NamespacesAfter, ShardRead, ShardReadOp, ShardReads } from '../../lib/shard/read.ts';
 import type { RecordScope } from '../../lib/shard/scope.ts';
 import type { ShardSpec } from '../../lib/shard/spec.ts';
+import { absentIn } from './absent-fields.ts';
 import { mergeLists, type OrderedList } from './merge-lists.ts';
 import { type Follow, Forgotten, firstPageMaxBytes, Lost, ShardPages, type Waits } from './shard-pages.ts';
 import { TurnMeter } from './turn-meter.ts';
@@ -74,12 +76,11 @@ export class ShardReader {
     terms: ReadTerms = {},
   ): Promise<QueryResult[]> {
     return this.#gather(caller, terms, async (follow) => {
-      const answer = async (shard: ShardSpec): Promise<OrderedList<ShardMatch>[]> => {
+      const answer = async (shard: ShardSpec): Promise<ShardAnswer[]> => {
         const pages = await askQueries(caller, shard, shards.length, queries, openingOf(terms), waitsOf(terms));
-        return pages.map((page) => follow(shard, page));
+        return pages.map((page) => ({ list: follow(shard, page), fields: page.fields }));
       };
-      const lists = await bestOf(await Promise.all(shards.map(answer)), queries);
-      return lists.map((matches) => ({ matches }));
+      return bestOf(await Promise.all(shards.map(answer)), queries);
     });
   }
 
@@ -89,21 +90,27 @@ export class ShardReader {
     shards: readonly ShardSpec[],
     queries: readonly QueryOptions[],
     { eventual, account = '' }: ReadTerms = {},
-  ): Promise<Required<QueryResult>[]> {
+  ): Promise<QueryResult[]> {
     const waits = { timeout: PARTIAL_WAIT_MS };
     // Their first page came and a later one did not, in time: they are not asked again.
     const lost = new Set<ShardSpec>();
-    const read = async (follow: Follow): Promise<Required<QueryResult>[]> => {
-      const answer = async (shard: ShardSpec): Promise<OrderedList<ShardMatch>[] | null> => {
+    const read = async (follow: Follow): Promise<QueryResult[]> => {
+      const answer = async (shard: ShardSpec): Promise<ShardAnswer[] | null> => {
         const asked = askQueries(caller, shard, shards.length, queries, { eventual }, waits);
         const pages = await this.#unlessUnreachable(asked, caller);
-        return pages?.map((page) => follow(shard, page, (next) => this.#orLost(next, shard, lost, caller))) ?? null;
+        const reach = (next: Promise<Page<PageItem>>) => this.#orLost(next, shard, lost, caller);
+        return pages?.map((page) => ({ list: follow(shard, page, reach), fields: page.fields })) ?? null;
       };
       const asked = shards.filter((shard) => !lost.has(shard));
       const answers = (await Promise.all(asked.map(answer))).filter((lists) => lists !== null);
       const [total, ok] = [shards.length, answers.length];
-      const lists = await bestOf(answers, queries);
-      return lists.map((matches) => ({ matches, shards: { total, ok, failed: total - ok } }));
+      const results = await bestOf(answers, queries);
+      return results.map(({ matches, absentFields }) => ({
+        matches,
+        shards: { total, ok, failed: total - ok },
+        // The others may have the field.
+        ...(ok === total && absentFields && { absentFields }),
+      }));
     };
     return this.#pages.gather(caller, account, waits, read);
   }
@@ -114,11 +121,17 @@ export class ShardReader {
     shards: readonly ShardSpec[],
     listing: Listing & RecordScope,
     terms: ReadTerms = {},
-  ): Promise<ListedRecord[]> {
+  ): Promise<{ records: ListedRecord[] } & WithAbsentFields> {
     return this.#gather(caller, terms, async (follow) => {
       const asked = { op: 'list', ...listing, pageMaxBytes: firstPageMaxBytes(shards.length) } as const;
-      const lists = shards.map(async (shard) => follow(shard, await readShard(caller, shard, asked, terms)));
-      return mergeLists(await Promise.all(lists), listing.limit, (a, b) => compareUtf8(a.id, b.id) < 0);
+      const answer = async (shard: ShardSpec) => {
+        const page = await readShard(caller, shard, asked, terms);
+        return { list: follow(shard, page), fields: page.fields };
+      };
+      const answers = await Promise.all(shards.map(answer));
+      const lists = answers.map(({ list }) => list);
+      const records = await mergeLists(lists, listing.limit, (a, b) => compareUtf8(a.id, b.id) < 0);
+      return { records, ...absentIn(answers.map(({ fields }) => fields)) };
     });
   }
 
@@ -135,14 +148,15 @@ export class ShardReader {
       const asked = { op: 'facets', ...scope, field, limit: shards.length === 1 ? limit : null, pageMaxBytes } as const;
       const counts = new ValueCounts();
       let missing = 0;
-      const read = async (shard: ShardSpec): Promise<void> => {
+      const read = async (shard: ShardSpec): Promise<FieldReport | undefined> => {
         const answer = await readShard(caller, shard, asked, terms);
         missing += answer.missing;
         await this.#readAll(caller, follow(shard, answer.page), ([value, count]) => counts.add(value, count));
+        return answer.fields;
       };
-      await Promise.all(shards.map(read));
+      const reports = await Promise.all(shards.map(read));
       const values = await this.#topValues(caller, counts, limit);
-      return { values: values.map(([value, count]) => ({ value, count })), missing };
+      return { values: values.map(([value, count]) => ({ value, count })), missing, ...absentIn(reports) };
     });
   }
 
@@ -264,18 +278,20 @@ async function askQueries(
   return [await call(caller, 'shards.query', { ...params, query: queries[0] }, waits)];
 }
 
+/** What a shard answers to a query. */
+interface ShardAnswer {
+  list: OrderedList<ShardMatch>;
+  fields: FieldReport | undefined;
+}
+
 /** The best of the shards' lists of matches, which each shard has for each of the queries. */
-function bestOf(
-  answers: readonly OrderedList<ShardMatch>[][],
-  queries: readonly QueryOptions[],
-): Promise<ShardMatch[][]> {
-  const best = queries.map(({ topK }, at) =>
-    mergeLists(
-      answers.map((lists) => lists[at]),
-      topK,
-      ranksBefore,
-    ),
-  );
+function bestOf(answers: readonly ShardAnswer[][], queries: readonly QueryOptions[]): Promise<QueryResult[]> {
+  const best = queries.map(async ({ topK }, at) => {
+    const own = answers.map((each) => each[at]);
+    const lists = own.map(({ list }) => list);
+    const matches = await mergeLists(lists, topK, ranksBefore);
+    return { matches, ...absentIn(own.map(({ fields }) => fields)) };
+  });
   return Promise.all(best);
 }
 

@@ -27,6 +27,8 @@ export interface RouteInput {
   body: unknown;
   /** Null where the route does not look it up. */
   collection: CollectionRow | null;
+  /** Whether the key has the scope `read`. */
+  mayRead: boolean;
   /** Where clients reach the service, as `https://host:port`. */
   origin: string;
   limits: Limits;

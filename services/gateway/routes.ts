@@ -5,6 +5,7 @@ import { describeParameter } from './query-string.ts';
 import { facetsJson, recordsJson, resultJson, resultsJson, vectorsJson } from './responses/splice.ts';
 import { asked, named, type Route, type RouteInput, routesBelow, UNDECODABLE, VERIFY_TIMEOUT_MS } from './route.ts';
 import { PROVEC } from './surface.ts';
+import { warningsOf, withWarnings } from './warnings.ts';
 
 const route = routesBelow(PROVEC);
 
@@ -44,7 +45,7 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'query',
     params: asked,
-    answer: resultJson,
+    answer: (result, input) => resultJson(result, warningsOf(result, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,
@@ -54,7 +55,10 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'queries',
     params: asked,
-    answer: resultsJson,
+    answer: (given, { body: { queries }, mayRead }) => {
+      const warned = given.results.map((result, at) => warningsOf(result, { body: queries[at], mayRead }));
+      return resultsJson(given, warned);
+    },
     expectedBytes: ({ body }, dimensions) =>
       body.queries.reduce(
         (sum, { includeValues, topK }) => sum + (includeValues ? vectorBytes(topK, dimensions) : 0),
@@ -87,13 +91,14 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'count',
     params: asked,
+    answer: withWarnings,
   }),
   route('POST', '/collections/{name}/facets', 'collections.facets', 'read', {
     mayBeAway: true,
     queue: 'query',
     body: 'facets',
     params: asked,
-    answer: facetsJson,
+    answer: (result, input) => facetsJson(result, warningsOf(result, input)),
     heldBytes: ({ values }) => recordBytes(values.map(({ value, count }) => [value, count])),
     countedQueries: () => 1,
   }),
@@ -102,7 +107,7 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'list',
     params: asked,
-    answer: recordsJson,
+    answer: (page, input) => recordsJson(page, warningsOf(page, input)),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.limit, dimensions) : 0),
     heldBytes: ({ records }) => recordBytes(records),
   }),
@@ -111,12 +116,14 @@ const VECTOR_ROUTES = [
     queue: 'write',
     body: 'update',
     params: asked,
+    answer: withWarnings,
   }),
   route('POST', '/collections/{name}/delete', 'collections.delete', 'write', {
     mayBeAway: true,
     queue: 'unshared',
     body: 'delete',
     params: asked,
+    answer: withWarnings,
   }),
   route('GET', '/collections/{name}/namespaces', 'collections.namespaces', 'read', {
     mayBeAway: true,

@@ -69,14 +69,15 @@ describe.each([1, 4, 16])('over %i shards', (shards) => {
     ['deep.of', { pages: { $lt: 9 } }, 20],
     ['absent', {}, 20],
   ])('tells how often each value of %s occurs with %j, %i at most', async (field, filter, limit) => {
-    expect(await facets({ field, filter, limit })).toEqual(expectedFacets(field, filter, limit));
+    const warned = field === 'absent' && { warnings: ['No record has the field absent.'] };
+    expect(await facets({ field, filter, limit })).toEqual({ ...expectedFacets(field, filter, limit), ...warned });
   });
 
   test('sees every write acknowledged before it', async () => {
     await service.api('POST', `${path}/upsert`, { records: [{ id: 'new', values: [1, 1], metadata: { only: 1 } }] });
     expect(await count({ filter: { only: 1 } })).toEqual({ count: 1 });
     await service.api('POST', `${path}/delete`, { ids: ['new'] });
-    expect(await count({ filter: { only: 1 } })).toEqual({ count: 0 });
+    expect(await count({ filter: { only: 1 } })).toMatchObject({ count: 0 });
   });
 });
 

@@ -186,7 +186,7 @@ class UpdateResultAnchor(TypedDict):
     status: Literal["confirmed", "pending", "none"]
 
 
-class UpdateResult(TypedDict):
+class _UpdateResult(TypedDict):
     #: Records that were found, changed or not.
     matchedCount: int
     #: Records that changed; 0 for a dry run.
@@ -208,11 +208,17 @@ class UpdateResult(TypedDict):
     anchor: UpdateResultAnchor
 
 
+class UpdateResult(_UpdateResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
+
+
 class DeleteResultAnchor(TypedDict):
     status: Literal["confirmed", "pending", "none"]
 
 
-class DeleteResult(TypedDict):
+class _DeleteResult(TypedDict):
     #: False for a dry run.
     deleted: bool
     #: Records that existed, or that a dry run found.
@@ -232,6 +238,12 @@ class DeleteResult(TypedDict):
     #: Stored vectors after the write.
     vectorCount: int
     anchor: DeleteResultAnchor
+
+
+class DeleteResult(_DeleteResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class _Match(TypedDict):
@@ -512,6 +524,9 @@ class _QueryVectorsResult(TypedDict):
 class QueryVectorsResult(_QueryVectorsResult, total=False):
     #: With `allowPartial` only.
     shards: QueryVectorsResultShards
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class QueryManyResultResultsShards(TypedDict):
@@ -530,6 +545,9 @@ class _QueryManyResultResults(TypedDict):
 class QueryManyResultResults(_QueryManyResultResults, total=False):
     #: With `allowPartial` only.
     shards: QueryManyResultResultsShards
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class QueryManyResult(TypedDict):
@@ -565,9 +583,15 @@ class FetchVectorsResult(TypedDict):
     vectors: dict[str, StoredRecord]
 
 
-class CountRecordsResult(TypedDict):
+class _CountRecordsResult(TypedDict):
     #: Records that match; without `filter` all.
     count: int
+
+
+class CountRecordsResult(_CountRecordsResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class FacetRecordsResultValues(TypedDict):
@@ -576,10 +600,16 @@ class FacetRecordsResultValues(TypedDict):
     count: int
 
 
-class FacetRecordsResult(TypedDict):
+class _FacetRecordsResult(TypedDict):
     values: list[FacetRecordsResultValues]
     #: Records that do not have the field.
     missing: int
+
+
+class FacetRecordsResult(_FacetRecordsResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class _ListRecordsResult(TypedDict):
@@ -589,6 +619,9 @@ class _ListRecordsResult(TypedDict):
 class ListRecordsResult(_ListRecordsResult, total=False):
     #: While there are more.
     nextCursor: str
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has. Only a key with the scope `read` is told of a like field.
+    warnings: list[str]
 
 
 class ListNamespacesResultNamespaces(TypedDict):

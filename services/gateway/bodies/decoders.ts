@@ -1,5 +1,5 @@
 import { INTERNAL_LIMITS, type Limits } from '../../../lib/limits.ts';
-import type { JsonObject } from '../../../lib/records/fields.ts';
+import { type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
 import type { DecodeContext } from '../../../lib/requests/field.ts';
 import { type DecodedRequest, type RequestName, requestsOf } from '../../../lib/requests/requests.ts';
 import { PINECONE_BODIES } from '../pinecone/bodies.ts';
@@ -76,11 +76,12 @@ export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, conte
 
 /** The body as our request, and what to check it against. No body is an empty one. */
 function translated(
-  { translate, relaxed = (context) => context }: Translation,
+  { members = [], translate, relaxed = (context) => context }: Translation,
   kind: BodyName,
   bytes: Uint8Array,
   context: BodyContext,
 ): [JsonObject, DecodeContext] {
   const body = bytes.length === 0 ? {} : parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
+  refuseMisspelt(Object.keys(body), members);
   return [translate(body), relaxed(context)];
 }

@@ -6,6 +6,11 @@ import type { VectorPlace } from './lifted-vectors.ts';
 /** How a body in another surface's words says one of our requests. */
 export interface Translation {
   request: RequestName;
+  /**
+   * Members that clients send, of which some may be ignored. One that is spelt nearly like them is
+   * refused; absent: none is.
+   */
+  members?: readonly string[];
   /** Where the body has its vectors; null: it has none. */
   vectorsAt: VectorPlace['path'] | null;
   /** What its values are held against, where that is less than what ours are. */

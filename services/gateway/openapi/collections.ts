@@ -56,6 +56,15 @@ const WRITTEN: Schemas = {
   anchor: object({ status: ref('AnchorStatus') }),
 };
 
+const warnings = list(
+  { type: 'string' },
+  {
+    description:
+      'Absent: none. A sentence for each field that the request names and no record of the namespace has. Only a key with the scope `read` is told of a like field.',
+    minItems: 1,
+  },
+);
+
 const SHARD_COUNTS: Schemas = {
   total: integer('Shards of the collection.'),
   ok: integer('Shards that answered.'),
@@ -143,16 +152,24 @@ export function collectionSchemas(limits: Limits): Schemas {
     Record: recordSchema(limits),
     UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN }),
     RecordUpdate: updateSchema(limits, values('The new vector.')),
-    UpdateResult: object({
-      matchedCount: count('Records that were found, changed or not.'),
-      updatedCount: count('Records that changed; 0 for a dry run.'),
-      ...WRITTEN,
-    }),
-    DeleteResult: object({
-      deleted: flag('False for a dry run.'),
-      deletedCount: count('Records that existed, or that a dry run found.'),
-      ...WRITTEN,
-    }),
+    UpdateResult: object(
+      {
+        matchedCount: count('Records that were found, changed or not.'),
+        updatedCount: count('Records that changed; 0 for a dry run.'),
+        ...WRITTEN,
+        warnings,
+      },
+      ['warnings'],
+    ),
+    DeleteResult: object(
+      {
+        deleted: flag('False for a dry run.'),
+        deletedCount: count('Records that existed, or that a dry run found.'),
+        ...WRITTEN,
+        warnings,
+      },
+      ['warnings'],
+    ),
     ...filterSchemas(limits),
     Match: object(match, ['metadata', 'values', 'distance']),
     ListedRecord: object(
@@ -196,6 +213,7 @@ export function collectionSchemas(limits: Limits): Schemas {
 const DETAIL = object({ collection: ref('CollectionDetail') });
 const PROOF = object({ proof: ref('RecordProof') });
 const SHARDS = object(SHARD_COUNTS, [], { description: 'With `allowPartial` only.' });
+const MATCHES = object({ matches: list(ref('Match')), shards: SHARDS, warnings }, ['shards', 'warnings']);
 const BY_ID = { type: 'object', description: 'By id.', additionalProperties: ref('StoredRecord') };
 
 export const COLLECTION_WORDS: AllWords = {
@@ -247,34 +265,38 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.query': [
     'queryVectors',
     'Find the most similar records',
-    object({ matches: list(ref('Match')), shards: SHARDS }, ['shards']),
+    MATCHES,
     'Exactly one of `vector` and `id`. Best first, ties by id.',
   ],
   'collections.queries': [
     'queryMany',
     'Find the most similar records for many vectors',
-    object({ results: list(object({ matches: list(ref('Match')), shards: SHARDS }, ['shards'])) }),
+    object({ results: list(MATCHES) }),
     'Each is what `/query` takes, and is answered in its place; it counts as one query of the plan. If one of them is wrong, none is carried out.',
   ],
   'collections.fetch': ['fetchVectors', 'Records by id; absent ones are left out', object({ vectors: BY_ID })],
   'collections.count': [
     'countRecords',
     'Count records',
-    object({ count: count('Records that match; without `filter` all.') }),
+    object({ count: count('Records that match; without `filter` all.'), warnings }, ['warnings']),
   ],
   'collections.facets': [
     'facetRecords',
     'Count the values of a metadata field',
-    object({
-      values: list(object({ value: ref('FilterScalar'), count: count('Records that have it.') })),
-      missing: count('Records that do not have the field.'),
-    }),
+    object(
+      {
+        values: list(object({ value: ref('FilterScalar'), count: count('Records that have it.') })),
+        missing: count('Records that do not have the field.'),
+        warnings,
+      },
+      ['warnings'],
+    ),
     'The values that most records have, most first, equal counts in the order of values. A list counts once for each of its elements, an object for nothing. Counts as one query of the plan.',
   ],
   'collections.listRecords': [
     'listRecords',
     'List records in the order of their ids',
-    object({ records: list(ref('ListedRecord')), nextCursor: MORE }, ['nextCursor']),
+    object({ records: list(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
     'Ids are in the order of their UTF-8 bytes. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
   ],
   'collections.namespaces': [

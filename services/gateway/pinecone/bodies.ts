@@ -1,9 +1,9 @@
 /**
  * Bodies in Pinecone's words, as requests of `/api/v1`. A null is an absent field here, and so is
- * an empty filter; unknown fields are ignored.
+ * an empty filter; unknown fields are ignored, unless they are spelt nearly like known ones.
  */
 import { randomUUID } from 'node:crypto';
-import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
+import { invalid, isJsonObject, type JsonObject, refuseMisspelt } from '../../../lib/records/fields.ts';
 import { PLACE_FIELDS, placeText } from '../../../lib/requests/place.ts';
 import { EACH } from '../bodies/lifted-vectors.ts';
 import type { Translation } from '../bodies/translation.ts';
@@ -11,9 +11,12 @@ import { filterOf } from './filter.ts';
 import { metricOf } from './metric.ts';
 import { namespaceOf } from './namespace.ts';
 
+const VECTOR_MEMBERS = ['id', 'values', 'sparseValues', 'metadata'];
+
 export const PINECONE_BODIES = {
   pineconeUpsert: {
     request: 'upsert',
+    members: ['vectors', 'namespace'],
     vectorsAt: ['vectors', EACH, 'values'],
     translate: ({ vectors, namespace }) => ({
       records: Array.isArray(vectors) ? vectors.map(recordOf) : vectors,
@@ -22,6 +25,19 @@ export const PINECONE_BODIES = {
   },
   pineconeQuery: {
     request: 'query',
+    members: [
+      'vector',
+      'id',
+      'topK',
+      'filter',
+      'includeValues',
+      'includeMetadata',
+      'namespace',
+      'sparseVector',
+      'queries',
+      'scanFactor',
+      'maxCandidates',
+    ],
     vectorsAt: ['vector'],
     // A vector without direction passes.
     relaxed: ({ shape, ...rest }) => ({ ...rest, shape: shape && { ...shape, metric: 'dot' } }),
@@ -38,6 +54,7 @@ export const PINECONE_BODIES = {
   },
   pineconeDelete: {
     request: 'delete',
+    members: ['ids', 'deleteAll', 'filter', 'namespace'],
     vectorsAt: null,
     translate({ ids, deleteAll, filter, namespace }) {
       const all = deleteAll === false ? undefined : deleteAll;
@@ -58,6 +75,7 @@ export const PINECONE_BODIES = {
   },
   pineconeUpdate: {
     request: 'update',
+    members: ['id', 'values', 'sparseValues', 'setMetadata', 'filter', 'dryRun', 'namespace'],
     vectorsAt: ['values'],
     translate(body) {
       refuseSparse(body.sparseValues, 'sparseValues');
@@ -77,6 +95,7 @@ export const PINECONE_BODIES = {
   },
   pineconeFetch: {
     request: 'list',
+    members: ['filter', 'limit', 'paginationToken', 'namespace'],
     vectorsAt: null,
     translate: (body) => ({
       ...taken(body, ['limit']),
@@ -88,6 +107,7 @@ export const PINECONE_BODIES = {
   },
   pineconeStats: {
     request: 'none',
+    members: ['filter'],
     vectorsAt: null,
     translate({ filter }) {
       if (isGiven(filter) && !isEmpty(filter)) throw invalid('filter', 'absent or empty', 'a filter');
@@ -96,6 +116,7 @@ export const PINECONE_BODIES = {
   },
   pineconeNamespace: {
     request: 'count',
+    members: ['name', 'schema'],
     vectorsAt: null,
     translate({ name }) {
       if (!isGiven(name)) throw invalid('name', 'the name of a namespace', 'missing');
@@ -104,6 +125,20 @@ export const PINECONE_BODIES = {
   },
   pineconeCreate: {
     request: 'createIndex',
+    members: [
+      'name',
+      'dimension',
+      'metric',
+      'vector_type',
+      'spec',
+      'schema',
+      'deployment',
+      'deletion_protection',
+      'tags',
+      'read_capacity',
+      'source_collection',
+      'cmek_id',
+    ],
     vectorsAt: null,
     translate(body) {
       refuseSource(body);
@@ -112,6 +147,7 @@ export const PINECONE_BODIES = {
   },
   pineconeConfigure: {
     request: 'changeCollection',
+    members: ['deletion_protection', 'tags', 'spec', 'schema', 'deployment', 'embed', 'read_capacity'],
     vectorsAt: null,
     translate(body) {
       const changes = changesOf(body);
@@ -140,6 +176,7 @@ const selectedBy = ({ filter, namespace }: JsonObject): JsonObject => ({
 
 function recordOf(vector: unknown, at: number): unknown {
   if (!isJsonObject(vector)) return vector;
+  refuseMisspelt(Object.keys(vector), VECTOR_MEMBERS, `vectors[${at}]`);
   refuseSparse(vector.sparseValues, `vectors[${at}].sparseValues`);
   return taken(vector, ['id', 'values', 'metadata']);
 }

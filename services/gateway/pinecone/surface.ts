@@ -1,8 +1,10 @@
 /**
  * How Pinecone's clients speak: the key is in `Api-Key`, query parameters that a route does not
- * know are ignored, and an error has the one shape that all their versions read.
+ * know are ignored unless they are misspelt, and an error has the one shape that all their versions
+ * read.
  */
 import { ERROR_TABLE, type ErrorCode, ProvecError, unauthenticated } from '../../../lib/errors.ts';
+import { refuseMisspelt } from '../../../lib/records/fields.ts';
 import { errorResponse } from '../error-response.ts';
 import type { Surface } from '../surface.ts';
 
@@ -77,6 +79,7 @@ export const PINECONE: Surface = {
 
   parseQuery(search, known) {
     const given = new URLSearchParams(search);
+    refuseMisspelt(given.keys(), known, '', 'query parameter');
     return new Map(known.flatMap((name) => (given.has(name) ? [[name, given.get(name)!]] : [])));
   },
 

@@ -2,7 +2,7 @@
 import type { CollectionDetail } from '../../../lib/actions/collections.ts';
 import type { VerifyResult } from '../../../lib/actions/verification.ts';
 import { recordBytes, vectorBytes } from '../../../lib/admission/answer-size.ts';
-import { resultJson, vectorsJson } from '../responses/splice.ts';
+import { matchesJson, vectorsJson } from '../responses/splice.ts';
 import { asked, named, routesBelow, VERIFY_TIMEOUT_MS } from '../route.ts';
 import { RECALL } from './surface.ts';
 
@@ -76,7 +76,7 @@ export const RECALL_ROUTES = [
     queue: 'query',
     body: 'recallQuery',
     params: asked,
-    answer: resultJson,
+    answer: ({ matches }) => matchesJson(matches),
     expectedBytes: ({ body }, dimensions) => (body.includeValues ? vectorBytes(body.topK, dimensions) : 0),
     heldBytes: ({ matches }) => recordBytes(matches),
     countedQueries: () => 1,

@@ -8,6 +8,12 @@ import type { JsonBuffer } from './json-buffer.ts';
  */
 export type Pieces = (json: JsonBuffer) => Iterator<void>;
 
+/** What an answer says beside its result. */
+export interface Warned {
+  /** Absent: none. */
+  warnings?: string[];
+}
+
 /**
  * Bodies of query, list and fetch: metadata goes in as the text it is stored as, unparsed, and
  * nothing is ever a key of a JavaScript object, so any id is safe. `tail`: members behind them; its
@@ -32,20 +38,22 @@ export function matchesJson(matches: readonly ShardMatch[], tail: Readonly<Recor
   };
 }
 
-export const resultJson = ({ matches, shards }: QueryResult): Pieces => matchesJson(matches, { shards });
+export const resultJson = ({ matches, shards }: QueryResult, { warnings }: Warned = {}): Pieces =>
+  matchesJson(matches, { shards, warnings });
 
-export function resultsJson({ results }: { results: QueryResult[] }): Pieces {
+/** `warned`: the warnings of each. */
+export function resultsJson({ results }: { results: QueryResult[] }, warned: readonly Warned[]): Pieces {
   return function* write(json) {
     json.text('{"results":[');
     for (const [at, result] of results.entries()) {
       if (at > 0) json.text(',');
-      yield* { [Symbol.iterator]: () => resultJson(result)(json) };
+      yield* { [Symbol.iterator]: () => resultJson(result, warned[at])(json) };
     }
     json.text(']}');
   };
 }
 
-export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
+export function recordsJson({ records, nextCursor }: RecordsPage, { warnings }: Warned = {}): Pieces {
   return function* write(json) {
     json.text('{"records":[');
     let separator = '';
@@ -59,11 +67,11 @@ export function recordsJson({ records, nextCursor }: RecordsPage): Pieces {
       separator = ',';
       yield;
     }
-    json.text(nextCursor === undefined ? ']}' : `],"nextCursor":${JSON.stringify(nextCursor)}}`);
+    json.text(`]${ending({ nextCursor, warnings })}`);
   };
 }
 
-export function facetsJson({ values, missing }: FacetsResult): Pieces {
+export function facetsJson({ values, missing }: FacetsResult, { warnings }: Warned = {}): Pieces {
   return function* write(json) {
     json.text('{"values":[');
     let separator = '';
@@ -72,7 +80,7 @@ export function facetsJson({ values, missing }: FacetsResult): Pieces {
       separator = ',';
       yield;
     }
-    json.text(`],"missing":${missing}}`);
+    json.text(`]${ending({ missing, warnings })}`);
   };
 }
 

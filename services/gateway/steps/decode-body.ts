@@ -17,7 +17,8 @@ export async function decodeBody(exchange: Exchange, parts: StepParts): Promise<
   const body = isSent ? await decoded(exchange, parts) : null;
   const { host = '' } = req.headers;
   const origin = parts.config.publicUrl ?? `http://${HOST.test(host) ? host : 'localhost'}`;
-  exchange.input = { accountId, target, item, query, search, body, collection, origin, limits };
+  const mayRead = exchange.identity?.scopes.includes('read') ?? false;
+  exchange.input = { accountId, target, item, query, search, body, collection, mayRead, origin, limits };
   exchange.params = route.params(exchange.input);
 }
 

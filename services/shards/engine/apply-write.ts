@@ -4,6 +4,7 @@
  */
 import { idIn } from '../../../lib/records/namespace.ts';
 import type { RecordUpdate } from '../../../lib/shard/change.ts';
+import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import { mergeRecord } from './record-merge.ts';
 import type { Staging } from './staging.ts';
 import type { Steps } from './steps.ts';
@@ -16,6 +17,7 @@ type Write<K extends ShardWrite['kind']> = Extract<ShardWrite, { kind: K }>;
 export interface Found {
   ids: string[];
   next?: { throughSeq: number };
+  fields?: FieldReport | undefined;
 }
 export type FindMatching = (write: MatchingWrite) => Steps<Found>;
 

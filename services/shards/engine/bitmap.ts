@@ -67,6 +67,13 @@ export function forEachBit(words: Uint32Array, visit: (i: number) => void): void
   }
 }
 
+/** Whether a bit is set in both; one may be shorter. */
+export function haveCommon(words: Uint32Array, others: Uint32Array): boolean {
+  const shared = Math.min(words.length, others.length);
+  for (let i = 0; i < shared; i++) if ((words[i] & others[i]) !== 0) return true;
+  return false;
+}
+
 /** Leaves in `words` only what is in `others` as well; those may be shorter. */
 export function intersect(words: Uint32Array, others: Uint32Array): void {
   const shared = Math.min(words.length, others.length);

@@ -11,6 +11,7 @@
  * in one piece. A graph search that would make others wait gives way to a scan that is no dearer.
  */
 
+import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardMatch } from '../../../lib/shard/match.ts';
 import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import { COLUMNS_MIN_BYTES } from './filter/columns.ts';
@@ -42,6 +43,8 @@ export interface Ranking {
   slots: Uint32Array;
   closeness: Float64Array;
   scorer: Scorer;
+  /** Where fields were asked about. */
+  fields?: FieldReport | undefined;
 }
 
 export class Search {
@@ -95,7 +98,7 @@ export class Search {
       meter.spentNs += RANK_NS;
       if (meter.due()) yield 'reading';
     }
-    return { slots, closeness, scorer };
+    return { slots, closeness, scorer, fields: selection?.fields };
   }
 
   /** What a query is told of one that was ranked. */

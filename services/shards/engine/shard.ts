@@ -25,6 +25,7 @@ import { applyWrite, type Found, type MatchingWrite } from './apply-write.ts';
 import { type CheckpointHeader, GRAPH_FILE, NO_KEY, readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { decodeEntry, encodeEntry } from './entry.ts';
 import type { FieldCounts } from './filter/facets.ts';
+import type { Selection } from './filter/selection.ts';
 import type { Graph } from './graph.ts';
 import { IdOrder, type IdRange } from './id-order.ts';
 import { previewMatching, previewUpdates } from './preview.ts';
@@ -40,6 +41,11 @@ import type { ShardWrite, Staged, WriteOutcome } from './write.ts';
 const COMPACTION_SLICE_RECORDS = 64;
 
 export type EngineOptions = SearchOptions;
+
+/** Where listed records lie, in order. */
+interface Listed extends Pick<Selection, 'fields'> {
+  slots: Uint32Array;
+}
 
 export class Shard {
   readonly spec: ShardSpec;
@@ -197,16 +203,16 @@ export class Shard {
   }
 
   /** How many records a scope has. */
-  countSteps(scope: ParsedScope): Steps<number> {
+  countSteps(scope: ParsedScope): Steps<Pick<Selection, 'count' | 'fields'>> {
     return this.#search.selector.count(scope, this.#meter());
   }
 
   /** What a merge into the records of a scope would do. */
   *previewSteps(change: ParsedScope & MetadataMerge & PreviewTerms): Steps<ChangePreview> {
     const meter = this.#meter();
-    const { namespace, filter } = change;
-    const selection = yield* this.#search.selector.select({ namespace, filter }, meter);
-    return yield* previewMatching(this.#slots, selection, change, meter);
+    const { namespace, filter, fields } = change;
+    const selection = yield* this.#search.selector.select({ namespace, filter, fields }, meter);
+    return { ...(yield* previewMatching(this.#slots, selection, change, meter)), fields: selection.fields };
   }
 
   /** What updates by id (none twice) would do to the records that there are now. */
@@ -218,7 +224,7 @@ export class Shard {
   }
 
   /** How often each value of a field occurs in the records of a scope. */
-  countValuesSteps(field: string, scope: ParsedScope): Steps<FieldCounts> {
+  countValuesSteps(field: string, scope: ParsedScope): Steps<FieldCounts & Pick<Selection, 'fields'>> {
     return this.#search.selector.countValues(field, scope, this.#meter());
   }
 
@@ -228,14 +234,15 @@ export class Shard {
   }
 
   /** Where the first records of a range that match lie, in the order of their ids. */
-  *listSteps({ namespace, filter, ...range }: IdRange & ParsedScope): Steps<Uint32Array> {
+  *listSteps({ namespace, filter, fields, ...range }: IdRange & ParsedScope): Steps<Listed> {
     const meter = this.#meter();
     // First: from the selection on the shard must not change, and a build lets it.
     yield* this.#idOrder.build(meter);
-    const scope = { namespace, filter };
+    const scope = { namespace, filter, fields };
     const { selector } = this.#search;
-    const selected = selector.isAll(scope) ? null : (yield* selector.select(scope, meter)).words;
-    return yield* this.#idOrder.slotsIn(range, selected, meter);
+    const selection = selector.isAll(scope) ? null : yield* selector.select(scope, meter);
+    const slots = yield* this.#idOrder.slotsIn(range, selection?.words ?? null, meter);
+    return { slots, fields: selection?.fields };
   }
 
   /** One match of a ranking. Its slots are pinned, or the state is as it was. */
@@ -417,18 +424,18 @@ export class Shard {
   /** Of the records that match those that are no newer, `max` at most. */
   *#matching({ throughSeq, max, ...scope }: MatchingWrite): Steps<Found> {
     const through = throughSeq ?? this.#head.seq;
-    const { words } = yield* this.#search.selector.select(scope, this.#meter());
+    const { words, fields } = yield* this.#search.selector.select(scope, this.#meter());
     const ids: string[] = [];
     for (let word = 0; word < words.length; word++) {
       for (let rest = words[word]; rest !== 0; rest &= rest - 1) {
         const slot = word * 32 + 31 - Math.clz32(rest & -rest);
         if (this.#slots.seq(slot) > through) continue;
-        if (ids.length === max) return { ids, next: { throughSeq: through } };
+        if (ids.length === max) return { ids, next: { throughSeq: through }, fields };
         ids.push(this.#slots.id(slot));
       }
       yield 'staging';
     }
-    return { ids };
+    return { ids, fields };
   }
 
   #restoreOne({ id, vector, metadata, seq }: Omit<StoredRecord, 'leaf'>): number {

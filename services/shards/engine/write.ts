@@ -1,6 +1,7 @@
 import type { ErrorDetail } from '../../../lib/errors.ts';
 import type { RecordBatch } from '../../../lib/records/batch.ts';
 import type { ShardChange } from '../../../lib/shard/change.ts';
+import type { FieldReport } from '../../../lib/shard/field-report.ts';
 import type { ShardHead } from '../../../lib/shard/head.ts';
 import type { ParsedScope } from './query.ts';
 
@@ -27,6 +28,7 @@ export interface WriteOutcome {
   /** As in `WriteAck`. */
   matched?: number;
   next?: { throughSeq: number };
+  fields?: FieldReport | undefined;
   /** Why nothing of it was done. */
   refused?: ErrorDetail;
 }

@@ -30,21 +30,25 @@ type Reads = {
 
 const READS: Reads = {
   *query({ shard, readings }, { query, pageMaxBytes }, monotonicMs) {
-    const reading = Reading.ofMatches(shard, yield* shard.rankSteps(query), query);
-    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ShardMatch>;
+    const ranking = yield* shard.rankSteps(query);
+    const reading = Reading.ofMatches(shard, ranking, query);
+    const page = (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ShardMatch>;
+    return { ...page, fields: ranking.fields };
   },
   *facets({ shard, readings }, { field, limit, pageMaxBytes, ...scope }, monotonicMs) {
-    const { counts, missing } = yield* shard.countValuesSteps(field, scope);
+    const { counts, missing, fields } = yield* shard.countValuesSteps(field, scope);
     const values = limit === null ? counts.entries : yield* topValues(counts, limit);
     const page = yield* firstPage(readings, Reading.ofValues(values), pageMaxBytes, monotonicMs);
-    return { missing, page: page as Page<ValueCount> };
+    return { missing, page: page as Page<ValueCount>, fields };
   },
   *list({ shard, readings }, { pageMaxBytes, ...listing }, monotonicMs) {
-    const reading = Reading.ofListed(shard, yield* shard.listSteps(listing), listing);
-    return (yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ListedRecord>;
+    const { slots, fields } = yield* shard.listSteps(listing);
+    const reading = Reading.ofListed(shard, slots, listing);
+    return { ...((yield* firstPage(readings, reading, pageMaxBytes, monotonicMs)) as Page<ListedRecord>), fields };
   },
   *count({ shard }, scope) {
-    return yield* shard.countSteps(scope);
+    const { count, fields } = yield* shard.countSteps(scope);
+    return fields === undefined ? count : { count, fields };
   },
   *preview({ shard }, change) {
     return yield* shard.previewSteps(change);

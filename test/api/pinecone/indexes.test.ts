@@ -99,6 +99,7 @@ test('the place is none of the tags: as many fit beside it', async () => {
   const most = tags(LIMITS.tagsMax);
   const made = { name: 'full', dimension: 1, spec: SPEC, tags: most };
   expect((await pinecone('POST', '/indexes', made)).body).toMatchObject({ tags: most });
+  expect((await pinecone('PATCH', '/indexes/full', { tags: { t0: 'y' } })).body).toMatchObject({ tags: { t0: 'y' } });
   const { status, body } = await pinecone('PATCH', '/indexes/full', { tags: { more: 'x' } });
   expect([status, body.message]).toEqual([400, expect.stringContaining(`but is ${LIMITS.tagsMax + 1}`)]);
 });

@@ -106,7 +106,7 @@ export function pineconeDocument({ limits }: Pick<Config, 'limits'>): object {
       summary: "What Provec answers to Pinecone's clients.",
       description: [
         `Bodies are JSON objects in UTF-8 of at most ${limits.bodyMaxBytes} bytes and ${limits.jsonMaxLevels} levels.`,
-        'A null is an absent field; an object with a member twice is refused. Provec ignores unknown fields and query parameters, and the version in `X-Pinecone-Api-Version`.',
+        'A null is an absent field; an object with a member twice is refused. Provec ignores unknown fields and query parameters, and the version in `X-Pinecone-Api-Version`; an unknown name within two edits of a known one is refused.',
         'What Pinecone has and Provec has not (embedding, imports, backups, documents) is not here: Provec answers 501.',
       ].join(' '),
       contact: { name: 'Provec', url: 'https://provec.dev' },

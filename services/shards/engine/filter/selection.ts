@@ -8,11 +8,13 @@
 import { LRUCache } from 'lru-cache';
 import { type Condition, conditionsOf } from '../../../../lib/filter/ast.ts';
 import type { ValueCount } from '../../../../lib/filter/value-counts.ts';
+import type { FieldReport } from '../../../../lib/shard/field-report.ts';
 import type { NamespacesAfter } from '../../../../lib/shard/read.ts';
 import { countBits } from '../bitmap.ts';
 import type { ParsedScope } from '../query.ts';
 import type { Slots } from '../slots.ts';
 import type { StepMeter, Steps } from '../steps.ts';
+import { AbsentFields } from './absent-fields.ts';
 import type { Column } from './column.ts';
 import { Columns } from './columns.ts';
 import { Evaluation, readsRecords } from './evaluation.ts';
@@ -23,11 +25,24 @@ const CACHE_MAX_BYTES = 8 * 1024 * 1024;
 /** Scopes with longer text are worked out each time. */
 const CACHED_TEXT_MAX_CHARS = 4096;
 const NO_COLUMNS: ReadonlyMap<string, Column> = new Map();
+/** Estimate of what a field in a report takes beside its characters. */
+const REPORTED_FIELD_BYTES = 100;
+
+/** Where fields were asked about, what is known of them. */
+interface Reported {
+  readonly fields?: FieldReport | undefined;
+}
 
 /** The live slots of a scope, as a bitmap, and their number. */
-export interface Selection {
+export interface Selection extends Reported {
   readonly words: Uint32Array;
   readonly count: number;
+}
+
+/** What a scope was worked out with. */
+interface Selected extends Reported {
+  words: Uint32Array;
+  columns: ReadonlyMap<string, Column>;
 }
 
 export class Selector {
@@ -53,9 +68,9 @@ export class Selector {
   }
 
   /** How many records a scope has. */
-  *count(scope: ParsedScope, meter: StepMeter): Steps<number> {
-    if (scope.filter === null) return this.#namespaces.count(scope.namespace ?? '');
-    return (yield* this.select(scope, meter)).count;
+  *count(scope: ParsedScope, meter: StepMeter): Steps<Pick<Selection, 'count' | 'fields'>> {
+    if (scope.filter === null) return { count: this.#namespaces.count(scope.namespace ?? '') };
+    return yield* this.select(scope, meter);
   }
 
   *select(scope: ParsedScope, meter: StepMeter): Steps<Selection> {
@@ -64,21 +79,22 @@ export class Selector {
     const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), namespace.length);
     const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify([namespace, filter]) : null;
     const cached = text === null ? undefined : this.#cache?.get(text);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined && (cached.fields !== undefined || !asksFields(scope))) return cached;
 
-    const { words } = yield* this.#selected(scope, [], meter);
-    const selection = { words, count: countBits(words) };
+    const { words, fields } = yield* this.#selected(scope, [], meter);
+    const selection = { words, count: countBits(words), fields };
     if (text !== null && words.byteLength < CACHE_MAX_BYTES) this.#remember(text, selection);
     return selection;
   }
 
   /** What values a field has in the records of a scope. */
-  *countValues(field: string, scope: ParsedScope, meter: StepMeter): Steps<FieldCounts> {
-    const { words, columns } = yield* this.#selected(scope, [field], meter);
+  *countValues(field: string, scope: ParsedScope, meter: StepMeter): Steps<FieldCounts & Reported> {
+    const { words, columns, fields } = yield* this.#selected(scope, [field], meter);
     const column = columns.get(field);
-    return yield* column === undefined
+    const counts = yield* column === undefined
       ? valuesInRecords(field, this.#slots, words, meter)
       : valuesInColumn(column, words, meter);
+    return { ...counts, fields };
   }
 
   /** As `Namespaces` lists them. */
@@ -100,28 +116,35 @@ export class Selector {
   }
 
   /** A scope's slots, and the columns of the fields in its filter and of `fields`. */
-  *#selected(
-    { namespace = '', filter }: ParsedScope,
-    fields: readonly string[],
-    meter: StepMeter,
-  ): Steps<{ words: Uint32Array; columns: ReadonlyMap<string, Column> }> {
+  *#selected(scope: ParsedScope, fields: readonly string[], meter: StepMeter): Steps<Selected> {
+    const { namespace = '', filter } = scope;
     const asked = new Set(fields);
     if (filter !== null) for (const { field } of conditionsOf(filter)) asked.add(field);
     // Few records are read faster than columns of all are made.
     const isSmall = readsRecords(this.#namespaces.count(namespace), this.#slots);
     const columns = isSmall ? NO_COLUMNS : yield* this.#columns.of(asked, meter);
     const candidates = yield* this.#namespaces.slotsOf(namespace, meter);
-    if (filter === null) return { words: candidates, columns };
-    return { words: yield* new Evaluation(this.#slots, columns, meter).match(filter, candidates), columns };
+    const words =
+      filter === null ? candidates : yield* new Evaluation(this.#slots, columns, meter).match(filter, candidates);
+    if (!asksFields(scope)) return { words, columns };
+    const known = { candidates, columns: isSmall ? null : columns };
+    return { words, columns, fields: yield* new AbsentFields(this.#slots, known, meter).of(scope.fields!) };
   }
 
   #remember(text: string, selection: Selection): void {
     this.#cache ??= new LRUCache<string, Selection>({
       maxSize: CACHE_MAX_BYTES,
-      sizeCalculation: ({ words }, key) => words.byteLength + key.length * 2 + 1,
+      sizeCalculation: ({ words, fields }, key) => words.byteLength + reportBytes(fields) + key.length * 2 + 1,
     });
     this.#cache.set(text, selection);
   }
+}
+
+const asksFields = ({ fields = [] }: ParsedScope): boolean => fields.length > 0;
+
+function reportBytes(report: FieldReport | undefined): number {
+  const absent = report?.absent ?? [];
+  return absent.reduce((sum, { field, meant }) => sum + REPORTED_FIELD_BYTES + 2 * (field + meant).length, 0);
 }
 
 /** About the characters of a condition's text. */

@@ -78,7 +78,7 @@ describe('what answers hold of memory while they are gathered', () => {
     expect(await query()).toHaveLength(RECORDS);
     expect(mostBytes).toBeGreaterThan(RECORDS * METADATA.length);
     expect((await fetch()).size).toBe(RECORDS);
-    expect(await list()).toHaveLength(RECORDS);
+    expect((await list()).records).toHaveLength(RECORDS);
     await invariant('memory is given back', () => expect(heldBytes).toBe(0));
   });
 

@@ -91,9 +91,10 @@ async function startShards(of: number) {
           ),
         ].map(([index, ids]) => ({ shard: specs[index]!, ids })),
       ),
-    list: (reader: ShardReader, changes: Partial<Listing> = {}) => {
+    list: async (reader: ShardReader, changes: Partial<Listing> = {}) => {
       const listing = { after: null, prefix: null, limit: RECORDS, includeValues: true, includeMetadata: false };
-      return reader.list(caller, specs, { ...listing, filter: null, ...changes }) as Promise<FetchedRecord[]>;
+      const { records } = await reader.list(caller, specs, { ...listing, filter: null, ...changes });
+      return records as FetchedRecord[];
     },
     /** What one shard alone answers in one page. */
     whole: async (changes: Partial<QueryOptions> = {}) => (await fixture.node.query(specs[0]!, queryOf(changes))).items,

@@ -163,7 +163,7 @@ describe('what it takes of memory', () => {
 const LISTED = { filter: null, limit: 1_000, ...EVERYTHING };
 
 function listed(shard: Shard, listing: Partial<typeof LISTED> = {}): string[] {
-  const found = runThrough(shard.listSteps({ ...LISTED, ...listing }));
+  const { slots: found } = runThrough(shard.listSteps({ ...LISTED, ...listing }));
   const include = { includeValues: false, includeMetadata: false };
   return Array.from(found, (slot) => shard.listedAt(slot, include).id);
 }
@@ -183,7 +183,7 @@ test('a shard takes no memory for it before it is first listed, and counts what 
   const steps = shard.listSteps(LISTED);
   expect([shard.bytes, steps.next().value]).toEqual([before, 'building']);
   expect(shard.bytes).toBeGreaterThan(before);
-  steps.return(new Uint32Array());
+  steps.return({ slots: new Uint32Array() });
   expect(listed(shard)).toEqual(ids.toSorted(byBytes));
   expect(shard.bytes).toBeGreaterThan(before + 600 * 4);
   expect(shard.bytes).toBeLessThan(before + 600 * 20);
@@ -210,7 +210,7 @@ test('a shard lists what is committed, also after its records were moved', () =>
   settle(shard);
   expect(shard.bytes).toBeLessThan(held * 0.6);
   put(['r0', 'new']);
-  expect(runThrough(begun)).toHaveLength(501);
+  expect(runThrough(begun).slots).toHaveLength(501);
   expect(listed(shard)).toEqual([...kept, 'new'].sort(byBytes));
   const staged = runThrough(shard.stageSteps([{ kind: 'delete', ids: ['new'] }]));
   expect([staged.commit === null, listed(shard).at(0)]).toEqual([false, 'new']);

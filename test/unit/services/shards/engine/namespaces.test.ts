@@ -67,7 +67,7 @@ function expectHeld(shard: Shard, held: Map<string, Set<number>>): void {
       const query = { ...queryWith([0, 1], { filter, topK: 100 }), namespace };
       const found = queryIn(shard, query).map(({ score }) => score);
       expect(found).toEqual(expected.sort((a, b) => b - a));
-      expect(runThrough(shard.countSteps(query))).toBe(expected.length);
+      expect(runThrough(shard.countSteps(query)).count).toBe(expected.length);
       const { counts, missing } = runThrough(shard.countValuesSteps('at', query));
       expect(missing).toBe(0);
       expect(new Map(counts.entries)).toEqual(new Map(expected.map((at) => [at, 1])));

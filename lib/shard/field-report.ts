@@ -1,0 +1,37 @@
+import { isJsonObject, type JsonObject } from '../records/fields.ts';
+
+/** A field that no record has, and the one that may be meant, of those that records have. */
+export interface AbsentField {
+  field: string;
+  meant: string | null;
+}
+
+/** What a shard knows of the fields that a request names. */
+export interface FieldReport {
+  /** Records in which the fields were looked for: all that the request may be about. */
+  records: number;
+  /** Fields that none of these records has. */
+  absent: AbsentField[];
+}
+
+/** Maximum number of fields of a request that are looked for, and of characters of each. */
+const FIELDS_MAX = 32;
+const FIELD_MAX_CHARS = 512;
+
+/** The fields to look for: `field`, and those that a filter names; each once. */
+export function fieldsToFind(filter: JsonObject | null, field?: string): string[] {
+  const fields = new Set<string>();
+  const add = (name: string): void => {
+    if (fields.size < FIELDS_MAX && name.length <= FIELD_MAX_CHARS) fields.add(name);
+  };
+  if (field !== undefined) add(field);
+  if (filter !== null) for (const name of fieldsOf(filter)) add(name);
+  return [...fields];
+}
+
+function* fieldsOf(filter: JsonObject): Iterable<string> {
+  for (const [name, operand] of Object.entries(filter)) {
+    if (!name.startsWith('$')) yield name;
+    else for (const part of [operand].flat()) if (isJsonObject(part)) yield* fieldsOf(part);
+  }
+}

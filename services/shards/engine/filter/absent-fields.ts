@@ -1,0 +1,125 @@
+/**
+ * Finds the fields of a request that no record of its scope has, from what its filter was worked
+ * out with: from columns, or from the few records of a small scope. A field without a column is not
+ * reported, because nothing is known of it.
+ */
+import { fieldReader } from '../../../../lib/filter/field.ts';
+import { nearest } from '../../../../lib/nearest.ts';
+import type { AbsentField, FieldReport } from '../../../../lib/shard/field-report.ts';
+import { countBits, haveCommon, nextBit } from '../bitmap.ts';
+import type { Slots } from '../slots.ts';
+import type { StepMeter, Steps } from '../steps.ts';
+import type { Column } from './column.ts';
+import { metadataObject, readingNs } from './metadata-object.ts';
+
+/** Suggestions come from the names in so many records, and so many bytes of metadata. */
+const SAMPLE_MAX_RECORDS = 64;
+const SAMPLE_MAX_BYTES = 64 * 1024;
+/** Names that a suggestion is chosen from, and the length and the depth of one. */
+const NAMES_MAX = 128;
+const NAME_MAX_CHARS = 64;
+const PATH_MAX_LEVELS = 8;
+const SUGGESTIONS_MAX = 8;
+/**
+ * Estimates of what it takes to look at 32 slots, to read a field, and to compare two characters.
+ */
+const WORD_NS = 1;
+const FIELD_NS = 60;
+const CHAR_PAIR_NS = 5;
+
+/** What a filter was worked out with. */
+interface Scope {
+  /** Live slots, as a bitmap. */
+  candidates: Uint32Array;
+  /** Null where the records themselves were read. */
+  columns: ReadonlyMap<string, Column> | null;
+}
+
+export class AbsentFields {
+  readonly #slots: Slots;
+  readonly #scope: Scope;
+  readonly #meter: StepMeter;
+
+  constructor(slots: Slots, scope: Scope, meter: StepMeter) {
+    this.#slots = slots;
+    this.#scope = scope;
+    this.#meter = meter;
+  }
+
+  *of(fields: readonly string[]): Steps<FieldReport> {
+    const { candidates, columns } = this.#scope;
+    const records = countBits(candidates);
+    if (records === 0) return { records, absent: [] };
+    const names = columns === null ? yield* this.#notInRecords(fields, records) : yield* this.#notIn(columns, fields);
+    return { records, absent: names.length === 0 ? [] : yield* this.#withSuggestions(names, records) };
+  }
+
+  *#notIn(columns: ReadonlyMap<string, Column>, fields: readonly string[]): Steps<string[]> {
+    const absent: string[] = [];
+    for (const field of fields) {
+      const column = columns.get(field);
+      if (column !== undefined && !haveCommon(this.#scope.candidates, column.present.words)) absent.push(field);
+      this.#meter.spentNs += this.#scope.candidates.length * WORD_NS;
+      if (this.#meter.due()) yield 'reading';
+    }
+    return absent;
+  }
+
+  *#notInRecords(fields: readonly string[], records: number): Steps<string[]> {
+    const readers = new Map(fields.map((field) => [field, fieldReader(field)]));
+    for (let slot = -1, left = records; left > 0 && readers.size > 0; left--) {
+      slot = nextBit(this.#scope.candidates, slot + 1);
+      const metadata = this.#read(slot);
+      for (const [field, read] of readers) if (read(metadata) !== undefined) readers.delete(field);
+      this.#meter.spentNs += readers.size * FIELD_NS;
+      if (this.#meter.due()) yield 'reading';
+    }
+    return [...readers.keys()];
+  }
+
+  *#withSuggestions(fields: readonly string[], records: number): Steps<AbsentField[]> {
+    const names = yield* this.#names(records);
+    const chars = names.reduce((sum, { length }) => sum + length, 0);
+    const absent: AbsentField[] = [];
+    for (const field of fields) {
+      const isTried = absent.length < SUGGESTIONS_MAX && field.length <= NAME_MAX_CHARS;
+      absent.push({ field, meant: isTried ? nearest(field, names) : null });
+      if (isTried) this.#meter.spentNs += chars * field.length * CHAR_PAIR_NS;
+      if (this.#meter.due()) yield 'reading';
+    }
+    return absent;
+  }
+
+  /** Names of fields that the first records have, as filters name them. */
+  *#names(records: number): Steps<string[]> {
+    const names = new Set<string>();
+    let bytes = 0;
+    for (let slot = -1, left = Math.min(records, SAMPLE_MAX_RECORDS); left > 0 && bytes < SAMPLE_MAX_BYTES; left--) {
+      slot = nextBit(this.#scope.candidates, slot + 1);
+      bytes += this.#slots.metadata(slot).length;
+      for (const name of pathsOf(this.#read(slot))) {
+        if (names.size === NAMES_MAX) return [...names];
+        names.add(name);
+      }
+      if (this.#meter.due()) yield 'reading';
+    }
+    return [...names];
+  }
+
+  #read(slot: number): Record<string, unknown> {
+    const bytes = this.#slots.metadata(slot);
+    this.#meter.spentNs += readingNs(bytes);
+    return metadataObject(bytes);
+  }
+}
+
+/** Names that a filter can use, of the keys of metadata and, dotted, of the objects in it. */
+function* pathsOf(metadata: Record<string, unknown>, prefix = '', levels = PATH_MAX_LEVELS): Iterable<string> {
+  for (const [name, value] of Object.entries(metadata)) {
+    const path = prefix + name;
+    if (path.length > NAME_MAX_CHARS || path.startsWith('$')) continue;
+    yield path;
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && levels > 1)
+      yield* pathsOf(value as Record<string, unknown>, `${path}.`, levels - 1);
+  }
+}
