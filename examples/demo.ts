@@ -130,7 +130,7 @@ async function main(): Promise<void> {
     say(`  root         ${written.merkleRoot}`);
     say(`  version      ${written.version}, ${written.vectorCount} vectors`);
     say(`  transaction  ${written.ledgerTx}`);
-    say(`  explorer     ${written.ledgerExplorerUrl}`);
+    if (written.ledgerExplorerUrl !== null) say(`  explorer     ${written.ledgerExplorerUrl}`);
 
     say('\nVerified against the ledger, from the stored bytes');
     showVerified(await api.call<Verified>('GET', `/collections/${COLLECTION}/verify`));

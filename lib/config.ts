@@ -202,7 +202,8 @@ export const VARIABLES = {
   solanaCluster: {
     env: 'PROVEC_SOLANA_CLUSTER',
     default: 'custom',
-    meaning: 'Cluster named in explorer links: `custom`, `devnet`, `testnet` or `mainnet-beta`.',
+    meaning:
+      'Cluster named in explorer links: `custom`, `devnet`, `testnet` or `mainnet-beta`. The embedded ledger has no such links unless `PROVEC_CORS_ORIGINS` allows them.',
     read: oneOf(['custom', 'devnet', 'testnet', 'mainnet-beta'], 'custom'),
   },
   anchorWaitMs: {
@@ -280,7 +281,7 @@ export const VARIABLES = {
     env: 'PROVEC_CORS_ORIGINS',
     default: 'none (off)',
     meaning:
-      'Comma-separated origins from which browsers may call; `*` for any. Pages of an origin named here may also read the embedded ledger.',
+      'Comma-separated origins from which browsers may call; `*` for any. Pages of an origin named here may also read the embedded ledger; if one is `https://explorer.solana.com`, answers have links to it.',
     read: (raw) =>
       list(raw).map((origin) =>
         origin === '*' || (URL.canParse(origin) && new URL(origin).origin === origin)

@@ -330,7 +330,10 @@ export interface CollectionDetail {
     ledgerTx: string | null;
     /** The collection's account on the ledger. */
     ledgerAddress: string | null;
-    /** That transaction in an explorer. */
+    /**
+     * That transaction in an explorer. Null where no explorer could open it, as with the
+     * embedded ledger.
+     */
     ledgerExplorerUrl: string | null;
     /** ISO 8601 UTC. */
     confirmedAt: string | null;
@@ -369,7 +372,10 @@ export interface UpsertResult {
    * without anchoring.
    */
   ledgerTx: string | null;
-  /** That transaction in an explorer. */
+  /**
+   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * embedded ledger.
+   */
   ledgerExplorerUrl: string | null;
   /**
    * Counts the writes behind the root, in the groups in which they were committed; it
@@ -411,7 +417,10 @@ export interface UpdateResult {
    * without anchoring.
    */
   ledgerTx: string | null;
-  /** That transaction in an explorer. */
+  /**
+   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * embedded ledger.
+   */
   ledgerExplorerUrl: string | null;
   /**
    * Counts the writes behind the root, in the groups in which they were committed; it
@@ -444,7 +453,10 @@ export interface DeleteResult {
    * without anchoring.
    */
   ledgerTx: string | null;
-  /** That transaction in an explorer. */
+  /**
+   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * embedded ledger.
+   */
   ledgerExplorerUrl: string | null;
   /**
    * Counts the writes behind the root, in the groups in which they were committed; it
@@ -584,7 +596,10 @@ export interface VerifyResult {
   match: boolean;
   /** Vectors in the collection. */
   vectorCount: number;
-  /** The collection's ledger address in an explorer. */
+  /**
+   * The collection's ledger address in an explorer; null where no explorer could open
+   * it.
+   */
   ledgerExplorerUrl: string | null;
   /**
    * `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no
@@ -641,8 +656,11 @@ export interface Anchor {
   vectorCount: number;
   /** Transaction. */
   ledgerTx: string;
-  /** That transaction in an explorer. */
-  ledgerExplorerUrl: string;
+  /**
+   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * embedded ledger.
+   */
+  ledgerExplorerUrl: string | null;
   /** ISO 8601 UTC. */
   confirmedAt: string;
 }
@@ -794,7 +812,10 @@ export interface ImportRecordsResult {
    * without anchoring.
    */
   ledgerTx: string | null;
-  /** That transaction in an explorer. */
+  /**
+   * That transaction in an explorer. Null where no explorer could open it, as with the
+   * embedded ledger.
+   */
   ledgerExplorerUrl: string | null;
   /**
    * Counts the writes behind the root, in the groups in which they were committed; it

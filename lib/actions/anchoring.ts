@@ -11,6 +11,7 @@ export type AnchorStatus = 'confirmed' | 'pending' | 'none';
 export interface AnchorReceipt {
   status: AnchorStatus;
   signature: string | null;
+  /** Null where no explorer could open it; so everywhere below. */
   explorerUrl: string | null;
 }
 
@@ -32,8 +33,8 @@ export interface LedgerInfo {
  * authority and address.
  */
 export type OnChain =
-  | ({ status: 'found'; address: string; explorerUrl: string } & AnchoredRoot)
-  | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string };
+  | ({ status: 'found'; address: string; explorerUrl: string | null } & AnchoredRoot)
+  | { status: 'absent' | 'foreign' | 'unreachable'; reason: string; address: string; explorerUrl: string | null };
 
 export interface AnchoringStats {
   pending: number;
@@ -60,12 +61,15 @@ export interface AnchoringActions {
    * Address and explorer link of the collection's account, whether or not it exists yet; null when
    * the ledger is off.
    */
-  'anchoring.address': { params: { collectionId: string }; result: { address: string; explorerUrl: string } | null };
+  'anchoring.address': {
+    params: { collectionId: string };
+    result: { address: string; explorerUrl: string | null } | null;
+  };
   'anchoring.onChain': { params: { collectionId: string }; result: OnChain };
-  'anchoring.explorerUrl': { params: { signature: string }; result: string };
+  'anchoring.explorerUrl': { params: { signature: string }; result: string | null };
   'anchoring.history': {
     params: { collectionId: string; limit: number; beforeVersion: number | null };
-    result: (AnchorHistoryItem & { explorerUrl: string })[];
+    result: (AnchorHistoryItem & { explorerUrl: string | null })[];
   };
   /** Stops anchoring of a collection until an operator decides. */
   'anchoring.halt': { params: { collectionId: string; reason: string }; result: null };

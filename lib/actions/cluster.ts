@@ -120,7 +120,7 @@ export interface AnchorOverview {
 /** Where the cluster anchors; a collection's account follows from authority and program. */
 export interface LedgerOverview extends LedgerInfo {
   /** Of the collection that was named. */
-  account: { collectionId: string; address: string; explorerUrl: string } | null;
+  account: { collectionId: string; address: string; explorerUrl: string | null } | null;
 }
 
 export interface Backup {

@@ -250,7 +250,7 @@ export interface AnchorsPage {
     merkleRoot: string;
     vectorCount: number;
     ledgerTx: string;
-    ledgerExplorerUrl: string;
+    ledgerExplorerUrl: string | null;
     confirmedAt: string;
   }[];
   nextCursor: string | null;

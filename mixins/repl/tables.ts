@@ -143,7 +143,7 @@ export function ledgerText(ledger: LedgerOverview): string {
       : ([
           ['Collection', account.collectionId],
           ['Account', account.address],
-          ['Explorer', account.explorerUrl],
+          ['Explorer', account.explorerUrl ?? '-'],
         ] as [string, string][])),
   ]);
 }

@@ -17,7 +17,7 @@ import { timedAction } from '../../mixins/timed-action.ts';
 import { Anchoring } from './anchoring.ts';
 import type { AnchoringOptions } from './context.ts';
 import { openAuthority } from './ledger/authority.ts';
-import { explorerUrl } from './ledger/explorer.ts';
+import { explorerLinks } from './ledger/explorer.ts';
 import { fundFromEmbeddedLedger, warnOfLowFunds } from './ledger/funds.ts';
 import { LedgerClient } from './ledger/ledger-client.ts';
 import { LedgerUnreachableError, type RpcEndpoints, RpcPool } from './ledger/rpc-pool.ts';
@@ -60,8 +60,7 @@ export default function anchoringService(
     urls: () => (embedded ? [embedded.url] : (config.solanaRpcUrls ?? [])),
   };
   const monotonicMs = () => clock.monotonicMs();
-  const link = (kind: 'tx' | 'address', value: string) =>
-    explorerUrl(kind, value, config.solanaCluster, endpoints.urls()[0] ?? null);
+  const link = explorerLinks(config, embedded !== null, () => endpoints.urls()[0] ?? null);
   let nodeId = '';
   let running: { anchoring: Anchoring; ledger: LedgerClient; pool: RpcPool } | null = null;
   let retirement: Promise<void> | null = null;
@@ -131,7 +130,7 @@ export default function anchoringService(
 
       async onChain({ params }: Params<'anchoring.onChain'>): Result<'anchoring.onChain'> {
         if (running) return onChain(running.ledger, params.collectionId);
-        return { status: 'unreachable', reason: 'Anchoring is turned off.', address: '', explorerUrl: '' };
+        return { status: 'unreachable', reason: 'Anchoring is turned off.', address: '', explorerUrl: null };
       },
 
       explorerUrl: async ({ params }: Params<'anchoring.explorerUrl'>): Result<'anchoring.explorerUrl'> =>

@@ -38,7 +38,7 @@ export class BlockClock {
     this.#height = height;
     this.#reserved = height;
     this.#reserve = reserve;
-    for (let past = height - BLOCKHASH_BLOCKS; past <= height; past++) this.#heightOf.set(this.#hashAt(past), past);
+    for (let past = height - BLOCKHASH_BLOCKS; past <= height; past++) this.#heightOf.set(this.hashAt(past), past);
   }
 
   get height(): number {
@@ -50,7 +50,7 @@ export class BlockClock {
   }
 
   get latestBlockhash(): string {
-    return this.#hashAt(this.#height);
+    return this.hashAt(this.#height);
   }
 
   /** Makes a block if it is time for one. */
@@ -69,7 +69,7 @@ export class BlockClock {
     this.#reserved = Math.max(this.#reserved, this.#height);
     this.#lastBlockMs = performance.now();
     this.#heightOf.set(this.latestBlockhash, this.#height);
-    this.#heightOf.delete(this.#hashAt(this.#height - BLOCKHASH_BLOCKS - 1));
+    this.#heightOf.delete(this.hashAt(this.#height - BLOCKHASH_BLOCKS - 1));
   }
 
   /** Whether the next block may take a transaction with this blockhash. */
@@ -78,7 +78,8 @@ export class BlockClock {
     return height !== undefined && this.#height + 1 <= height + BLOCKHASH_BLOCKS;
   }
 
-  #hashAt(height: number): string {
+  /** The blockhash of the block at a height. */
+  hashAt(height: number): string {
     const digest = createHash('sha256').update(`provec embedded ledger block ${this.#genesisHash} ${height}`).digest();
     return base58.decode(digest);
   }

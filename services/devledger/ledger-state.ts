@@ -20,6 +20,34 @@ export interface TransactionRecord {
   signature: string;
   slot: number;
   err: TransactionError | null;
+  /** Absent from records of versions that kept no transactions. */
+  content?: TransactionContent;
+}
+
+/** An instruction as Solana's JSON-RPC gives it: indexes into the transaction's addresses. */
+export interface CompiledInstruction {
+  programIdIndex: number;
+  accounts: number[];
+  /** Base58. */
+  data: string;
+  stackHeight: number | null;
+}
+
+/** A transaction, and what its execution did. */
+export interface TransactionContent {
+  /** Base64. */
+  wire: string;
+  /** Unix time in seconds. */
+  blockTime: number;
+  /** Addresses that the transaction names. */
+  addresses: string[];
+  /** Lamports of each of these before and after. */
+  before: number[];
+  after: number[];
+  units: number;
+  logs: string[];
+  /** What programs called, by the index of the instruction that did. */
+  inner: { index: number; instructions: CompiledInstruction[] }[];
 }
 
 /**

@@ -13,9 +13,17 @@ import { randomBytes } from 'node:crypto';
 import { getBase58Decoder } from '@solana/web3.js';
 import type { LiteSVM } from 'litesvm';
 import { BlockClock } from './block-clock.ts';
+import { Faucet } from './faucet.ts';
 import type { Journal, JournalLine } from './journal.ts';
-import { type AccountState, type TransactionError, type TransactionRecord, transactionError } from './ledger-state.ts';
+import {
+  type AccountState,
+  type CompiledInstruction,
+  type TransactionError,
+  type TransactionRecord,
+  transactionError,
+} from './ledger-state.ts';
 import { invalidParams, RPC_ERROR, RpcError } from './rpc-error.ts';
+import { TransactionHistory } from './transaction-history.ts';
 import { readTransaction, type WireTransaction } from './wire-transaction.ts';
 
 type SvmModule = typeof import('litesvm');
@@ -35,27 +43,40 @@ const REPLACE_AFTER_BYTES = 32 * 1024 * 1024;
  */
 const HEIGHT_EPOCH_MS = Date.UTC(2024, 0, 1);
 const MS_PER_HEIGHT = 400;
-/** How many transactions are remembered; a validator forgets old ones, too. */
-const REMEMBERED = 10_000;
+/** What the faucet holds before each airdrop: enough for any, and exact in JSON. */
+const FAUCET_LAMPORTS = 2 * AIRDROP_MAX_LAMPORTS;
+/**
+ * Number of transactions that are kept, the newest; a validator forgets old ones, too. The bound
+ * stands in docs/trust.md.
+ */
+export const TRANSACTIONS_KEPT = 10_000;
 const SYSTEM_PROGRAM = '1'.repeat(32);
 
 const base58 = getBase58Decoder();
 
+type ExecutionMeta = ReturnType<InstanceType<SvmModule['FailedTransactionMetadata']>['meta']>;
+
+export interface LedgerOptions {
+  replaceAfterBytes?: number;
+  transactionsKept?: number;
+}
+
 export class Ledger {
   readonly blocks: BlockClock;
+  readonly history: TransactionHistory;
   readonly #svm: LiteSVM;
   readonly #module: SvmModule;
   readonly #journal: Journal;
   readonly #genesis: JournalLine & { kind: 'genesis' };
-  /** The newest, by signature, oldest first. */
-  readonly #transactions = new Map<string, TransactionRecord>();
+  readonly #faucet: Faucet;
   /** Addresses whose state differs from a fresh LiteSVM's. */
   readonly #touched = new Set<string>();
   readonly #replaceAfterBytes: number;
   #replaceAtBytes: number;
 
   /** Restores the ledger that the journal's lines tell of; a new one when there are none. */
-  constructor(module: SvmModule, journal: Journal, lines: JournalLine[], replaceAfterBytes = REPLACE_AFTER_BYTES) {
+  constructor(module: SvmModule, journal: Journal, lines: JournalLine[], options: LedgerOptions = {}) {
+    const { replaceAfterBytes = REPLACE_AFTER_BYTES, transactionsKept = TRANSACTIONS_KEPT } = options;
     this.#replaceAfterBytes = replaceAfterBytes;
     this.#replaceAtBytes = replaceAfterBytes;
     this.#svm = new module.LiteSVM().withBlockhashCheck(false).withTransactionHistory(0n);
@@ -65,15 +86,17 @@ export class Ledger {
     this.#genesis = first?.kind === 'genesis' ? first : newGenesis();
     if (!first) this.#append(this.#genesis);
     let { height } = this.#genesis;
+    this.#faucet = new Faucet(this.#genesis.hash);
+    this.history = new TransactionHistory(transactionsKept, height);
     const accounts = new Map<string, AccountState>();
     for (const line of lines) {
       if (line.kind === 'blocks') height = Math.max(height, line.height);
       if (line.kind === 'account') accounts.set(line.account.address, line.account);
       if (line.kind !== 'transaction') continue;
-      const { signature, slot, err } = line.transaction;
+      const { signature, slot, err, content } = line.transaction;
       height = Math.max(height, slot);
-      // Lines of older versions say more of a transaction.
-      this.#remember({ signature, slot, err });
+      // Lines of older versions say other things of a transaction.
+      this.history.add({ signature, slot, err, content });
       for (const account of line.accounts) accounts.set(account.address, account);
     }
     this.blocks = new BlockClock(this.#genesis.hash, height, (reserved) =>
@@ -84,6 +107,10 @@ export class Ledger {
     for (const account of live.sort((left, right) => Number(left.executable) - Number(right.executable)))
       this.#set(account);
     if (journal.bytes > replaceAfterBytes) this.#replaceJournal();
+  }
+
+  get genesisHash(): string {
+    return this.#genesis.hash;
   }
 
   account(address: string): AccountState | null {
@@ -102,11 +129,6 @@ export class Ledger {
     return Number(this.#svm.minimumBalanceForRentExemption(BigInt(bytes)));
   }
 
-  /** What became of a transaction; null when it was not executed. */
-  transaction(signature: string): TransactionRecord | null {
-    return this.#transactions.get(signature) ?? null;
-  }
-
   /**
    * Takes a transaction as a validator's RPC with preflight does and gives its signature. Throws
    * RpcError; then nothing has happened.
@@ -119,7 +141,7 @@ export class Ledger {
     }
     let { err } = simulated;
     if (!this.blocks.isValid(wire.blockhash)) err = 'BlockhashNotFound';
-    if (this.#transactions.has(wire.signature)) err = 'AlreadyProcessed';
+    if (this.history.get(wire.signature)) err = 'AlreadyProcessed';
     if (err !== null) {
       const said = typeof err === 'string' ? err : JSON.stringify(err);
       throw new RpcError(RPC_ERROR.PREFLIGHT_FAILURE, `Transaction simulation failed: ${said}`, {
@@ -127,48 +149,48 @@ export class Ledger {
         logs: simulated.logs,
       });
     }
-    const slot = this.blocks.height + 1;
-    const failure = this.#errorOf(this.#svm.sendTransaction(wire.transaction as unknown as SvmTransaction));
-    this.#record({ signature: wire.signature, slot, err: failure }, wire.writable);
+    this.#execute(wire, simulated.blockTime);
     return wire.signature;
   }
 
-  /** Lamports out of nothing for a wallet. Gives the signature under which that is known. */
+  /** Lamports out of nothing for a wallet, in a transaction of the faucet. Gives its signature. */
   airdrop(address: string, amount: number): string {
     const account = this.account(address) ?? goneAccount(address);
     const lamports = BigInt(account.lamports) + BigInt(amount);
     if (account.owner !== SYSTEM_PROGRAM || account.data !== '') throw invalidParams('the account is no wallet');
     // So that every balance is exact in JSON.
     if (lamports > Number.MAX_SAFE_INTEGER) throw invalidParams('the wallet would hold too much');
-    const signature = base58.decode(randomBytes(64));
-    this.#set({ ...account, lamports: String(lamports) });
-    this.#record({ signature, slot: this.blocks.height + 1, err: null }, [address]);
-    return signature;
+    this.#set({ ...goneAccount(this.#faucet.address), lamports: String(FAUCET_LAMPORTS) });
+    return this.send(this.#faucet.transfer(address, amount, this.blocks.latestBlockhash));
   }
 
   /** Executes without effect, at the next block's time. */
-  #simulate(wire: WireTransaction): { err: TransactionError | null; logs: string[] } {
-    const seconds = Math.floor(Date.now() / 1000);
-    this.#svm.setClock(new this.#module.Clock(BigInt(this.blocks.height + 1), 0n, 0n, 0n, BigInt(seconds)));
+  #simulate(wire: WireTransaction): { err: TransactionError | null; logs: string[]; blockTime: number } {
+    const blockTime = Math.max(Math.floor(Date.now() / 1000), this.history.newest?.content.blockTime ?? 0);
+    this.#svm.setClock(new this.#module.Clock(BigInt(this.blocks.height + 1), 0n, 0n, 0n, BigInt(blockTime)));
     const result = this.#svm.simulateTransaction(wire.transaction as unknown as SvmTransaction);
-    return { err: this.#errorOf(result), logs: result.meta().logs() };
+    return { err: this.#errorOf(result), logs: result.meta().logs(), blockTime };
   }
 
-  /** Makes what was done durable, as the next block. */
+  /** Executes at the time that was simulated, and makes what was done durable as the next block. */
+  #execute({ transaction, signature, wire, writable, message }: WireTransaction, blockTime: number): void {
+    const slot = this.blocks.height + 1;
+    const addresses: string[] = [...message.staticAccounts];
+    const balances = () => addresses.map((address) => Number(this.account(address)?.lamports ?? 0));
+    const before = balances();
+    const result = this.#svm.sendTransaction(transaction as unknown as SvmTransaction);
+    const meta = result instanceof this.#module.FailedTransactionMetadata ? result.meta() : result;
+    const content = { wire, blockTime, addresses, before, after: balances(), ...executionOf(meta) };
+    this.#record({ signature, slot, err: this.#errorOf(result), content }, writable);
+  }
+
   #record(transaction: TransactionRecord, written: readonly string[]): void {
     for (const address of written) this.#touched.add(address);
     const accounts = written.map((address) => this.account(address) ?? goneAccount(address));
     this.#append({ kind: 'transaction', transaction, accounts });
     this.blocks.advance();
-    this.#remember(transaction);
+    this.history.add(transaction);
     if (this.#journal.bytes > this.#replaceAtBytes) this.#replaceJournal();
-  }
-
-  #remember(transaction: TransactionRecord): void {
-    this.#transactions.set(transaction.signature, transaction);
-    if (this.#transactions.size <= REMEMBERED) return;
-    const [oldest] = this.#transactions.keys();
-    this.#transactions.delete(oldest!);
   }
 
   #errorOf(result: object): TransactionError | null {
@@ -209,7 +231,7 @@ export class Ledger {
       if (account) yield { kind: 'account', account };
       else this.#touched.delete(address);
     }
-    for (const transaction of this.#transactions.values()) yield { kind: 'transaction', transaction, accounts: [] };
+    for (const transaction of this.history.all()) yield { kind: 'transaction', transaction, accounts: [] };
   }
 }
 
@@ -218,6 +240,27 @@ function newGenesis(): JournalLine & { kind: 'genesis' } {
   const height = Math.max(1_000, Math.floor((now - HEIGHT_EPOCH_MS) / MS_PER_HEIGHT));
   const hash = base58.decode(randomBytes(32));
   return { kind: 'genesis', format: 1, hash, height, createdAt: new Date(now).toISOString() };
+}
+
+/** What a transaction's record keeps of its execution. */
+function executionOf(meta: ExecutionMeta) {
+  const inner = meta.innerInstructions().map((called, index) => ({
+    index,
+    instructions: called.map((each): CompiledInstruction => {
+      const instruction = each.instruction();
+      return {
+        programIdIndex: instruction.programIdIndex(),
+        accounts: [...instruction.accounts()],
+        data: base58.decode(instruction.data()),
+        stackHeight: each.stackHeight(),
+      };
+    }),
+  }));
+  return {
+    units: Number(meta.computeUnitsConsumed()),
+    logs: meta.logs(),
+    inner: inner.filter(({ instructions }) => instructions.length > 0),
+  };
 }
 
 function goneAccount(address: string): AccountState {

@@ -6,6 +6,7 @@ import { RPC_ERROR, RpcError } from './rpc-error.ts';
 import { METHODS, READS } from './rpc-methods.ts';
 
 const BODY_MAX_BYTES = 1024 * 1024;
+const BATCH_MAX = 100;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Headers that pages send: those of JSON, and of Solana's own client. */
@@ -61,36 +62,39 @@ async function serve(ledger: Ledger, options: RpcServerOptions, request: Incomin
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-function answer(ledger: Ledger, { onFatal }: RpcServerOptions, body: string, isFromPage: boolean): unknown {
-  let id: unknown = null;
+/** Answers one request, or each of a batch in its order. */
+function answer(ledger: Ledger, options: RpcServerOptions, body: string, isFromPage: boolean): unknown {
+  let request: unknown;
   try {
-    const request = parse(body);
-    const given = request.get('id');
-    if (typeof given === 'string' || typeof given === 'number') id = given;
-    const name = request.get('method');
+    request = JSON.parse(body);
+  } catch {
+    return failure(null, new RpcError(RPC_ERROR.PARSE, 'Parse error'));
+  }
+  if (!Array.isArray(request)) return answerOne(ledger, options, request, isFromPage);
+  if (request.length === 0 || request.length > BATCH_MAX)
+    return failure(null, new RpcError(RPC_ERROR.INVALID_REQUEST, `A batch has 1 to ${BATCH_MAX} requests`));
+  return request.map((each: unknown) => answerOne(ledger, options, each, isFromPage));
+}
+
+function answerOne(ledger: Ledger, { onFatal }: RpcServerOptions, request: unknown, isFromPage: boolean): unknown {
+  const fields = new Map(typeof request === 'object' && request !== null ? Object.entries(request) : []);
+  const given: unknown = fields.get('id');
+  const id = typeof given === 'string' || typeof given === 'number' ? given : null;
+  try {
+    if (fields.get('jsonrpc') !== '2.0') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'Invalid request');
+    const name: unknown = fields.get('method');
     const method = METHODS.get(name);
     if (!method) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, 'Method not found');
     if (isFromPage && !READS.has(name))
       throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'A web page may only read this ledger');
     ledger.blocks.tick();
-    return { jsonrpc: '2.0', id, result: method(ledger, request.get('params')) };
+    return { jsonrpc: '2.0', id, result: method(ledger, fields.get('params')) };
   } catch (error) {
     if (error instanceof LedgerStoppedError) onFatal(error);
-    const known = error instanceof RpcError ? error : new RpcError(RPC_ERROR.INTERNAL, 'Internal error');
-    const { code, message, data } = known;
-    return { jsonrpc: '2.0', id, error: { code, message, data } };
+    return failure(id, error instanceof RpcError ? error : new RpcError(RPC_ERROR.INTERNAL, 'Internal error'));
   }
 }
 
-/** The fields of a request. */
-function parse(body: string): Map<string, unknown> {
-  let request: unknown;
-  try {
-    request = JSON.parse(body);
-  } catch {
-    throw new RpcError(RPC_ERROR.PARSE, 'Parse error');
-  }
-  const fields = new Map(typeof request === 'object' && request !== null ? Object.entries(request) : []);
-  if (fields.get('jsonrpc') !== '2.0') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'Invalid request');
-  return fields;
+function failure(id: string | number | null, { code, message, data }: RpcError) {
+  return { jsonrpc: '2.0', id, error: { code, message, data } };
 }

@@ -17,6 +17,12 @@ type Message = ReturnType<ReturnType<typeof getCompiledTransactionMessageDecoder
 
 export interface WireTransaction {
   transaction: Transaction;
+  /** In the version that it has: `legacy` or 0. */
+  message: Message & { version: 'legacy' | 0 };
+  /** Base58; one for each signer. */
+  signatures: string[];
+  /** Base64. */
+  wire: string;
   /** Base58; of the fee payer. */
   signature: string;
   blockhash: string;
@@ -56,9 +62,13 @@ export function readTransaction(bytes: Buffer): WireTransaction {
         ? index < header.numSignerAccounts - header.numReadonlySignerAccounts
         : index < staticAccounts.length - header.numReadonlyNonSignerAccounts,
     );
+    const texts = signatures.map((signature) => base58.decode(signature ?? new Uint8Array(64)));
     return {
       transaction,
-      signature: base58.decode(signatures[0] ?? new Uint8Array(64)),
+      message: { ...message, version: message.version },
+      signatures: texts,
+      wire: bytes.toString('base64'),
+      signature: texts[0]!,
       blockhash: message.lifetimeToken,
       writable,
     };

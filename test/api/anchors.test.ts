@@ -34,7 +34,7 @@ describe.each([1, 8])('over %i shards', (shards) => {
         merkleRoot,
         vectorCount,
         ledgerTx: ledgerTx!,
-        ledgerExplorerUrl: ledgerExplorerUrl!,
+        ledgerExplorerUrl,
         confirmedAt: expect.stringMatching(/^\d{4}-.*Z$/) as unknown as string,
       });
     }

@@ -14,7 +14,7 @@ const WRITTEN = {
   merkleRoot: expect.stringMatching(/^[0-9a-f]{64}$/),
   ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
   ledgerTx: expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]{80,90}$/),
-  ledgerExplorerUrl: expect.stringContaining('https://explorer.solana.com/tx/'),
+  ledgerExplorerUrl: null,
   anchor: { status: 'confirmed' },
 };
 
@@ -83,7 +83,7 @@ describe.each([1, 8])('the first path over %i shards', (shards) => {
       version: body.anchoredVersion,
       anchoredVersion: expect.any(Number),
       ledgerAddress: expect.any(String),
-      ledgerExplorerUrl: expect.stringContaining(`/address/${body.ledgerAddress}`),
+      ledgerExplorerUrl: null,
       checkedAt: expect.stringMatching(/Z$/),
     });
   });

@@ -92,7 +92,8 @@ class CollectionDetailAnchor(TypedDict):
     ledgerTx: str | None
     #: The collection's account on the ledger.
     ledgerAddress: str | None
-    #: That transaction in an explorer.
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str | None
@@ -159,7 +160,8 @@ class UpsertResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer.
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -198,7 +200,8 @@ class _UpdateResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer.
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -230,7 +233,8 @@ class _DeleteResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer.
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.
@@ -306,7 +310,7 @@ class _VerifyResult(TypedDict):
     match: bool
     #: Vectors in the collection.
     vectorCount: int
-    #: The collection's ledger address in an explorer.
+    #: The collection's ledger address in an explorer; null where no explorer could open it.
     ledgerExplorerUrl: str | None
     #: `unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root;
     #: `not_anchored`: the plan has no anchoring.
@@ -395,8 +399,9 @@ class Anchor(TypedDict):
     vectorCount: int
     #: Transaction.
     ledgerTx: str
-    #: That transaction in an explorer.
-    ledgerExplorerUrl: str
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
+    ledgerExplorerUrl: str | None
     #: ISO 8601 UTC.
     confirmedAt: str
 
@@ -568,7 +573,8 @@ class ImportRecordsResult(TypedDict):
     #: Transaction that anchored a root with this write; null while pending and on plans without
     #: anchoring.
     ledgerTx: str | None
-    #: That transaction in an explorer.
+    #: That transaction in an explorer. Null where no explorer could open it, as with the
+    #: embedded ledger.
     ledgerExplorerUrl: str | None
     #: Counts the writes behind the root, in the groups in which they were committed; it only
     #: grows.

@@ -1,5 +1,25 @@
 import type { Config } from '../../../lib/config.ts';
 
+const EXPLORER = 'https://explorer.solana.com';
+
+/** Link to a page of Solana's explorer; null where the explorer could not show it. */
+export type ExplorerLinks = (kind: 'tx' | 'address', value: string) => string | null;
+
+/**
+ * The links of a service. `rpcUrl` gives the first node of the ledger. The embedded ledger answers
+ * only on this machine, and web pages only from the origins that the operator names, so it has
+ * links only where he names the explorer's.
+ */
+export function explorerLinks(
+  { solanaCluster, corsOrigins }: Pick<Config, 'solanaCluster' | 'corsOrigins'>,
+  isEmbedded: boolean,
+  rpcUrl: () => string | null,
+): ExplorerLinks {
+  if (!isEmbedded) return (kind, value) => explorerUrl(kind, value, solanaCluster, rpcUrl());
+  if (!corsOrigins.includes(EXPLORER)) return () => null;
+  return (kind, value) => explorerUrl(kind, value, 'custom', rpcUrl());
+}
+
 /**
  * Link to a transaction or an address in Solana's explorer. Of an RPC URL only the origin is shown:
  * its path and query may be secrets.
@@ -10,7 +30,7 @@ export function explorerUrl(
   cluster: Config['solanaCluster'],
   rpcUrl: string | null,
 ): string {
-  const page = `https://explorer.solana.com/${kind}/${value}`;
+  const page = `${EXPLORER}/${kind}/${value}`;
   if (cluster === 'mainnet-beta') return page;
   if (cluster !== 'custom' || rpcUrl === null) return `${page}?cluster=${cluster}`;
   return `${page}?cluster=custom&customUrl=${encodeURIComponent(new URL(rpcUrl).origin)}`;

@@ -29,7 +29,9 @@ const version = integer(
   'Counts the writes behind the root, in the groups in which they were committed; it only grows.',
 );
 const ledgerAddress = nullable(text("The collection's account on the ledger."));
-const transactionUrl = text('That transaction in an explorer.');
+const transactionUrl = text(
+  'That transaction in an explorer. Null where no explorer could open it, as with the embedded ledger.',
+);
 
 const ANCHOR = object({
   status: text(
@@ -77,7 +79,9 @@ const VERIFY_RESULT: Schemas = {
   computedRoot: merkleRoot,
   match: flag('Whether the two roots are equal.'),
   vectorCount: integer('Vectors in the collection.'),
-  ledgerExplorerUrl: nullable(text("The collection's ledger address in an explorer.")),
+  ledgerExplorerUrl: nullable(
+    text("The collection's ledger address in an explorer; null where no explorer could open it."),
+  ),
   state: text(
     '`unreachable`: the ledger is down; `none`: never written to, so the ledger holds no root; `not_anchored`: the plan has no anchoring.',
     { enum: ['match', 'mismatch', 'pending', 'unreachable', 'none', 'not_anchored'] },
@@ -204,7 +208,7 @@ export function collectionSchemas(limits: Limits): Schemas {
       merkleRoot,
       vectorCount: integer('Vectors under that root.'),
       ledgerTx: text('Transaction.'),
-      ledgerExplorerUrl: transactionUrl,
+      ledgerExplorerUrl: nullable(transactionUrl),
       confirmedAt: time(),
     }),
   };

@@ -109,8 +109,7 @@ export const COLLECTIONS_MANAGED: readonly Example[] = [
           merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
           ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
           ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-          ledgerExplorerUrl:
-            'https://explorer.solana.com/tx/2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+          ledgerExplorerUrl: null,
           confirmedAt: '2026-11-26T12:35:20.558Z',
         },
       },
@@ -141,8 +140,7 @@ export const COLLECTIONS_MANAGED: readonly Example[] = [
           merkleRoot: '0d9374b1ed6306afcfe6477f9fcbfd88f353bf1eeea47db82173c09b876e4473',
           ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
           ledgerAddress: 'BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc',
-          ledgerExplorerUrl:
-            'https://explorer.solana.com/tx/2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+          ledgerExplorerUrl: null,
           confirmedAt: '2026-11-26T12:35:20.558Z',
         },
       },

@@ -12,8 +12,7 @@ export const RECORDS_PROVED: readonly Example[] = [
       computedRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
       match: true,
       vectorCount: 6,
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/address/BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       state: 'match',
       version: 4,
       anchoredVersion: 4,
@@ -73,8 +72,7 @@ export const RECORDS_PROVED: readonly Example[] = [
         computedRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
         match: true,
         vectorCount: 6,
-        ledgerExplorerUrl:
-          'https://explorer.solana.com/address/BFEatTahEk5Qukm3cqJsuQDtTsB1tAMpwDvrdjM45jsc?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+        ledgerExplorerUrl: null,
         state: 'match',
         version: 4,
         anchoredVersion: 4,
@@ -181,8 +179,7 @@ export const RECORDS_PROVED: readonly Example[] = [
           merkleRoot: '5d198201a63270b1ec677b6a9d32be59bb44fb92e43418d7b39a6a4d2eb5240b',
           vectorCount: 6,
           ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-          ledgerExplorerUrl:
-            'https://explorer.solana.com/tx/46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+          ledgerExplorerUrl: null,
           confirmedAt: '2026-11-26T12:35:20.279Z',
         },
       ],

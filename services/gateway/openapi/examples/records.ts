@@ -20,8 +20,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 3,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '4tQ8d8wWa4JLSXkYtJeKEHwwr8iZGeCkzMtttuFfVuBG7NGpMmUhWPpx5kVf5vTjE7cFyCRHEe4jg6NXMoQrWZzX',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/4tQ8d8wWa4JLSXkYtJeKEHwwr8iZGeCkzMtttuFfVuBG7NGpMmUhWPpx5kVf5vTjE7cFyCRHEe4jg6NXMoQrWZzX?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -37,8 +36,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 4,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'Tn8pgsVzQdPkUhWzaAKRu9nkfsXfkgUyRBZZtBbGS4Arc4LsZX3AcsX1P9FHzYjpsNznwYBCjaRba5xeYixLkpK',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/Tn8pgsVzQdPkUhWzaAKRu9nkfsXfkgUyRBZZtBbGS4Arc4LsZX3AcsX1P9FHzYjpsNznwYBCjaRba5xeYixLkpK?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -59,8 +57,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 2,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2zCHHEE5XhQjMubDN87e9AtuzAyD2vRg8dmxRAMfhTtkjuVspKFobnHn3t9v2Siv4advo5QSfrMpU25voViZCBdV',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/2zCHHEE5XhQjMubDN87e9AtuzAyD2vRg8dmxRAMfhTtkjuVspKFobnHn3t9v2Siv4advo5QSfrMpU25voViZCBdV?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -81,8 +78,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 2,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'ayJdNEfHfZJiBRPH7nvdccD52A4aCffAzEwDxQp99Zis5j6sBa1yXsHMv5qPFcZYwYx7zi13xSgqi5CCE937dvm',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/ayJdNEfHfZJiBRPH7nvdccD52A4aCffAzEwDxQp99Zis5j6sBa1yXsHMv5qPFcZYwYx7zi13xSgqi5CCE937dvm?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -101,8 +97,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 6,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'EpF3SBqUfXUcf54DGyRrktk8xUTmGubkUsNTX4DP855psV8yHUpU1p7jWwYNSD1YhEjvLWLXZhPiA3RrM88vJ5i',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/EpF3SBqUfXUcf54DGyRrktk8xUTmGubkUsNTX4DP855psV8yHUpU1p7jWwYNSD1YhEjvLWLXZhPiA3RrM88vJ5i?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -125,8 +120,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 6,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -143,8 +137,7 @@ export const RECORDS_WRITTEN: readonly Example[] = [
       vectorCount: 6,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -165,8 +158,7 @@ export const RECORDS_DELETED: readonly Example[] = [
       vectorCount: 6,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/46uoNp2KGgqFHXXzsE8nvTKCi6wBGrZagqZJ8wwkqwwe2CEvDV2yuQDr6audxq3dYhLy47qqYdUiYFBVBGor7GLW?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -183,8 +175,7 @@ export const RECORDS_DELETED: readonly Example[] = [
       vectorCount: 5,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2Be8x9NS1Bb7HRFUxcqB2UDi4m1v5u5QBXSLwfhWoFPnXtdHgW5qwuzVkHj6u6QoXRH9iPXjFsj2ay3UXbxKQZqH',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/2Be8x9NS1Bb7HRFUxcqB2UDi4m1v5u5QBXSLwfhWoFPnXtdHgW5qwuzVkHj6u6QoXRH9iPXjFsj2ay3UXbxKQZqH?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -201,8 +192,7 @@ export const RECORDS_DELETED: readonly Example[] = [
       vectorCount: 0,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: 'EuGfQrteF8tHsKHhHm7YHXiLeSccuAkgZBicXJZPbec5GxxB4sGjLyw94KyqrbHyB6pamE7qYKnURjwc2qLs3qg',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/EuGfQrteF8tHsKHhHm7YHXiLeSccuAkgZBicXJZPbec5GxxB4sGjLyw94KyqrbHyB6pamE7qYKnURjwc2qLs3qg?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },
@@ -218,8 +208,7 @@ export const RECORDS_DELETED: readonly Example[] = [
       vectorCount: 3,
       ledgerProgram: 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb',
       ledgerTx: '2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1',
-      ledgerExplorerUrl:
-        'https://explorer.solana.com/tx/2G65xE89gXSVvc1p38LBe7S1xxkEnEwdT8fYyDYP9X5s6nLs33SuTJWVWkumLzKf5obwkt4mfd194sn1c1yJHLL1?cluster=custom&customUrl=http%3A%2F%2F127.0.0.1%3A8899',
+      ledgerExplorerUrl: null,
       anchor: { status: 'confirmed' },
     },
   },

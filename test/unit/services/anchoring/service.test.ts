@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, tes
 import { ServiceBroker } from 'moleculer';
 import type { LedgerInfo } from '../../../../lib/actions/anchoring.ts';
 import { type ActionName, type Actions, call } from '../../../../lib/actions/call.ts';
-import { ConfigError, readConfig } from '../../../../lib/config.ts';
+import { type Config, ConfigError, readConfig } from '../../../../lib/config.ts';
 import { LEDGER_PROGRAM } from '../../../../lib/ledger/program.ts';
 import type { ShardHead } from '../../../../lib/shard/head.ts';
 import { SYSTEM_CLOCK } from '../../../../lib/time/clock.ts';
@@ -16,7 +16,7 @@ import {
   collectionSeed,
   readAccount,
 } from '../../../../services/anchoring/ledger/collection-account.ts';
-import { explorerUrl } from '../../../../services/anchoring/ledger/explorer.ts';
+import { explorerLinks, explorerUrl } from '../../../../services/anchoring/ledger/explorer.ts';
 import { sealed, sealKeyOf } from '../../../../services/anchoring/outbox/row-seal.ts';
 import { until } from '../../../support/until.ts';
 import { AnchoringFixture, headOf, SILENT } from './fixture.ts';
@@ -27,14 +27,21 @@ function broker(): ServiceBroker {
   return new ServiceBroker({ logger: false });
 }
 
-describe('the service', () => {
+/** What the explorer needs to show the embedded ledger: its pages must be allowed to read it. */
+const EXPLORER = 'https://explorer.solana.com';
+
+describe.each([
+  ['with links for the explorer', { PROVEC_CORS_ORIGINS: `https://app.example,${EXPLORER}` }],
+  ['without links that no explorer could open', {}],
+])('the service %s', (_, environment) => {
   let fixture: AnchoringFixture;
   let running: ServiceBroker;
+  let config: Config;
   const asked: unknown[] = [];
 
   beforeAll(async () => {
     fixture = await AnchoringFixture.open();
-    const config = readConfig({ PROVEC_DATA_DIR: fixture.folder });
+    config = readConfig({ PROVEC_DATA_DIR: fixture.folder, ...environment });
     running = broker();
     running.createService(
       anchoringService({ config, store: fixture.store, clock: SYSTEM_CLOCK, log: SILENT }, fixture.devLedger),
@@ -55,6 +62,10 @@ describe('the service', () => {
     await fixture.end();
   });
 
+  const linkTo = (page: string) =>
+    config.corsOrigins.includes(EXPLORER)
+      ? `${EXPLORER}/${page}?cluster=custom&customUrl=${encodeURIComponent(fixture.devLedger.url)}`
+      : null;
   const ask = <N extends ActionName>(name: N, params: Actions[N]['params']) => call(running, name, params);
 
   test('answers submit, onChain, state, history, address and info with links to the same things', async () => {
@@ -62,11 +73,10 @@ describe('the service', () => {
     const cut = await fixture.commit(row, 1);
     const receipt = await ask('anchoring.submit', { collectionId: row.id, cut, waitMs: WAIT_MS });
     expect(receipt.status).toBe('confirmed');
-    const custom = `?cluster=custom&customUrl=${encodeURIComponent(fixture.devLedger.url)}`;
-    expect(receipt.explorerUrl).toBe(`https://explorer.solana.com/tx/${receipt.signature}${custom}`);
+    expect(receipt.explorerUrl).toBe(linkTo(`tx/${receipt.signature}`));
     const collectionId = row.id;
     const where = (await ask('anchoring.address', { collectionId }))!;
-    expect(where.explorerUrl).toBe(`https://explorer.solana.com/address/${where.address}${custom}`);
+    expect(where.explorerUrl).toBe(linkTo(`address/${where.address}`));
     expect(await ask('anchoring.onChain', { collectionId })).toMatchObject({ status: 'found', version: 1, ...where });
     expect((await ask('anchoring.state', { collectionId }))!.address).toBe(where.address);
     const history = await ask('anchoring.history', { collectionId, limit: 5, beforeVersion: null });
@@ -75,7 +85,7 @@ describe('the service', () => {
       enabled: true,
       program: LEDGER_PROGRAM,
       authority: fixture.client.authority,
-      cluster: 'custom',
+      cluster: config.solanaCluster,
       rpc: [fixture.devLedger.url],
       isEmbedded: true,
     });
@@ -197,6 +207,19 @@ test('explorer links name the cluster and never the secrets of an RPC URL', () =
   expect(explorerUrl('tx', 'S', 'custom', rpcUrl)).toBe(
     'https://explorer.solana.com/tx/S?cluster=custom&customUrl=https%3A%2F%2Frpc.example.com',
   );
+});
+
+test('of the embedded ledger there are links only where the explorer may read it, and to no other cluster', () => {
+  const at = (environment: object) => {
+    const links = explorerLinks(readConfig({ PROVEC_DATA_DIR: '/nowhere', ...environment }), true, () => 'http://x');
+    return links('tx', 'S');
+  };
+  // Pages read it only from origins that are named.
+  for (const origins of ['*', 'https://explorer.solana.com.evil.example', 'https://app.example'])
+    expect(at({ PROVEC_CORS_ORIGINS: origins })).toBeNull();
+  expect(at({ PROVEC_SOLANA_CLUSTER: 'devnet' })).toBeNull();
+  const named = { PROVEC_CORS_ORIGINS: EXPLORER, PROVEC_SOLANA_CLUSTER: 'devnet' };
+  expect(at(named)).toBe(`${EXPLORER}/tx/S?cluster=custom&customUrl=http%3A%2F%2Fx`);
 });
 
 test('the address of a collection follows from authority and id alone', async () => {

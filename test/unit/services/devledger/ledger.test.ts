@@ -178,13 +178,13 @@ describe('the journal', () => {
       line.kind === 'transaction' ? { ...line, transaction: { ...line.transaction, fee: 5000, logs: ['x'] } } : line,
     );
     const second = new Ledger(litesvm, again, older);
-    expect(second.transaction(signature)).toEqual(first.transaction(signature));
+    expect(second.history.get(signature)).toEqual(first.history.get(signature));
     again.close();
   });
 
   test('replaced by the ledger, it holds the same state in fewer bytes', async () => {
     const { journal } = Journal.open(folder);
-    const first = new Ledger(litesvm, journal, [], 20_000);
+    const first = new Ledger(litesvm, journal, [], { replaceAfterBytes: 20_000 });
     const address = await anyAddress();
     const signatures: string[] = [];
     let largest = 0;
@@ -198,11 +198,11 @@ describe('the journal', () => {
     const { height } = first.blocks;
     journal.close();
     const opened = Journal.open(folder);
-    const second = new Ledger(litesvm, opened.journal, opened.lines, 20_000);
+    const second = new Ledger(litesvm, opened.journal, opened.lines, { replaceAfterBytes: 20_000 });
     expect(second.account(address)).toMatchObject({ lamports: String(200 * LAMPORTS) });
     expect(second.blocks.height).toBeGreaterThanOrEqual(height);
     expect(second.blocks.isValid(first.blocks.latestBlockhash)).toBe(true);
-    for (const signature of signatures) expect(second.transaction(signature)).toMatchObject({ signature, err: null });
+    for (const signature of signatures) expect(second.history.get(signature)).toMatchObject({ signature, err: null });
     opened.journal.close();
   });
 });

@@ -161,6 +161,19 @@ describe('JSON-RPC of the embedded ledger', () => {
     expect((await fetch(ledger.url)).status).toBe(405);
   });
 
+  test('a batch is answered in its order, and one that is empty or too long is refused whole', async () => {
+    const call = (id: number, method: string) => ({ jsonrpc: '2.0', id, method });
+    expect(await answerOf([call(7, 'getHealth'), call(8, 'nope'), 'x', call(9, 'getHealth')])).toEqual([
+      { jsonrpc: '2.0', id: 7, result: 'ok' },
+      { jsonrpc: '2.0', id: 8, error: { code: -32601, message: 'Method not found' } },
+      { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Invalid request' } },
+      { jsonrpc: '2.0', id: 9, result: 'ok' },
+    ]);
+    const many = Array.from({ length: 101 }, (_, id) => call(id, 'getHealth'));
+    expect((await answerOf(many)).error!.code).toBe(-32600);
+    expect(await answerOf(many.slice(1))).toHaveLength(100);
+  });
+
   describe('what a web page has a browser send', () => {
     const airdrop = () =>
       JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'requestAirdrop', params: [payer.address, SOL] });
@@ -227,6 +240,8 @@ describe('JSON-RPC of the embedded ledger', () => {
         if ((JSON.parse(text) as Answer).error?.code === -32600) refused.push(method);
       }
       expect(refused).toEqual(['requestAirdrop', 'sendTransaction']);
+      const { text } = await request({ ...JSON_TYPE, origin: PAGE }, `[${airdrop()}]`);
+      expect(JSON.parse(text)).toMatchObject([{ error: { code: -32600 } }]);
       expect(await statusOf({ 'content-type': 'text/plain', origin: PAGE })).toBe(415);
     });
   });

@@ -1,0 +1,98 @@
+/** Transactions and blocks in the forms in which Solana's JSON-RPC answers them. */
+import { getBase58Decoder } from '@solana/web3.js';
+import type { CompiledInstruction } from './ledger-state.ts';
+import { RPC_ERROR, RpcError } from './rpc-error.ts';
+import type { KeptTransaction } from './transaction-history.ts';
+import { readTransaction, type WireTransaction } from './wire-transaction.ts';
+
+export type TransactionEncoding = 'json' | 'jsonParsed' | 'base64' | 'base58';
+
+export interface TransactionForm {
+  encoding: TransactionEncoding;
+  /** Highest transaction version that the client takes; without it, legacy transactions alone. */
+  maxVersion: number | null;
+}
+
+const base58 = getBase58Decoder();
+
+/** What `getTransaction` answers. Throws RpcError for a version that the client does not take. */
+export function transactionAnswer(kept: KeptTransaction, form: TransactionForm) {
+  return { slot: kept.slot, blockTime: kept.content.blockTime, ...transactionInBlock(kept, form) };
+}
+
+/** A transaction as `getBlock` lists it. Throws like `transactionAnswer`. */
+export function transactionInBlock({ err, content }: KeptTransaction, { encoding, maxVersion }: TransactionForm) {
+  const wire = readTransaction(Buffer.from(content.wire, 'base64'));
+  const { version } = wire.message;
+  if (version !== 'legacy' && version > (maxVersion ?? -1))
+    throw new RpcError(
+      RPC_ERROR.UNSUPPORTED_VERSION,
+      `Transaction version (${version}) is not supported by the requesting client. Please try the request again with the following configuration parameter: "maxSupportedTransactionVersion": ${version}`,
+    );
+  const shown = (instruction: CompiledInstruction) =>
+    encoding === 'jsonParsed' ? named(instruction, content.addresses) : instruction;
+  const meta = {
+    err,
+    status: err === null ? { Ok: null } : { Err: err },
+    fee: sum(content.before) - sum(content.after),
+    preBalances: content.before,
+    postBalances: content.after,
+    innerInstructions: content.inner.map(({ index, instructions }) => ({
+      index,
+      instructions: instructions.map(shown),
+    })),
+    logMessages: content.logs,
+    // The mints of collections have no token accounts, and no others are followed.
+    preTokenBalances: [],
+    postTokenBalances: [],
+    rewards: [],
+    loadedAddresses: { writable: [], readonly: [] },
+    computeUnitsConsumed: content.units,
+  };
+  return { transaction: encoded(wire, encoding), meta, ...(maxVersion !== null && { version }) };
+}
+
+function encoded(wire: WireTransaction, encoding: TransactionEncoding) {
+  if (encoding === 'base64') return [wire.wire, encoding];
+  if (encoding === 'base58') return [base58.decode(Buffer.from(wire.wire, 'base64')), encoding];
+  const { message, signatures, blockhash, writable } = wire;
+  const addresses: string[] = [...message.staticAccounts];
+  const instructions = message.instructions.map(
+    ({ programAddressIndex, accountIndices = [], data = new Uint8Array() }): CompiledInstruction => ({
+      programIdIndex: programAddressIndex,
+      accounts: [...accountIndices],
+      data: base58.decode(data),
+      stackHeight: null,
+    }),
+  );
+  const lookups = message.version === 0 && { addressTableLookups: [] };
+  if (encoding === 'json') {
+    const { header } = message;
+    const counts = {
+      numRequiredSignatures: header.numSignerAccounts,
+      numReadonlySignedAccounts: header.numReadonlySignerAccounts,
+      numReadonlyUnsignedAccounts: header.numReadonlyNonSignerAccounts,
+    };
+    const shown = { header: counts, accountKeys: addresses, recentBlockhash: blockhash, instructions, ...lookups };
+    return { signatures, message: shown };
+  }
+  const accountKeys = addresses.map((pubkey, at) => ({
+    pubkey,
+    signer: at < message.header.numSignerAccounts,
+    writable: writable.includes(pubkey),
+    source: 'transaction',
+  }));
+  const parsed = instructions.map((instruction) => named(instruction, addresses));
+  return { signatures, message: { accountKeys, recentBlockhash: blockhash, instructions: parsed, ...lookups } };
+}
+
+/** As a validator shows an instruction of a program that it has no parser for. */
+const named = ({ programIdIndex, accounts, data, stackHeight }: CompiledInstruction, addresses: readonly string[]) => ({
+  programId: addresses[programIdIndex],
+  accounts: accounts.map((at) => addresses[at]),
+  data,
+  stackHeight,
+});
+
+/** Lamports leave the accounts of a transaction as its fee alone. */
+const sum = (lamports: readonly number[]): number => lamports.reduce((total, each) => total + each, 0);
