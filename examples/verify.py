@@ -51,6 +51,23 @@ def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
+def encode_base58(data):
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def decode_base58(text, size):
+    """The bytes, if they are `size`; None for any other text."""
+    number = 0
+    for char in text[:size * 11 // 8]:
+        number = number * 58 + BASE58.find(char)
+    data = (max(number, 0) % 256**size).to_bytes(size, "big")
+    return data if encode_base58(data) == text else None
+
+
 # 1. A record
 
 
@@ -114,6 +131,7 @@ SHAPE = {
     "collectionId": is_uuid,
     "ledgerAddress": lambda value: value is None or isinstance(value, str),
     "siblings": lambda value: isinstance(value, list) and len(value) <= 256 and all(map(is_hash, value)),
+    "ledgerTx": lambda value: value is None or isinstance(value, str) and decode_base58(value, 64) is not None,
     "terminal": lambda value: value is None or isinstance(value, dict) and all(is_hash(value.get(part)) for part in PARTS),
 }
 
@@ -125,7 +143,7 @@ def bit(key, depth):
 def check_proof(proof, **known):
     """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
     absent."""
-    proof = {"namespace": "", **proof} if isinstance(proof, dict) else proof
+    proof = {"namespace": "", "ledgerTx": None, **proof} if isinstance(proof, dict) else proof
     for field, is_sound in SHAPE.items():
         demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
     for field, value in known.items():
@@ -152,20 +170,9 @@ def check_proof(proof, **known):
 # 5. The address
 
 
-def encode_address(data):
-    number, text = int.from_bytes(data, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        text = BASE58[digit] + text
-    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
-
-
 def decode_address(text):
-    number = 0
-    for char in text[:44]:
-        number = number * 58 + BASE58.index(char)
-    data = (number % 2**256).to_bytes(32, "big")
-    if encode_address(data) != text:
+    data = decode_base58(text, 32)
+    if data is None:
         raise ValueError("no address: " + text)
     return data
 
@@ -175,7 +182,7 @@ def collection_address(authority, collection):
         raise ValueError("--collection must be a UUID in lower case")
     digest = sha256(b"PV1col\0", bytes.fromhex(collection.replace("-", "")))
     seed = base64.urlsafe_b64encode(digest[:24])
-    return encode_address(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
+    return encode_base58(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
 
 
 # 6. The account

@@ -1,4 +1,5 @@
 import { hexToBytes, utf8ToBytes } from '@noble/hashes/utils.js';
+import { decodeSignature } from './base58.ts';
 import { demand } from './verification-error.ts';
 
 /**
@@ -30,6 +31,11 @@ export interface RecordProof {
   terminal: ProofTerminal | null;
   collectionId: string;
   ledgerAddress: string | null;
+  /**
+   * The transaction that wrote this root into the account, in base58; null where none has yet.
+   * Absent from proofs of older versions.
+   */
+  ledgerTx?: string | null;
 }
 
 /** Longest path there is: one sibling for each bit of a key. */
@@ -72,6 +78,12 @@ export function checkShape(proof: RecordProof): void {
       (isObject(terminal) && isHash(terminal.key) && isHash(terminal.vecHash) && isHash(terminal.metaHash)),
     'malformed',
     'terminal is neither null nor three hashes of 64 lower-case hex digits.',
+  );
+  const { ledgerTx = null } = proof;
+  demand(
+    ledgerTx === null || (typeof ledgerTx === 'string' && decodeSignature(ledgerTx) !== null),
+    'malformed',
+    'ledgerTx is neither null nor the signature of a transaction.',
   );
 }
 

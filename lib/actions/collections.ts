@@ -224,6 +224,8 @@ export interface RecordProof {
   terminal: { key: string; vecHash: string; metaHash: string } | null;
   collectionId: string;
   ledgerAddress: string | null;
+  /** The confirmed transaction that wrote this root and version; null where there is none. */
+  ledgerTx: string | null;
 }
 
 /** `collection`: the name of what it stands for. */

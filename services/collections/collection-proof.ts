@@ -11,7 +11,7 @@ import type { RecordProof } from '../../lib/actions/collections.ts';
 import { unavailable } from '../../lib/errors.ts';
 import { collectionProof, terminalShard } from '../../lib/merkle/proof.ts';
 import { type NamespacedId, storedId } from '../../lib/records/namespace.ts';
-import { collectionRoot } from '../../lib/shard/collection-root.ts';
+import { collectionRoot, isSameRoot } from '../../lib/shard/collection-root.ts';
 import { type Cut, isSameNode, type ShardHead } from '../../lib/shard/head.ts';
 import type { ShardProof } from '../../lib/shard/proof.ts';
 import { type ShardSpec, shardSpec, shardSpecs } from '../../lib/shard/spec.ts';
@@ -37,13 +37,14 @@ export async function proveRecord(
   const ledger = isAnchored ? await call(caller, 'anchoring.address', { collectionId }) : null;
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const own = await call(caller, 'shards.prove', { shard: shardSpec(row, index), id });
-    const anchored = ledger && (await call(caller, 'anchoring.state', { collectionId }))?.confirmed?.cut;
-    const usable = anchored && attempt === 0 && isSame(anchored[index], own.head);
-    const cut = usable ? anchored : await newestCut(row, own.head, index, headOf);
+    const confirmed = ledger && (await call(caller, 'anchoring.state', { collectionId }))?.confirmed;
+    const usable = confirmed && attempt === 0 && isSame(confirmed.cut[index], own.head);
+    const cut = usable ? confirmed.cut : await newestCut(row, own.head, index, headOf);
     const ending = await endOfPath(caller, row, cut, index, own, id);
     if (ending) {
       const { siblings, terminal } = collectionProof(cut, index, ending);
-      const { merkleRoot, version } = collectionRoot(cut);
+      const root = collectionRoot(cut);
+      const { merkleRoot, version } = root;
       return {
         format: 'PV1',
         ...record,
@@ -54,6 +55,7 @@ export async function proveRecord(
         terminal,
         collectionId,
         ledgerAddress: ledger?.address ?? null,
+        ledgerTx: confirmed && isSameRoot(confirmed, root) ? confirmed.signature : null,
       };
     }
   }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { VerificationError, verifyAccount, verifyOnLedger, verifyProof } from '../../client/index.ts';
-import type { CollectionDetail, RecordProof } from '../../lib/actions/collections.ts';
+import type { AnchorsPage, CollectionDetail, RecordProof, UpsertResult } from '../../lib/actions/collections.ts';
 import { Content } from '../support/content.ts';
 import { ledgerAccount } from '../support/ledger-account.ts';
 import { refusal, refusalOf } from '../support/refusal.ts';
@@ -82,6 +82,16 @@ describe.each([1, 2, 8, 64])('over %i shards', (shards) => {
     expect(verifyProof(content.root, await prove('r5'), { id: 'r5' })).toBe('absent');
   });
 
+  test('names the transaction that wrote its root, which the write and the list of anchors name too', async () => {
+    const written = await service.api<UpsertResult>('POST', `${path}/upsert`, { records: [record(41)] });
+    content.upsert([record(41)]);
+    const { ledgerTx, merkleRoot, version } = written.body;
+    expect(ledgerTx).toEqual(expect.any(String));
+    for (const id of ['r41', 'r1', 'absent']) expect(await prove(id)).toMatchObject({ ledgerTx, merkleRoot, version });
+    const { anchors } = (await service.api<AnchorsPage>('GET', `${path}/anchors?limit=1`)).body;
+    expect(anchors).toMatchObject([{ ledgerTx, merkleRoot, version }]);
+  });
+
   test('verify?id= is the same proof', async () => {
     for (const id of ['r7', 'absent', 'a/b?c&d=e 🧭']) {
       const { status, body } = await service.api('GET', `${path}/verify?id=${encodeURIComponent(id)}`);
@@ -116,7 +126,7 @@ test('without anchoring the proof leads to the root that the write returned', as
   const records = [record(1), record(2)];
   const { body: written } = await api('POST', '/collections/free/upsert', { records });
   const { proof } = (await api<{ proof: RecordProof }>('GET', '/collections/free/proof?id=r1')).body;
-  expect(proof.ledgerAddress).toBeNull();
+  expect([proof.ledgerAddress, proof.ledgerTx]).toEqual([null, null]);
   expect(verifyProof(written.merkleRoot as string, proof, record(1))).toBe('present');
 });
 

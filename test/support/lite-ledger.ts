@@ -2,6 +2,8 @@ import {
   appendTransactionMessageInstructions,
   type Blockhash,
   createTransactionMessage,
+  getBase64EncodedWireTransaction,
+  getSignatureFromTransaction,
   type IInstruction,
   type KeyPairSigner,
   pipe,
@@ -30,8 +32,8 @@ export class LiteLedger {
     return this.#svm.minimumBalanceForRentExemption(BigInt(bytes));
   }
 
-  /** One transaction; rejects where the ledger refuses it. */
-  async send(instructions: IInstruction[]): Promise<void> {
+  /** One transaction, in base64, and its signature; rejects where the ledger refuses it. */
+  async send(instructions: IInstruction[]): Promise<{ wire: string; signature: string }> {
     const message = pipe(
       createTransactionMessage({ version: 'legacy' }),
       (empty) => setTransactionMessageFeePayerSigner(this.#payer, empty),
@@ -45,6 +47,7 @@ export class LiteLedger {
     const transaction = await signTransactionMessageWithSigners(message);
     const result = this.#svm.sendTransaction(transaction as object as LedgerTransaction);
     if (result instanceof FailedTransactionMetadata) throw new Error(String(result));
+    return { wire: getBase64EncodedWireTransaction(transaction), signature: getSignatureFromTransaction(transaction) };
   }
 
   account(address: string): { address: string; owner: string; data: Uint8Array } {

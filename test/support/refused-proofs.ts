@@ -17,6 +17,11 @@ export interface HonestProof extends Attempt {
 
 const EMPTY = '0'.repeat(64);
 const NO_HASHES = ['', 'a'.repeat(63), 'a'.repeat(65), 'A'.repeat(64), `${'a'.repeat(64)}\n`, 'g'.repeat(64), 7, null];
+const SIGNATURE = '3ZGtPY4yDEq18URgvbqDGxeb9jNGZR6ikcz6JFT9fdWf2vDVrRRgJBQg5DskXjFcXoChTDt23knRqyRbaqQKK4X2';
+const NO_SIGNATURES = [
+  ...['', '1', '1'.repeat(63), '1'.repeat(65), 'z'.repeat(88), 'O'.repeat(88), 'z'.repeat(500)],
+  ...[`1${SIGNATURE}`, SIGNATURE.slice(3), ` ${SIGNATURE}`, `${SIGNATURE}\n`, SIGNATURE.replace('3', '0')],
+];
 const PARTS = ['key', 'vecHash', 'metaHash'] as const;
 
 /** What JSON says of it: a field that is undefined is missing. */
@@ -189,4 +194,5 @@ export const REFUSED_PROOFS: Readonly<Record<string, (honest: HonestProof) => At
   P14: offTheRoot,
   P15: (honest) => withField('present', [!honest.proof.present])(honest),
   P16: otherRecords,
+  P17: withField('ledgerTx', [...NO_SIGNATURES, 7, false, {}, ['x']]),
 };

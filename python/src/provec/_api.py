@@ -388,6 +388,9 @@ class RecordProof(TypedDict):
     collectionId: str
     #: The collection's account on the ledger.
     ledgerAddress: str | None
+    #: Transaction that anchored that root. Null while none has: a proof without it holds only
+    #: until the next anchor.
+    ledgerTx: str | None
 
 
 class Anchor(TypedDict):

@@ -130,6 +130,11 @@ const RECORD_PROOF: Schemas = {
   },
   collectionId: uuid,
   ledgerAddress,
+  ledgerTx: nullable(
+    text(
+      'Transaction that anchored that root. Null while none has: a proof without it holds only until the next anchor.',
+    ),
+  ),
 };
 
 export function collectionSchemas(limits: Limits): Schemas {

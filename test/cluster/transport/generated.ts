@@ -147,6 +147,7 @@ export const SHAPES = {
     terminal,
     collectionId: fc.uuid(),
     ledgerAddress: nullable(fc.string()),
+    ledgerTx: nullable(fc.string()),
   }),
   'anchoring.submit params': fc.record({
     collectionId: fc.uuid(),

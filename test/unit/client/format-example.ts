@@ -42,8 +42,15 @@ export interface ExampleAccount {
   data: Uint8Array;
 }
 
+export interface ExampleOnLedger {
+  account: ExampleAccount;
+  authority: string;
+  /** The one that wrote the root; `wire` in base64. */
+  transaction: { wire: string; signature: string };
+}
+
 /** The account that the ledger's own program makes of the service's instructions. */
-export async function exampleOnLedger(): Promise<{ account: ExampleAccount; authority: string }> {
+export async function exampleOnLedger(): Promise<ExampleOnLedger> {
   const signer = await createKeyPairSignerFromPrivateKeyBytes(SECRET_KEY);
   const authority = signer.address;
   const mint = await collectionAddress(authority, EXAMPLE_COLLECTION);
@@ -52,8 +59,8 @@ export async function exampleOnLedger(): Promise<{ account: ExampleAccount; auth
   await ledger.send(createInstructions(signer, mint, EXAMPLE_COLLECTION, rent, 0n));
   const { root: merkleRoot, records } = EXAMPLE;
   const anchored = { merkleRoot, version: EXAMPLE_VERSION, vectorCount: records.length, decisions: 0 };
-  await ledger.send(updateInstructions(signer, mint, anchored, 0n));
-  return { account: ledger.account(mint), authority };
+  const transaction = await ledger.send(updateInstructions(signer, mint, anchored, 0n));
+  return { account: ledger.account(mint), authority, transaction };
 }
 
 /** A proof as the page has it: the later ones without what they have in common with the first. */

@@ -25,6 +25,7 @@ import {
   EXAMPLE_COLLECTION as COLLECTION,
   EXAMPLE,
   type ExampleAccount,
+  type ExampleOnLedger,
   exampleOnLedger,
   PROOF_BLOCKS,
   proofOn,
@@ -36,6 +37,7 @@ const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
 
 let made: ExampleAccount;
 let authority: string;
+let transaction: ExampleOnLedger['transaction'];
 /** What the client asks a node of the ledger. */
 let asked: unknown;
 
@@ -44,7 +46,7 @@ const bytesOf = (...cells: string[]): Buffer => Buffer.from(cells.join('').repla
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 beforeAll(async () => {
-  ({ account: made, authority } = await exampleOnLedger());
+  ({ account: made, authority, transaction } = await exampleOnLedger());
   asked = await askedOfANode(made.address);
 });
 
@@ -159,6 +161,7 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
         ledgerAddress: made.address,
         merkleRoot: root,
         version: VERSION,
+        ledgerTx: transaction.signature,
       };
       expect(proof).toEqual({ format: 'PV1', id, namespace: '', present, siblings, terminal, ...named });
       expect(verifyProof(root, proof, { id })).toBe(present ? 'present' : 'absent');
@@ -225,8 +228,16 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
     ])
       expect(page.text.replaceAll(/\s+/g, ' ')).toContain(bound);
   },
-  'every hash, address and id'(page) {
-    const known = new Set([made.address, authority, made.owner, COLLECTION, OTHER_COLLECTION, '0'.repeat(64)]);
+  'every hash, address, signature and id'(page) {
+    const known = new Set([
+      transaction.signature,
+      made.address,
+      authority,
+      made.owner,
+      COLLECTION,
+      OTHER_COLLECTION,
+      '0'.repeat(64),
+    ]);
     known.add(collectionAddress(authority, OTHER_COLLECTION));
     known.add('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz');
     for (const block of ['hashes', 'tree', 'address']) for (const cell of page.cells(block).flat()) known.add(cell);

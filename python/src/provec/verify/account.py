@@ -6,13 +6,12 @@ import base64
 import io
 from typing import NamedTuple
 
+from .base58 import decode_base58, encode_base58
 from .content import sha256
 from .errors import VerificationError, demand
 from .shape import WHOLE_MAX, is_hash, is_uuid, matches
 
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
-BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-ADDRESS_CHARS_MAX = 44
 #: Where Token-2022 has what: a mint's fields end, its extensions begin.
 MINT_BYTES, EXTENSIONS_AT, ACCOUNT_BYTES_MAX = 82, 166, 1024
 METADATA = b"\x13\0"
@@ -29,22 +28,11 @@ class Anchor(NamedTuple):
     decisions: int
 
 
-def encode_address(data: bytes) -> str:
-    number, text = int.from_bytes(data, "big"), ""
-    while number:
-        number, digit = divmod(number, 58)
-        text = BASE58[digit] + text
-    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
-
-
 def decode_address(text: str) -> bytes:
     """Raises VerificationError for what is no address."""
-    number = 0
-    for char in text[:ADDRESS_CHARS_MAX]:
-        number = number * 58 + BASE58.find(char)
-    data = (max(number, 0) % 2**256).to_bytes(32, "big")
-    is_address = encode_address(data) == text
-    demand(is_address, "malformed", "The authority is not a ledger address.")
+    data = decode_base58(text, 32)
+    if data is None:
+        raise VerificationError("malformed", "The authority is not a ledger address.")
     return data
 
 
@@ -54,7 +42,7 @@ def collection_address(authority: str, collection_id: str) -> str:
     demand(is_uuid(collection_id), "malformed", "The collection id is not a lower-case UUID.")
     digest = sha256(b"PV1col\0", bytes.fromhex(collection_id.replace("-", "")))
     seed = base64.urlsafe_b64encode(digest[:24])
-    return encode_address(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
+    return encode_base58(sha256(decode_address(authority), seed, decode_address(TOKEN_2022)))
 
 
 def verify_account(owner: str, data: bytes, *, authority: str, collection_id: str) -> Anchor:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from .base58 import decode_base58
 from .errors import VerificationError, demand
 
 WHOLE_MAX = 2**53 - 1
@@ -21,6 +22,10 @@ def is_hash(value: object) -> bool:
 
 def is_uuid(value: object) -> bool:
     return matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)
+
+
+def is_signature(value: object) -> bool:
+    return isinstance(value, str) and decode_base58(value, 64) is not None
 
 
 def is_whole(value: object) -> bool:
@@ -56,6 +61,7 @@ SHAPE = {
         isinstance(value, list) and len(value) <= SIBLINGS_MAX and all(map(is_hash, value))
     ),
     "terminal": _is_terminal,
+    "ledgerTx": lambda value: value is None or is_signature(value),
 }
 
 
@@ -63,7 +69,7 @@ def checked(proof: Any) -> dict[str, Any]:
     """The proof with its namespace, if it has the documented shape; else VerificationError."""
     if not isinstance(proof, dict):
         raise VerificationError("malformed", "The proof is no dictionary.")
-    whole = {"namespace": "", **proof}
+    whole = {"namespace": "", "ledgerTx": None, **proof}
     for field, is_sound in SHAPE.items():
         demand(field in whole and is_sound(whole[field]), "malformed", f"{field} is malformed.")
     return whole

@@ -56,6 +56,7 @@ export class ProvingCollection {
       terminal: record && { key: hex(record.key), vecHash: hex(record.vecHash), metaHash: hex(record.metaHash) },
       collectionId: '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10',
       ledgerAddress: null,
+      ledgerTx: null,
     };
   }
 }

@@ -13,6 +13,8 @@ import { Harness } from './harness.ts';
 let harness: Harness;
 let collections = 0;
 
+const SIGNATURE = '1'.repeat(64);
+
 beforeAll(async () => {
   harness = await Harness.open({ PROVEC_PLANS: '{"free": {"vectors": 10, "writes": 100, "queries": 3}}' });
 });
@@ -305,22 +307,22 @@ describe('reading', () => {
     await harness.call('collections.upsert', { ...target, records: records(0, 20) });
     const { cut } = harness.anchoring.submitted.at(-1)!;
     const root = collectionRoot(cut);
-    const confirmed = { cut, ...root, decisions: 0, signature: 'Sig', confirmedAt: '2026-11-21T00:00:00.000Z' };
+    const confirmed = { cut, ...root, decisions: 0, signature: SIGNATURE, confirmedAt: '2026-11-21T00:00:00.000Z' };
     const row = { ...emptyRow(target.collectionId, 'Address', 1), created: true };
     harness.anchoring.rows.set(target.collectionId, { ...row, confirmed });
     const moved = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 0)!;
     const still = records(0, 20).find(({ id }) => shardIndexOf(id, 2) === 1)!;
     const newest = await harness.call('collections.delete', { ...target, ids: [moved.id] });
     const anchored = await harness.call('collections.proof', { ...target, id: still.id });
-    expect(anchored.merkleRoot).toBe(root.merkleRoot);
+    expect([anchored.merkleRoot, anchored.ledgerTx]).toEqual([root.merkleRoot, SIGNATURE]);
     expect(verifyProof(root.merkleRoot, anchored, { values: still.values, metadata: {} })).toBe('present');
     const current = await harness.call('collections.proof', { ...target, id: moved.id });
-    expect(current.merkleRoot).toBe(newest.merkleRoot);
+    expect([current.merkleRoot, current.ledgerTx]).toEqual([newest.merkleRoot, null]);
     expect(verifyProof(newest.merkleRoot, current)).toBe('absent');
     expect((await harness.call('collections.get', target)).anchor).toMatchObject({
       status: 'pending',
       version: root.version,
-      ledgerTx: 'Sig',
+      ledgerTx: SIGNATURE,
     });
   });
 
