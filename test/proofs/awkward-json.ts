@@ -131,9 +131,12 @@ const LEVELS_MAX = 5;
 
 export class AwkwardJson {
   readonly #random: () => number;
+  readonly #hasKeysTwice: boolean;
 
-  constructor(random: () => number) {
+  /** `hasKeysTwice`: an object may have a key more than once, which the service refuses. */
+  constructor(random: () => number, hasKeysTwice = true) {
     this.#random = random;
+    this.#hasKeysTwice = hasKeysTwice;
   }
 
   below(bound: number): number {
@@ -219,10 +222,10 @@ export class AwkwardJson {
     return `[${items.join(',')}]`;
   }
 
-  /** A key may come more than once, each time in another spelling. */
+  /** A key that comes more than once may do so in other spellings. */
   object(level = 0): string {
-    const members = Array.from({ length: this.below(6) }, () => {
-      const key = this.below(2) === 0 ? this.oneOf(KEYS) : this.text(6);
+    const drawn = Array.from({ length: this.below(6) }, () => (this.below(2) === 0 ? this.oneOf(KEYS) : this.text(6)));
+    const members = (this.#hasKeysTwice ? drawn : [...new Set(drawn)]).map((key) => {
       return `${this.#space()}${this.written(key)}${this.#space()}:${this.#space()}${this.any(level + 1)}`;
     });
     return `{${members.join(',')}${this.#space()}}`;

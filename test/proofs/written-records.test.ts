@@ -33,7 +33,7 @@ interface Proven {
   known: Record<string, unknown>;
 }
 
-const awkward = new AwkwardJson(randomFrom(seed));
+const awkward = new AwkwardJson(randomFrom(seed), false);
 let service: SharedService;
 let collections: WrittenCollection[];
 const proven: Proven[] = [];
