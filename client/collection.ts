@@ -69,7 +69,7 @@ export class Collection {
   /** Records in the order of their ids. */
   list(body: Api.List = {}, options?: RequestOptions): Listing<Api.ListRecordsResult, Api.ListedRecord> {
     return new Listing(
-      (cursor = body.cursor) => this.#send('listRecords', { body: { ...body, cursor } }, options),
+      (next) => this.#send('listRecords', { body: { ...body, ...next } }, options),
       ({ records }) => records,
     );
   }
@@ -88,7 +88,7 @@ export class Collection {
     options?: RequestOptions,
   ): Listing<Api.ListNamespacesResult, Api.ListNamespacesResult['namespaces'][number]> {
     return new Listing(
-      (cursor = query.cursor) => this.#send('listNamespaces', { query: { ...query, cursor } }, options),
+      (next) => this.#send('listNamespaces', { query: { ...query, ...next } }, options),
       ({ namespaces }) => namespaces,
     );
   }
@@ -145,7 +145,7 @@ export class Collection {
   /** Roots on the ledger, the newest first. */
   listAnchors(query: Api.ListAnchorsParams = {}, options?: RequestOptions): Listing<Api.ListAnchorsResult, Api.Anchor> {
     return new Listing(
-      (cursor = query.cursor) => this.#send('listAnchors', { query: { ...query, cursor } }, options),
+      (next) => this.#send('listAnchors', { query: { ...query, ...next } }, options),
       ({ anchors }) => anchors,
     );
   }

@@ -1,5 +1,5 @@
 import type { WrittenRecord } from './api/generated.ts';
-import { withLists } from './http/body-text.ts';
+import { recordText } from './http/body-text.ts';
 import type { RawBody } from './http/transport.ts';
 
 /** A record of any namespace, or a whole line of NDJSON. */
@@ -52,6 +52,7 @@ class LineStream {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #records: Iterator<ImportedRecord> | AsyncIterator<ImportedRecord | Uint8Array>;
   readonly #encoder = new TextEncoder();
+  #taken = 0;
 
   constructor(source: Records) {
     this.#records = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
@@ -69,7 +70,7 @@ class LineStream {
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     try {
       await turn();
-      const { chunks, isLast } = await this.#taken();
+      const { chunks, isLast } = await this.#chunk();
       for (const chunk of chunks) if (chunk.length > 0) controller.enqueue(chunk);
       if (isLast) controller.close();
     } catch (error) {
@@ -79,13 +80,13 @@ class LineStream {
   }
 
   /** Records of about a chunk; bytes as they are, since a line may be cut anywhere between two. */
-  async #taken(): Promise<{ chunks: Uint8Array[]; isLast: boolean }> {
+  async #chunk(): Promise<{ chunks: Uint8Array[]; isLast: boolean }> {
     let text = '';
     while (text.length < CHUNK_CHARS) {
       const { done, value } = await this.#records.next();
       if (done) return { chunks: [this.#encoder.encode(text)], isLast: true };
       if (ArrayBuffer.isView(value)) return { chunks: [this.#encoder.encode(text), value], isLast: false };
-      text += lineOf(value);
+      text += lineOf(value, this.#taken++);
     }
     return { chunks: [this.#encoder.encode(text)], isLast: false };
   }
@@ -102,7 +103,7 @@ const turn = (): Promise<void> =>
     else setImmediate(resolve);
   });
 
-function lineOf(record: ImportedRecord): string {
-  const text = typeof record === 'string' ? record : JSON.stringify(withLists(record));
+function lineOf(record: ImportedRecord, at: number): string {
+  const text = typeof record === 'string' ? record : recordText(record, at);
   return text.endsWith('\n') ? text : `${text}\n`;
 }

@@ -2,31 +2,36 @@ interface Page {
   nextCursor?: string | null;
 }
 
+/** What the request of a later page has beside that of the first. */
+export interface Next {
+  cursor?: string;
+}
+
 /**
  * A list that comes in pages: `for await (const item of listing)` asks for them one by one, as they
  * are needed. Nothing is asked before.
  */
 export class Listing<P extends Page, T> implements AsyncIterable<T> {
-  readonly #ask: (cursor: string | undefined) => Promise<P>;
+  readonly #ask: (next: Next) => Promise<P>;
   readonly #itemsOf: (page: P) => readonly T[];
 
-  constructor(ask: (cursor: string | undefined) => Promise<P>, itemsOf: (page: P) => readonly T[]) {
+  constructor(ask: (next: Next) => Promise<P>, itemsOf: (page: P) => readonly T[]) {
     this.#ask = ask;
     this.#itemsOf = itemsOf;
   }
 
   /** The page at the given cursor, else the first. */
   page(): Promise<P> {
-    return this.#ask(undefined);
+    return this.#ask({});
   }
 
   /** That page and all after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
-    for (let cursor: string | undefined; ; ) {
-      const page = await this.#ask(cursor);
+    for (let next: Next = {}; ; ) {
+      const page = await this.#ask(next);
       yield page;
       if (page.nextCursor == null) return;
-      cursor = page.nextCursor;
+      next = { cursor: page.nextCursor };
     }
   }
 

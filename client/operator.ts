@@ -13,7 +13,7 @@ export class ProvecOperator {
   /** All of them, however many pages they take. */
   listAccounts(options: RequestOptions = {}): Promise<Api.Account[]> {
     return new Listing<Api.ListAccountsResult, Api.Account>(
-      (cursor) => this.#transport.send('listAccounts', { query: { cursor } }, options),
+      (next) => this.#transport.send('listAccounts', { query: next }, options),
       ({ accounts }) => accounts,
     ).all();
   }

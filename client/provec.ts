@@ -32,7 +32,7 @@ export class Provec {
     options: RequestOptions = {},
   ): Listing<Api.ListCollectionsResult, Api.Collection> {
     return new Listing(
-      (cursor = query.cursor) => this.#transport.send('listCollections', { query: { ...query, cursor } }, options),
+      (next) => this.#transport.send('listCollections', { query: { ...query, ...next } }, options),
       ({ collections }) => collections,
     );
   }
@@ -40,7 +40,7 @@ export class Provec {
   /** All of them, however many pages they take. */
   listAliases(options: RequestOptions = {}): Promise<Api.Alias[]> {
     return new Listing<Api.ListAliasesResult, Api.Alias>(
-      (cursor) => this.#transport.send('listAliases', { query: { cursor } }, options),
+      (next) => this.#transport.send('listAliases', { query: next }, options),
       ({ aliases }) => aliases,
     ).all();
   }
@@ -65,7 +65,7 @@ export class Provec {
   /** All of them, however many pages they take. */
   listKeys(options: RequestOptions = {}): Promise<Api.ApiKey[]> {
     return new Listing<Api.ListKeysResult, Api.ApiKey>(
-      (cursor) => this.#transport.send('listKeys', { query: { cursor } }, options),
+      (next) => this.#transport.send('listKeys', { query: next }, options),
       ({ keys }) => keys,
     ).all();
   }

@@ -1,20 +1,33 @@
+import { assertJson } from './json-value.ts';
+
 /** Fields that hold a vector, and those that hold what has one. */
 const VECTORS = ['values', 'vector'];
 const HOLDERS = ['records', 'updates', 'queries'];
 
-/** JSON of a request, with typed arrays as lists: `JSON.stringify` writes them as objects. */
+/**
+ * JSON of a request, with typed arrays as lists: `JSON.stringify` writes them as objects. Throws a
+ * TypeError that names the place of what is no JSON value.
+ */
 export function bodyText(body: object): string {
-  const held = Object.entries(withLists(body)).map(([name, value]) => {
-    return [name, HOLDERS.includes(name) && Array.isArray(value) ? value.map(withLists) : value];
-  });
-  return JSON.stringify(Object.fromEntries(held));
+  const whole: Record<string, unknown> = { ...withLists(body) };
+  for (const name of HOLDERS) if (Array.isArray(whole[name])) whole[name] = whole[name].map(withLists);
+  assertJson(whole);
+  return JSON.stringify(whole);
+}
+
+/** JSON of a record of an import; `at` is its place in the source, which an error names. */
+export function recordText(record: object, at: number): string {
+  const whole = withLists(record);
+  assertJson(whole, `records[${at}]`);
+  return JSON.stringify(whole);
 }
 
 /** The same, with its vector as a list. */
-export function withLists(part: object): object {
+function withLists(part: object): object {
   for (const name of VECTORS) {
     const vector = (part as Record<string, unknown> | null)?.[name];
-    if (ArrayBuffer.isView(vector)) return { ...part, [name]: Array.from(vector as Float32Array) };
+    if (ArrayBuffer.isView(vector) && !(vector instanceof DataView))
+      return { ...part, [name]: Array.from(vector as Float32Array) };
   }
   return part;
 }

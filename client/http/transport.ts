@@ -7,6 +7,7 @@ import { type Operations, ROUTES } from '../api/generated.ts';
 import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
+import { assertJson } from './json-value.ts';
 import { mayRetry, retryWaitMs, waited } from './retry.ts';
 
 export interface ClientOptions {
@@ -139,8 +140,10 @@ export class Transport {
   #request(operation: OperationId, { path = {}, query = {}, body, raw }: Parts): [url: string, init: RequestInit] {
     const route = ROUTES[operation];
     const place = route.path.replace(/\{(\w+)\}/g, (_, name: string) => segment(name, path[name]));
-    const given = Object.entries(query).filter(([, value]) => value !== undefined);
-    const search = given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&');
+    assertJson(query);
+    const search = Object.entries(query)
+      .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+      .join('&');
     const sent = raw ?? (body === undefined ? null : { body: bodyText(body), contentType: JSON_TYPE });
     const headers = { authorization: `Bearer ${this.#key}`, ...(sent && { 'content-type': sent.contentType }) };
     const init = { method: route.method, headers, body: sent?.body, redirect: 'manual', duplex: 'half' };

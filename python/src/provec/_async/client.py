@@ -108,7 +108,9 @@ class AsyncProvec(_AsyncConnected):
 
         async def ask(cursor: str | None) -> api.ListAliasesResult:
             query = given(cursor=cursor)
-            return cast(api.ListAliasesResult, await self._transport.send("listAliases", query=query))
+            return cast(
+                api.ListAliasesResult, await self._transport.send("listAliases", query=query)
+            )
 
         pages: AsyncListing[api.ListAliasesResult, api.Alias] = AsyncListing(ask, None, "aliases")
         return [item async for item in pages]
@@ -172,9 +174,13 @@ class AsyncProvecOperator(_AsyncConnected):
 
         async def ask(cursor: str | None) -> api.ListAccountsResult:
             query = given(cursor=cursor)
-            return cast(api.ListAccountsResult, await self._transport.send("listAccounts", query=query))
+            return cast(
+                api.ListAccountsResult, await self._transport.send("listAccounts", query=query)
+            )
 
-        pages: AsyncListing[api.ListAccountsResult, api.Account] = AsyncListing(ask, None, "accounts")
+        pages: AsyncListing[api.ListAccountsResult, api.Account] = AsyncListing(
+            ask, None, "accounts"
+        )
         return [item async for item in pages]
 
     async def create_account(self, name: str, plan: str) -> api.CreateAccountResult:

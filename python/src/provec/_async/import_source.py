@@ -39,10 +39,15 @@ async def _file_chunks(path: os.PathLike[str]) -> AsyncIterator[bytes]:
 async def _line_chunks(
     source: AsyncIterable[ImportedRecord] | Iterable[ImportedRecord],
 ) -> AsyncIterator[bytes]:
-    chunk = bytearray()
+    chunk, at = bytearray(), 0
     async for record in each(source):
-        line = json_of(record) if isinstance(record, Mapping) else record
-        chunk += line.encode() if isinstance(line, str) else line
+        if isinstance(record, str):
+            chunk += record.encode()
+        elif isinstance(record, (bytes, bytearray)):
+            chunk += record
+        else:
+            chunk += json_of(record, f"records[{at}]")
+        at += 1
         if not chunk.endswith(b"\n"):
             chunk += b"\n"
         if len(chunk) >= CHUNK_BYTES:

@@ -109,7 +109,9 @@ class Provec(_Connected):
 
         def ask(cursor: str | None) -> api.ListAliasesResult:
             query = given(cursor=cursor)
-            return cast(api.ListAliasesResult, self._transport.send("listAliases", query=query))
+            return cast(
+                api.ListAliasesResult, self._transport.send("listAliases", query=query)
+            )
 
         pages: Listing[api.ListAliasesResult, api.Alias] = Listing(ask, None, "aliases")
         return [item for item in pages]
@@ -173,9 +175,13 @@ class ProvecOperator(_Connected):
 
         def ask(cursor: str | None) -> api.ListAccountsResult:
             query = given(cursor=cursor)
-            return cast(api.ListAccountsResult, self._transport.send("listAccounts", query=query))
+            return cast(
+                api.ListAccountsResult, self._transport.send("listAccounts", query=query)
+            )
 
-        pages: Listing[api.ListAccountsResult, api.Account] = Listing(ask, None, "accounts")
+        pages: Listing[api.ListAccountsResult, api.Account] = Listing(
+            ask, None, "accounts"
+        )
         return [item for item in pages]
 
     def create_account(self, name: str, plan: str) -> api.CreateAccountResult:

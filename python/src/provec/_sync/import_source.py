@@ -39,10 +39,15 @@ def _file_chunks(path: os.PathLike[str]) -> Iterator[bytes]:
 def _line_chunks(
     source: Iterable[ImportedRecord],
 ) -> Iterator[bytes]:
-    chunk = bytearray()
+    chunk, at = bytearray(), 0
     for record in source:
-        line = json_of(record) if isinstance(record, Mapping) else record
-        chunk += line.encode() if isinstance(line, str) else line
+        if isinstance(record, str):
+            chunk += record.encode()
+        elif isinstance(record, (bytes, bytearray)):
+            chunk += record
+        else:
+            chunk += json_of(record, f"records[{at}]")
+        at += 1
         if not chunk.endswith(b"\n"):
             chunk += b"\n"
         if len(chunk) >= CHUNK_BYTES:

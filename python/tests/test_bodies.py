@@ -1,0 +1,125 @@
+"""What JSON has no value for is refused before anything is sent, at its place."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import re
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+import numpy
+import pytest
+
+from provec import Collection, Provec
+
+NAN, INFINITY = float("nan"), float("inf")
+holds_itself: dict[str, Any] = {}
+holds_itself["self"] = [holds_itself]
+FAULTS = [
+    (NAN, "is nan; numbers are finite"),
+    (INFINITY, "is inf; numbers are finite"),
+    (numpy.float32(NAN), "is nan; numbers are finite"),
+    ({1, 2}, "has the type set; JSON has no such value"),
+    (len, "has the type builtin_function_or_method"),
+    (decimal.Decimal(1), "has the type Decimal"),
+    (datetime.date(2026, 1, 1), "has the type date"),
+    (b"bytes", "has the type bytes"),
+    (1j, "has the type complex"),
+    ((each for each in [1]), "has the type generator"),
+    ({2020: "x"}, "has the key 2020; keys are strings"),
+    ({None: "x"}, "has the key None; keys are strings"),
+    ("\ud800", "has a lone surrogate"),
+    ({"\ud800": 1}, "has a lone surrogate"),
+]
+
+
+class Recorded:
+    """A service that takes everything, and the bodies that it got."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+
+        def answer(request: httpx.Request) -> httpx.Response:
+            self.bodies.append(request.read())
+            return httpx.Response(200, json={"upsertedCount": 1})
+
+        client = httpx.Client(transport=httpx.MockTransport(answer))
+        self.notes: Collection = Provec("http://x", "k", http_client=client).collection("notes")
+
+
+@pytest.fixture
+def recorded() -> Recorded:
+    return Recorded()
+
+
+def refused(call: Callable[[], object], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}"):
+        call()
+
+
+@pytest.mark.parametrize(("fault", "says"), FAULTS)
+def test_names_the_place(recorded: Recorded, fault: Any, says: str) -> None:
+    notes = recorded.notes
+    refused(lambda: notes.query(vector=[1], filter={"year": fault}), f"filter.year {says}")
+    refused(
+        lambda: notes.delete(filter={"$and": [{"a": 1}, {"b": {"$in": ["x", fault]}}]}),
+        f"filter.$and[1].b.$in[1] {says}",
+    )
+    refused(lambda: notes.count(filter={"a b": fault}), f"filter['a b'] {says}")
+    refused(
+        lambda: notes.query_many([{"id": "a"}, {"id": "b", "filter": {"year": fault}}]),
+        f"queries[1].filter.year {says}",
+    )
+    records = [{"id": "a", "values": [1]}, {"id": "b", "values": [1], "metadata": {"year": fault}}]
+    refused(lambda: notes.upsert(records), f"records[1].metadata.year {says}")
+    refused(lambda: notes.import_records(records), f"records[1].metadata.year {says}")
+    assert recorded.bodies == []
+
+
+def test_what_holds_itself(recorded: Recorded) -> None:
+    with pytest.raises(ValueError, match="holds itself"):
+        recorded.notes.count(filter=holds_itself)
+    assert recorded.bodies == []
+
+
+@pytest.mark.parametrize("values", [[1, NAN], (1, NAN), numpy.array([1, NAN], dtype="f4")])
+def test_numbers_of_a_vector(recorded: Recorded, values: Any) -> None:
+    notes = recorded.notes
+    refused(lambda: notes.query(vector=values), "vector[1] is nan")
+    refused(lambda: notes.upsert([{"id": "a", "values": values}]), "records[0].values[1] is nan")
+    refused(
+        lambda: notes.import_records([{"id": "a", "values": values}]),
+        "records[0].values[1] is nan",
+    )
+    assert recorded.bodies == []
+
+
+def test_all_that_json_has_is_sent(recorded: Recorded) -> None:
+    metadata = {
+        "text": "ü",
+        "n": numpy.float64(0.5),
+        "yes": numpy.bool_(True),
+        "none": None,
+        "list": ([], {}, 10**20),
+        "view": MappingProxyType({"a": 1}),
+    }
+    recorded.notes.upsert([{"id": "a", "values": numpy.array([1, 0.5]), "metadata": metadata}])
+    [body] = recorded.bodies
+    assert json.loads(body)["records"] == [
+        {
+            "id": "a",
+            "values": [1, 0.5],
+            "metadata": {
+                "text": "ü",
+                "n": 0.5,
+                "yes": True,
+                "none": None,
+                "list": [[], {}, 10**20],
+                "view": {"a": 1},
+            },
+        }
+    ]
