@@ -1,7 +1,11 @@
 import type { ExportLine } from './api/generated.ts';
 import { APIConnectionError } from './http/errors.ts';
+import { assertAnswer } from './http/shape.ts';
 import type { OpenAnswer } from './http/transport.ts';
 import { parseJson } from './verify/json-text.ts';
+
+/** Status of an answer that streams. */
+const OK = 200;
 
 export type ExportedRecord = Extract<ExportLine, { id: string }>;
 
@@ -44,11 +48,11 @@ export class Exported implements AsyncIterable<ExportedRecord> {
     if (open !== '') yield open;
   }
 
-  /** The records alone; throws an APIConnectionError unless all came. */
+  /** The records alone; throws a ProvecError unless all came. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ExportedRecord, void, undefined> {
     let isWhole = false;
     for await (const line of this.lines()) {
-      const said = parseJson(line) as ExportLine;
+      const said = lineOf(line);
       if ('end' in said) isWhole = true;
       else if (!('export' in said)) yield said;
     }
@@ -74,4 +78,16 @@ export class Exported implements AsyncIterable<ExportedRecord> {
       this.#answer.end();
     }
   }
+}
+
+/** Throws a ProvecError for what is no line of an export. */
+function lineOf(text: string): ExportLine {
+  let line: unknown;
+  try {
+    line = parseJson(text);
+  } catch (cause) {
+    throw new APIConnectionError('The export was cut off, or holds a line that is no JSON.', { cause });
+  }
+  assertAnswer('exportRecords', line, OK);
+  return line as ExportLine;
 }

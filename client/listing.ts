@@ -1,3 +1,5 @@
+import { CursorWatch } from './cursor-watch.ts';
+
 interface Page {
   nextCursor?: string | null;
 }
@@ -27,8 +29,10 @@ export class Listing<P extends Page, T> implements AsyncIterable<T> {
 
   /** That page and all after it. */
   async *pages(): AsyncGenerator<P, void, undefined> {
+    const cursors = new CursorWatch();
     for (let next: Next = {}; ; ) {
       const page = await this.#ask(next);
+      if (page.nextCursor != null) cursors.assertNew(page.nextCursor);
       yield page;
       if (page.nextCursor == null) return;
       next = { cursor: page.nextCursor };

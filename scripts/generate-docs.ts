@@ -9,6 +9,7 @@ import { ERROR_TABLE } from '../lib/errors.ts';
 import { DEFAULT_PLANS } from '../lib/plans.ts';
 import { apiPage } from './api-page/page.ts';
 import { callEdges } from './call-graph.ts';
+import { clientShapes, pythonShapes } from './client-types/answer-shapes.ts';
 import { clientTypes } from './client-types/client-types.ts';
 import { BASE, describedApi } from './client-types/described-api.ts';
 import { pythonTypes } from './client-types/python-types.ts';
@@ -108,4 +109,6 @@ generated(
 generated('docs/errors.md', errors, 'npm run docs');
 generated('docs/configuration.md', configuration, 'npm run docs');
 generated('client/api/generated.ts', clientTypes(), 'npm run docs');
+generated('client/api/shapes.ts', clientShapes(), 'npm run docs');
 generated('python/src/provec/_api.py', pythonTypes(), 'npm run docs');
+generated('python/src/provec/_shapes.py', pythonShapes(), 'npm run docs');

@@ -9,6 +9,7 @@ import { bodyText } from './body-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { assertJson } from './json-value.ts';
 import { mayRetry, retryWaitMs, waited } from './retry.ts';
+import { assertAnswer } from './shape.ts';
 
 export interface ClientOptions {
   /** Of the service, such as `http://127.0.0.1:8080`. */
@@ -101,7 +102,7 @@ export class Transport {
   ): Promise<Operations[K]['result']> {
     const parts: Parts = { ...(call as Parts), ...(raw && { raw }) };
     return this.#withRetries(operation, parts, options, async (response, attempt) => {
-      const answer = await jsonOf<Operations[K]['result']>(response);
+      const answer = await answerOf(operation, response);
       attempt.end();
       return answer;
     });
@@ -220,7 +221,7 @@ function segment(name: string, value: string | undefined): string {
   return encodeURIComponent(value);
 }
 
-async function jsonOf<T>(response: Response): Promise<T> {
+async function answerOf<K extends OperationId>(operation: K, response: Response): Promise<Operations[K]['result']> {
   const text = await response.text();
   let answer: unknown;
   let cause: unknown;
@@ -229,10 +230,12 @@ async function jsonOf<T>(response: Response): Promise<T> {
   } catch (error) {
     cause = error;
   }
-  // Every answer of Provec is an object.
-  if (typeof answer === 'object' && answer !== null && !Array.isArray(answer)) return answer as T;
-  const error = 'The answer is no JSON object: is this the address of a Provec?';
-  throw new ServerError({ error, status: response.status }, { cause });
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    const error = 'The answer is no JSON object: is this the address of a Provec?';
+    throw new ServerError({ error, status: response.status }, { cause });
+  }
+  assertAnswer(operation, answer, response.status);
+  return answer as Operations[K]['result'];
 }
 
 /** `fetch` says only that it failed; why is in the causes, and an AggregateError has no message. */

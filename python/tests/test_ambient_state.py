@@ -108,7 +108,7 @@ STATES = [decimal_context, patched_json, few_digits, comma_locale, flushed_subno
 
 def written() -> list[Any]:
     """All that the package makes of numbers."""
-    answer = answer_of(200, b'{"score": 0.30000000000000004, "count": 12}')
+    answer = answer_of("countRecords", 200, b'{"score": 0.30000000000000004, "count": 12}')
     refusal = error_of(503, None, b'{"error": "x", "code": "y", "retryAfterSeconds": 1.5}')
     return [
         [canonical(number) for number, text in NUMBERS.items() if text != "5e-324"],

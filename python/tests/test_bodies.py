@@ -37,6 +37,18 @@ FAULTS = [
 ]
 
 
+UPSERTED = {
+    "upsertedCount": 1,
+    "merkleRoot": "0" * 64,
+    "ledgerProgram": "p",
+    "ledgerTx": None,
+    "ledgerExplorerUrl": None,
+    "version": 1,
+    "vectorCount": 1,
+    "anchor": {"status": "none"},
+}
+
+
 class Recorded:
     """A service that takes everything, and the bodies that it got."""
 
@@ -45,7 +57,7 @@ class Recorded:
 
         def answer(request: httpx.Request) -> httpx.Response:
             self.bodies.append(request.read())
-            return httpx.Response(200, json={"upsertedCount": 1})
+            return httpx.Response(200, json=UPSERTED)
 
         client = httpx.Client(transport=httpx.MockTransport(answer))
         self.notes: Collection = Provec("http://x", "k", http_client=client).collection("notes")

@@ -17,7 +17,19 @@ from provec._errors import error_of
 from provec._retry import retry_wait
 
 Step = Any
-USAGE = (200, {"plan": "free"}, {})
+COUNTS = dict.fromkeys(
+    ("write_count", "query_count", "vector_count", "collection_count", "key_count"), 1
+)
+FREE = {
+    "month": "2026-01",
+    "plan": "free",
+    "usage": COUNTS,
+    "limits": COUNTS,
+    "query_count_uncertainty": 0,
+    "resets_at": "2026-02-01T00:00:00.000Z",
+    "pricing_url": "https://provec.dev/pricing",
+}
+USAGE = (200, FREE, {})
 
 
 def refusal(status: int, code: str, **more: Any) -> Step:
@@ -62,6 +74,8 @@ class Scripted:
                 self.rfile.read(int(self.headers["Content-Length"]))
                 self.do_GET()
 
+            do_DELETE = do_GET
+
             def log_message(self, *_: Any) -> None:
                 pass
 
@@ -91,7 +105,7 @@ def scripted() -> Iterator[Scripted]:
 )
 def test_what_passes_is_tried_again(scripted: Scripted, failure: Step) -> None:
     scripted.steps = [failure, failure, USAGE]
-    assert Provec(scripted.url, "k", timeout=1).get_usage() == {"plan": "free"}
+    assert Provec(scripted.url, "k", timeout=1).get_usage() == FREE
     assert len(scripted.seen) == 3
 
 
@@ -199,19 +213,34 @@ def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
         "cut",
         refusal(503, "UNAVAILABLE"),
         refusal(429, "RATE_LIMITED"),
-        (201, {"collection": {}}, {}),
+        (200, {"deleted": True}, {}),
     ]
     provec = Provec(scripted.url, "k")
     with pytest.raises(package.APIConnectionError):
-        provec.create_collection("notes", 3)
+        provec.delete_collection("notes")
     with pytest.raises(package.UnavailableError):
-        provec.create_collection("notes", 3)
+        provec.delete_collection("notes")
     assert len(scripted.seen) == 2
-    provec.create_collection("notes", 3)
+    provec.delete_collection("notes")
     assert len(scripted.seen) == 4
 
 
-@pytest.mark.parametrize("body", [b'{"export":{}}\n{"id":"a","values":[1]}\n', b'{"export":{}}\n'])
+HEAD = json.dumps(
+    {
+        "export": {
+            "collectionId": "11111111-2222-4333-8444-555555555555",
+            "name": "notes",
+            "dimensions": 1,
+            "metric": "cosine",
+            "version": 1,
+            "merkleRoot": "0" * 64,
+            "vectorCount": 1,
+        }
+    }
+).encode()
+
+
+@pytest.mark.parametrize("body", [HEAD + b'\n{"id":"a","values":[1]}\n', HEAD + b"\n"])
 @pytest.mark.parametrize("promised", [0, 10])
 def test_an_export_that_is_cut_off_is_not_taken(
     scripted: Scripted, body: bytes, promised: int

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import type { JsonSchema } from '../../lib/json/schema.ts';
 import { ONCE } from '../second-times.ts';
 import { answerName, answerOf, BASE, type Called, describedApi, JSON_TYPE, reachable } from './described-api.ts';
+import { formatted } from './formatted.ts';
 import { commentText, typeName, typeText } from './type-text.ts';
 
 /** Those of `client/verify/`, which say more. */
@@ -87,9 +87,4 @@ function shapeText(operation: Called, components: Components): string {
     body: ${body === undefined ? 'undefined' : typeText(body)};
     result: ${answer.$ref === undefined ? answerName(operation) : typeText(answer)};
   };`;
-}
-
-function formatted(text: string): string {
-  const command = 'node_modules/.bin/biome';
-  return execFileSync(command, ['format', '--stdin-file-path=generated.ts'], { input: text, encoding: 'utf8' });
 }

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from ._errors import ServerError
 from ._json import json_in
+from ._shape import assert_answer
 
 BASE = "/api/v1"
 VERSION = version("provec")
@@ -54,8 +55,8 @@ def camel(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def answer_of(status: int, content: bytes) -> dict[str, Any]:
-    """Every answer of Provec is an object. Raises ServerError for anything else."""
+def answer_of(operation: str, status: int, content: bytes) -> dict[str, Any]:
+    """The answer of an operation. Raises ServerError for what is none."""
     try:
         answer = json_in(content)
     except (ValueError, RecursionError):
@@ -63,4 +64,5 @@ def answer_of(status: int, content: bytes) -> dict[str, Any]:
     if not isinstance(answer, dict):
         error = "The answer is no JSON object: is this the address of a Provec?"
         raise ServerError({"error": error, "status": status})
+    assert_answer(operation, answer, status)
     return answer

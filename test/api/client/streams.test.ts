@@ -10,6 +10,23 @@ import { until } from '../../support/until.ts';
 const COUNT = 5_000;
 /** More than any test reads. */
 const ENDLESS = 2_000_000;
+/** An export without its end. */
+const BEGUN = [
+  {
+    export: {
+      collectionId: '11111111-2222-4333-8444-555555555555',
+      name: 'notes',
+      dimensions: 1,
+      metric: 'cosine',
+      version: 1,
+      merkleRoot: '0'.repeat(64),
+      vectorCount: 1,
+    },
+  },
+  { id: 'a', values: [1] },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join('');
 const recordOf = (at: number) => ({ id: `r${at}`, values: Float32Array.of(1, at), metadata: { at } });
 
 let service: SharedService;
@@ -143,7 +160,7 @@ test('an export ends with its signal, with the loop that reads it, and when it i
   const open: Socket[] = [];
   const endless = createServer((request, response) => {
     open.push(request.socket);
-    response.writeHead(200).write('{"export":{}}\n{"id":"a","values":[1]}\n');
+    response.writeHead(200).write(BEGUN);
   }).listen(0, '127.0.0.1');
   await once(endless, 'listening');
   const url = `http://127.0.0.1:${(endless.address() as AddressInfo).port}`;
@@ -168,7 +185,7 @@ test.each(['with the connection', 'with an answer that looks whole'])(
   async (how) => {
     cutter = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' });
-      response.write('{"export":{}}\n{"id":"a","values":[1]}\n', () => {
+      response.write(BEGUN, () => {
         if (how === 'with the connection') response.destroy();
         else response.end();
       });

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Generic, TypeVar, cast
 
+from .._cursor_watch import CursorWatch
+
 T = TypeVar("T")
 Page = TypeVar("Page")
 
@@ -24,11 +26,13 @@ class AsyncListing(Generic[Page, T]):
 
     async def pages(self) -> AsyncIterator[Page]:
         """That page and all after it."""
-        cursor = self._cursor
+        cursor, cursors = self._cursor, CursorWatch()
         while True:
             page = await self._ask(cursor)
-            yield page
             cursor = cast("dict[str, Any]", page).get("nextCursor")
+            if cursor is not None:
+                cursors.assert_new(cursor)
+            yield page
             if cursor is None:
                 return
 

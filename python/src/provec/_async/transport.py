@@ -85,7 +85,7 @@ class AsyncTransport:
                 request = {**request, "content": make()}
                 request["headers"] = {**self._headers, "Content-Type": content_type}
             try:
-                return await self._attempt(request)
+                return await self._attempt(operation, request)
             except Exception as error:
                 await self._wait(operation, error, retry)
                 retry += 1
@@ -107,14 +107,14 @@ class AsyncTransport:
             "timeout": httpx.Timeout(timeout, connect=min(timeout or TIMEOUT, TIMEOUT)),
         }
 
-    async def _attempt(self, request: Mapping[str, Any]) -> Any:
+    async def _attempt(self, operation: str, request: Mapping[str, Any]) -> Any:
         try:
             response = await self._client.request(**request, follow_redirects=False)
         except httpx.RequestError as error:
             raise _no_answer(error) from error
         if not response.is_success:
             raise _refusal(response)
-        return answer_of(response.status_code, response.content)
+        return answer_of(operation, response.status_code, response.content)
 
     async def _wait(self, operation: str, error: Exception, retry: int) -> None:
         """Waits until a retry may succeed; raises the error where none may."""

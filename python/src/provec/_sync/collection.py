@@ -7,11 +7,14 @@ from typing import Any, Literal, cast
 from .. import _api as api
 from .._errors import APIConnectionError
 from .._json import json_in
+from .._shape import assert_answer
 from .._wire import given
 from .import_source import ImportSource, content_of
 from .listing import Listing
 from .transport import Transport
 
+#: Status of an answer that streams.
+OK = 200
 Consistency = Literal["strong", "eventual"]
 
 
@@ -194,10 +197,10 @@ class Collection:
         return cast(api.DeleteResult, self._transport.send("deleteNamespace", names))
 
     def export(self) -> Iterator[api.ExportedRecord]:
-        """All records in one state, as they stream in; APIConnectionError unless all came."""
+        """All records in one state, as they stream in; a ProvecError unless all came."""
         is_whole = False
         for line in self.export_lines():
-            said = _object(line)
+            said = _line(line)
             if "end" in said:
                 is_whole = True
             elif "export" not in said:
@@ -259,11 +262,13 @@ class Collection:
         return self._transport.send(operation, {"name": self.name}, **parts)
 
 
-def _object(line: str) -> Any:
+def _line(line: str) -> Any:
+    """Raises a ProvecError for what is no line of an export."""
     try:
         said = json_in(line)
     except (ValueError, RecursionError):
         said = None
     if not isinstance(said, dict):
         raise APIConnectionError("The export was cut off, or holds a line that is no JSON object.")
+    assert_answer("exportRecords", said, OK)
     return said

@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Callable
 from typing import Any, Generic, TypeVar, cast
 
+from .._cursor_watch import CursorWatch
+
 T = TypeVar("T")
 Page = TypeVar("Page")
 
@@ -25,11 +27,13 @@ class Listing(Generic[Page, T]):
 
     def pages(self) -> Iterator[Page]:
         """That page and all after it."""
-        cursor = self._cursor
+        cursor, cursors = self._cursor, CursorWatch()
         while True:
             page = self._ask(cursor)
-            yield page
             cursor = cast("dict[str, Any]", page).get("nextCursor")
+            if cursor is not None:
+                cursors.assert_new(cursor)
+            yield page
             if cursor is None:
                 return
 

@@ -86,7 +86,7 @@ class Transport:
                 request = {**request, "content": make()}
                 request["headers"] = {**self._headers, "Content-Type": content_type}
             try:
-                return self._attempt(request)
+                return self._attempt(operation, request)
             except Exception as error:
                 self._wait(operation, error, retry)
                 retry += 1
@@ -108,14 +108,14 @@ class Transport:
             "timeout": httpx.Timeout(timeout, connect=min(timeout or TIMEOUT, TIMEOUT)),
         }
 
-    def _attempt(self, request: Mapping[str, Any]) -> Any:
+    def _attempt(self, operation: str, request: Mapping[str, Any]) -> Any:
         try:
             response = self._client.request(**request, follow_redirects=False)
         except httpx.RequestError as error:
             raise _no_answer(error) from error
         if not response.is_success:
             raise _refusal(response)
-        return answer_of(response.status_code, response.content)
+        return answer_of(operation, response.status_code, response.content)
 
     def _wait(self, operation: str, error: Exception, retry: int) -> None:
         """Waits until a retry may succeed; raises the error where none may."""

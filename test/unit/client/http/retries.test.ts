@@ -50,7 +50,17 @@ const refusal = (status: number, code: string, more: object = {}): Step => [
   status,
   { error: 'A sentence.', code, status, requestId: 'r', ...more },
 ];
-const USAGE: Step = [200, { plan: 'free' }];
+const COUNTS = { write_count: 0, query_count: 0, vector_count: 0, collection_count: 0, key_count: 1 };
+const FREE = {
+  month: '2026-01',
+  plan: 'free',
+  usage: COUNTS,
+  limits: COUNTS,
+  query_count_uncertainty: 0,
+  resets_at: '2026-02-01T00:00:00.000Z',
+  pricing_url: 'https://provec.dev/pricing',
+};
+const USAGE: Step = [200, FREE];
 
 describe('what passes by itself is tried again', () => {
   test.each<[string, Step]>([
@@ -60,13 +70,13 @@ describe('what passes by itself is tried again', () => {
     ['a connection that breaks', 'cut'],
   ])('%s', async (_, failure) => {
     const { seen, provec } = await scripted([failure, failure, USAGE]);
-    expect(await provec.getUsage()).toEqual({ plan: 'free' });
+    expect(await provec.getUsage()).toEqual(FREE);
     expect(seen).toHaveLength(3);
   });
 
   test('silence, each time for timeoutMs', async () => {
     const { seen, provec } = await scripted(['silence', USAGE], { timeoutMs: 300 });
-    expect(await provec.getUsage()).toEqual({ plan: 'free' });
+    expect(await provec.getUsage()).toEqual(FREE);
     expect(seen.length).toBeGreaterThanOrEqual(2);
   });
 });
@@ -178,13 +188,12 @@ test('what a second time answers otherwise is not sent twice, unless nothing was
     'cut',
     refusal(503, 'UNAVAILABLE'),
     refusal(429, 'RATE_LIMITED'),
-    [201, {}],
+    [200, { deleted: true }],
   ]);
-  const body = { name: 'notes', dimensions: 3 };
-  await expect(provec.createCollection(body)).rejects.toThrow(APIConnectionError);
-  await expect(provec.createCollection(body)).rejects.toThrow(UnavailableError);
+  await expect(provec.deleteCollection('notes')).rejects.toThrow(APIConnectionError);
+  await expect(provec.deleteCollection('notes')).rejects.toThrow(UnavailableError);
   expect(seen).toHaveLength(2);
-  await provec.createCollection(body);
+  await provec.deleteCollection('notes');
   expect(seen).toHaveLength(4);
 });
 

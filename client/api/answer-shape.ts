@@ -1,0 +1,15 @@
+/** What a value must be; `#<name>` stands for a named shape. Other members are allowed. */
+export type Shape =
+  | 'any'
+  | 'string'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'null'
+  | `#${string}`
+  | { readonly list: Shape }
+  | { readonly map: Shape }
+  | { readonly oneOf: readonly Shape[] }
+  /** The members that it has, and those that it may have. */
+  | { readonly has: Members; readonly may: Members };
+type Members = Readonly<Record<string, Shape>>;

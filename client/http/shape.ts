@@ -1,0 +1,70 @@
+/** Whether an answer has the shape that the OpenAPI document gives it. */
+import type { Shape } from '../api/answer-shape.ts';
+import { ANSWERS, SHAPES } from '../api/shapes.ts';
+import { ServerError } from './errors.ts';
+
+/** Throws a ServerError where a value is no answer of that operation, or no line of it. */
+export function assertAnswer(operation: keyof typeof ANSWERS, value: unknown, status: number): void {
+  const fault = faultOf(value, ANSWERS[operation], '');
+  if (fault === null) return;
+  const error = `This is no answer to ${operation}: ${fault}. Is this the address of a Provec?`;
+  throw new ServerError({ error, status });
+}
+
+/** The first thing that is wrong, with its place; null for a value of that shape. */
+function faultOf(value: unknown, shape: Shape, path: string): string | null {
+  if (typeof shape === 'string') {
+    if (shape.startsWith('#')) return faultOf(value, SHAPES[shape.slice(1)]!, path);
+    return isScalar(value, shape) ? null : wrong(value, path);
+  }
+  if ('oneOf' in shape) return faultOfEach(value, shape.oneOf, path);
+  if ('list' in shape) return Array.isArray(value) ? faultOfItems(value, shape.list, path) : wrong(value, path);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return wrong(value, path);
+  if ('map' in shape)
+    return shape.map === 'any' ? null : faultOfMembers(value, Object.keys(value), () => shape.map, path);
+  return (
+    faultOfMembers(value, Object.keys(shape.has), (name) => shape.has[name]!, path) ??
+    faultOfMembers(
+      value,
+      Object.keys(shape.may).filter((name) => Object.hasOwn(value, name)),
+      (name) => shape.may[name]!,
+      path,
+    )
+  );
+}
+
+function faultOfItems(items: readonly unknown[], shape: Shape, path: string): string | null {
+  for (let at = 0; at < items.length; at++) {
+    if (shape === 'number' && typeof items[at] === 'number') continue;
+    const fault = faultOf(items[at], shape, `${path}[${at}]`);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function faultOfMembers(value: object, names: string[], shapeOf: (name: string) => Shape, path: string): string | null {
+  for (const name of names) {
+    const member = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
+    const fault = faultOf(member, shapeOf(name), path === '' ? name : `${path}.${name}`);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** The fault by the first shape, which is the one to name. */
+function faultOfEach(value: unknown, shapes: readonly Shape[], path: string): string | null {
+  const faults = shapes.map((shape) => faultOf(value, shape, path));
+  return faults.includes(null) ? null : faults[0]!;
+}
+
+function isScalar(value: unknown, type: string): boolean {
+  if (type === 'any') return value !== undefined;
+  if (type === 'null') return value === null;
+  if (type === 'integer') return Number.isInteger(value);
+  return typeof value === type;
+}
+
+function wrong(value: unknown, path: string): string {
+  const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `of type ${typeof value}`;
+  return `${path || 'the answer'} is ${value === undefined ? 'missing' : kind}`;
+}

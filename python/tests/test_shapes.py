@@ -1,0 +1,123 @@
+"""Answers of a service that is no Provec are refused, whatever the operation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+import provec as package
+from provec import Provec, ProvecOperator
+from provec._api import ROUTES
+from provec._shape import assert_answer
+
+
+def answering(content: bytes) -> httpx.Client:
+    answer = httpx.Response(200, content=content)
+    return httpx.Client(transport=httpx.MockTransport(lambda _: answer))
+
+
+provec = Provec("http://x", "k", http_client=answering(b"{}"))
+operator = ProvecOperator("http://x", "k", http_client=answering(b"{}"))
+notes = provec.collection("notes")
+CALLS: dict[str, Callable[[], object]] = {
+    "queryVectors": lambda: notes.query(id="a"),
+    "queryMany": lambda: notes.query_many([{"id": "a"}]),
+    "upsertVectors": lambda: notes.upsert([{"id": "a", "values": [1]}]),
+    "importRecords": lambda: notes.import_records(b""),
+    "fetchVectors": lambda: notes.fetch(["a"]),
+    "countRecords": lambda: notes.count(),
+    "facetRecords": lambda: notes.facets("a"),
+    "listRecords": lambda: list(notes.list()),
+    "updateRecords": lambda: notes.update([{"id": "a", "values": [1]}]),
+    "deleteVectors": lambda: notes.delete(["a"]),
+    "listNamespaces": lambda: list(notes.list_namespaces()),
+    "deleteNamespace": lambda: notes.delete_namespace("a"),
+    "getCollection": lambda: notes.describe(),
+    "updateCollection": lambda: notes.configure(tags={}),
+    "deleteCollection": lambda: provec.delete_collection("notes"),
+    "listCollections": lambda: provec.list_collections().page(),
+    "createCollection": lambda: provec.create_collection("notes", 1),
+    "verifyCollection": lambda: notes.verify(),
+    "proveRecord": lambda: notes.proof("a"),
+    "beginVerification": lambda: notes.start_verification(),
+    "getVerification": lambda: notes.get_verification("v"),
+    "exportRecords": lambda: list(notes.export()),
+    "listAnchors": lambda: list(notes.list_anchors()),
+    "getAlias": lambda: provec.get_alias("a"),
+    "putAlias": lambda: provec.put_alias("a", "notes"),
+    "deleteAlias": lambda: provec.delete_alias("a"),
+    "listAliases": lambda: provec.list_aliases(),
+    "getUsage": lambda: provec.get_usage(),
+    "listKeys": lambda: provec.list_keys(),
+    "createKey": lambda: provec.create_key("k"),
+    "revokeKey": lambda: provec.revoke_key("k"),
+    "createAccount": lambda: operator.create_account("a", "free"),
+    "listAccounts": lambda: operator.list_accounts(),
+    "changePlan": lambda: operator.change_plan("a", "free"),
+    "deleteAccount": lambda: operator.delete_account("a"),
+}
+
+
+@pytest.mark.parametrize("operation", ROUTES)
+def test_an_empty_answer(operation: str) -> None:
+    with pytest.raises(package.ServerError, match=rf"no answer to {operation}: \w+ is missing"):
+        CALLS[operation]()
+
+
+def refused(answer: object) -> bool:
+    try:
+        assert_answer("queryVectors", answer, 200)
+    except package.ServerError:
+        return True
+    return False
+
+
+def test_each_part_counts() -> None:
+    metadata = {"n": [None]}
+    match = {"id": "a", "score": 1, "values": [0.5, 1], "metadata": metadata, "added": 1}
+    answer = {"matches": [match], "shards": {"total": 1, "ok": 1.0, "failed": 0}}
+    assert not refused(answer)
+    for wrong in (
+        None,
+        [],
+        {"matches": {}},
+        {"matches": [None]},
+        {"matches": [{"id": "a"}]},
+        {"matches": [{**match, "score": "1"}]},
+        {"matches": [{**match, "score": True}]},
+        {"matches": [{**match, "score": None}]},
+        {"matches": [match, {**match, "values": [1, "2"]}]},
+        {"matches": [{**match, "values": [1, True]}]},
+        {"matches": [{**match, "values": None}]},
+        {"matches": [{**match, "metadata": []}]},
+        {**answer, "shards": {"total": 1.5, "ok": 1, "failed": 0}},
+        {**answer, "shards": {"total": 1, "ok": 1}},
+    ):
+        assert refused(wrong), wrong
+
+
+@pytest.mark.parametrize("line", ["[]", "{}", '{"id":"a"}', '{"id":"a","values":["1"]}', "<html>"])
+def test_a_line_that_is_none_of_an_export(line: str) -> None:
+    client = Provec("http://x", "k", http_client=answering(line.encode()))
+    with pytest.raises(package.ProvecError):
+        list(client.collection("notes").export())
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7])
+def test_pages_in_a_circle_end(length: int) -> None:
+    pages = 0
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        nonlocal pages
+        pages += 1
+        cursor = f"c{pages if pages < 5 else 5 + pages % length}"
+        return httpx.Response(200, content=json.dumps({"records": [], "nextCursor": cursor}))
+
+    http_client = httpx.Client(transport=httpx.MockTransport(answer))
+    listing = Provec("http://x", "k", http_client=http_client).collection("notes").list()
+    with pytest.raises(package.ServerError, match="come in a circle"):
+        list(listing)
+    assert pages < 5 + 4 * length + 8
