@@ -109,7 +109,7 @@ export const ACCOUNTS: readonly Example[] = [
     answer: {
       accounts: [
         {
-          id: '00000000-0000-4000-8000-000000000001',
+          id: 'b4a1c5d2-7f0e-4c36-9d58-2e6f81a0c937',
           name: 'default',
           plan: 'enterprise',
           created_at: '2026-11-26T12:35:19.644Z',
