@@ -356,7 +356,11 @@ export interface WrittenRecord {
    * zero.
    */
   values: Numbers;
-  /** At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent. */
+  /**
+   * At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent.
+   * Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one,
+   * and `warnings` of the answer say so.
+   */
   metadata?: Record<string, unknown>;
 }
 
@@ -387,6 +391,12 @@ export interface UpsertResult {
   anchor: {
     status: AnchorStatus;
   };
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 /** What is merged into a record; a record that is not there is left out. */
@@ -434,7 +444,8 @@ export interface UpdateResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }
@@ -470,7 +481,8 @@ export interface DeleteResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }
@@ -775,7 +787,8 @@ export interface QueryVectorsResult {
   };
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }
@@ -794,7 +807,8 @@ export interface QueryManyResult {
     };
     /**
      * Absent: none. A sentence for each field that the request names and no record of the
-     * namespace has. Only a key with the scope `read` is told of a like field.
+     * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+     * scope `read` is told of a like field.
      */
     warnings?: Array<string>;
   }>;
@@ -827,6 +841,12 @@ export interface ImportRecordsResult {
   anchor: {
     status: AnchorStatus;
   };
+  /**
+   * Absent: none. A sentence for each field that the request names and no record of the
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
+   */
+  warnings?: Array<string>;
 }
 
 export interface FetchVectorsResult {
@@ -839,7 +859,8 @@ export interface CountRecordsResult {
   count: number;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }
@@ -854,7 +875,8 @@ export interface FacetRecordsResult {
   missing: number;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }
@@ -865,7 +887,8 @@ export interface ListRecordsResult {
   nextCursor?: string;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the
-   * namespace has. Only a key with the scope `read` is told of a like field.
+   * namespace has, and for an integer past 2^53 that is rounded. Only a key with the
+   * scope `read` is told of a like field.
    */
   warnings?: Array<string>;
 }

@@ -59,7 +59,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
       vectorCount: 'integer',
       anchor: { has: { status: 'string' }, may: {} },
     },
-    may: {},
+    may: { warnings: { list: 'string' } },
   },
   UpdateResult: {
     has: {
@@ -241,7 +241,7 @@ export const ANSWERS: { readonly [K in keyof Operations]: Shape } = {
       vectorCount: 'integer',
       anchor: { has: { status: 'string' }, may: {} },
     },
-    may: {},
+    may: { warnings: { list: 'string' } },
   },
   fetchVectors: { has: { vectors: { map: '#StoredRecord' } }, may: {} },
   countRecords: { has: { count: 'integer' }, may: { warnings: { list: 'string' } } },

@@ -7,11 +7,13 @@ import { type Field, label, oneOf, optional, someOf } from './field.ts';
 import { RequestKind } from './request.ts';
 
 const TIME =
-  /^(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+  /^(\d{4})-(\d{2})-(\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
+const LEAP_SECOND = /^(.{16}):60/;
 
 /**
- * Milliseconds since the epoch of an ISO 8601 time with its offset from UTC; null for anything
- * else, such as the 30th of February.
+ * Milliseconds since the epoch of an ISO 8601 time with its offset from UTC, or of what RFC 3339
+ * also allows: `t` and `z`, and a leap second, which is taken for the second after it. Null for
+ * anything else, such as the 30th of February.
  */
 function parseTime(text: string): number | null {
   const match = TIME.exec(text);
@@ -20,8 +22,9 @@ function parseTime(text: string): number | null {
   // Date.parse takes 2026-02-30 for the 2nd of March.
   const date = new Date(Date.UTC(year, month - 1, day));
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
-  const epochMs = Date.parse(text.replace(',', '.'));
-  return Number.isNaN(epochMs) ? null : epochMs;
+  const isLeap = LEAP_SECOND.test(text);
+  const epochMs = Date.parse(text.toUpperCase().replace(',', '.').replace(LEAP_SECOND, '$1:59'));
+  return Number.isNaN(epochMs) ? null : epochMs + (isLeap ? 1_000 : 0);
 }
 
 /** ISO 8601 UTC, or null for never. */

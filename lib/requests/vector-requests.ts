@@ -58,7 +58,7 @@ export function recordSchema(limits: Limits): JsonSchema {
     values: vector(limits, values).schema,
     metadata: {
       type: 'object',
-      description: `At most ${metadataMaxBytes} bytes as compact JSON and ${metadataMaxLevels} levels; returned equal to what was sent.`,
+      description: `At most ${metadataMaxBytes} bytes as compact JSON and ${metadataMaxLevels} levels; returned equal to what was sent. Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and \`warnings\` of the answer say so.`,
       additionalProperties: true,
     },
   };

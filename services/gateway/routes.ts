@@ -55,8 +55,12 @@ const VECTOR_ROUTES = [
     queue: 'query',
     body: 'queries',
     params: asked,
-    answer: (given, { body: { queries }, mayRead }) => {
-      const warned = given.results.map((result, at) => warningsOf(result, { body: queries[at], mayRead }));
+    answer: (given, { body, mayRead }) => {
+      const { queries, roundedInteger } = body;
+      const warned = given.results.map((result, at) => {
+        const { filter, namespace } = queries[at];
+        return warningsOf(result, { body: { namespace, ...(filter && { roundedInteger }) }, mayRead });
+      });
       return resultsJson(given, warned);
     },
     expectedBytes: ({ body }, dimensions) =>
@@ -72,6 +76,7 @@ const VECTOR_ROUTES = [
     queue: 'write',
     body: 'upsert',
     params: asked,
+    answer: withWarnings,
   }),
   route('POST', '/collections/{name}/import', 'collections.import', 'write', {
     queue: 'write',

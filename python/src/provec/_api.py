@@ -143,6 +143,8 @@ class _Record(TypedDict):
 
 class Record(_Record, total=False):
     #: At most 40960 bytes as compact JSON and 32 levels; returned equal to what was sent.
+    #: Numbers are IEEE 754 doubles: an integer past 2^53 is rounded to the nearest one, and
+    #: `warnings` of the answer say so.
     metadata: dict[str, Any]
 
 
@@ -150,7 +152,7 @@ class UpsertResultAnchor(TypedDict):
     status: Literal["confirmed", "pending", "none"]
 
 
-class UpsertResult(TypedDict):
+class _UpsertResult(TypedDict):
     #: Records written.
     upsertedCount: int
     #: Root over all records: 64 hex digits.
@@ -169,6 +171,13 @@ class UpsertResult(TypedDict):
     #: Stored vectors after the write.
     vectorCount: int
     anchor: UpsertResultAnchor
+
+
+class UpsertResult(_UpsertResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
+    warnings: list[str]
 
 
 class _RecordUpdate(TypedDict):
@@ -213,7 +222,8 @@ class _UpdateResult(TypedDict):
 
 class UpdateResult(_UpdateResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -246,7 +256,8 @@ class _DeleteResult(TypedDict):
 
 class DeleteResult(_DeleteResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -533,7 +544,8 @@ class QueryVectorsResult(_QueryVectorsResult, total=False):
     #: With `allowPartial` only.
     shards: QueryVectorsResultShards
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -554,7 +566,8 @@ class QueryManyResultResults(_QueryManyResultResults, total=False):
     #: With `allowPartial` only.
     shards: QueryManyResultResultsShards
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -566,7 +579,7 @@ class ImportRecordsResultAnchor(TypedDict):
     status: Literal["confirmed", "pending", "none"]
 
 
-class ImportRecordsResult(TypedDict):
+class _ImportRecordsResult(TypedDict):
     #: Records written.
     importedCount: int
     #: Root over all records: 64 hex digits.
@@ -587,6 +600,13 @@ class ImportRecordsResult(TypedDict):
     anchor: ImportRecordsResultAnchor
 
 
+class ImportRecordsResult(_ImportRecordsResult, total=False):
+    #: Absent: none. A sentence for each field that the request names and no record of the
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
+    warnings: list[str]
+
+
 class FetchVectorsResult(TypedDict):
     #: By id.
     vectors: dict[str, StoredRecord]
@@ -599,7 +619,8 @@ class _CountRecordsResult(TypedDict):
 
 class CountRecordsResult(_CountRecordsResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -617,7 +638,8 @@ class _FacetRecordsResult(TypedDict):
 
 class FacetRecordsResult(_FacetRecordsResult, total=False):
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 
@@ -629,7 +651,8 @@ class ListRecordsResult(_ListRecordsResult, total=False):
     #: While there are more.
     nextCursor: str
     #: Absent: none. A sentence for each field that the request names and no record of the
-    #: namespace has. Only a key with the scope `read` is told of a like field.
+    #: namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope
+    #: `read` is told of a like field.
     warnings: list[str]
 
 

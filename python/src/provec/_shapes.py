@@ -127,7 +127,11 @@ SHAPES: dict[str, Any] = {
                 "may": {}
             }
         },
-        "may": {}
+        "may": {
+            "warnings": {
+                "list": "string"
+            }
+        }
     },
     "UpdateResult": {
         "has": {
@@ -563,7 +567,11 @@ ANSWERS: dict[str, Any] = {
                 "may": {}
             }
         },
-        "may": {}
+        "may": {
+            "warnings": {
+                "list": "string"
+            }
+        }
     },
     "fetchVectors": {
         "has": {

@@ -6,6 +6,7 @@ import { PINECONE_BODIES } from '../pinecone/bodies.ts';
 import { RECALL_BODIES } from '../recall/bodies.ts';
 import { parseJsonBody } from './json-body.ts';
 import { EACH, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
+import { RoundedInteger } from './rounded-integer.ts';
 import type { Translation } from './translation.ts';
 
 /**
@@ -24,8 +25,14 @@ type TranslatedBody = keyof typeof TRANSLATIONS;
 export type BodyName = RequestName | TranslatedBody;
 type Translated<N extends BodyName> = N extends TranslatedBody ? (typeof TRANSLATIONS)[N]['request'] : N;
 
+/** What is found out of every body. */
+export interface FromText {
+  /** An integer that no double holds, as it was written; absent: there is none. */
+  roundedInteger?: string;
+}
+
 /** What the edge makes of each kind of body. */
-export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> };
+export type Bodies = { [N in BodyName]: DecodedRequest<Extract<Translated<N>, RequestName>> & FromText };
 
 /** The kind of request that a body says in other words; itself where it says it in ours. */
 export const requestNameOf = (kind: BodyName): RequestName => translationOf(kind)?.request ?? (kind as RequestName);
@@ -69,9 +76,12 @@ export function decodeBody<N extends BodyName>(kind: N, bytes: Uint8Array, conte
   const translation = translationOf(kind);
   const request = requestsOf(context.limits)[requestNameOf(kind)];
   if (translation !== null) return request.decode(...translated(translation, kind, bytes, context)) as Bodies[N];
-  const body = parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context));
+  const rounded = new RoundedInteger();
+  const body = parseJsonBody(bytes, boundsOf(context.limits), vectorPlace(kind, context), rounded);
   request.refuseUnknown(body);
-  return request.decode(body, context) as Bodies[N];
+  const decoded = request.decode(body, context) as Bodies[N];
+  if (rounded.text !== null) decoded.roundedInteger = rounded.text;
+  return decoded;
 }
 
 /** The body as our request, and what to check it against. No body is an empty one. */

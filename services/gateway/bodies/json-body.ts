@@ -5,19 +5,25 @@ import { parseJson, TooManyEscapedKeys } from '../../../lib/json/text.ts';
 import { invalid, isJsonObject, type JsonObject } from '../../../lib/records/fields.ts';
 import { jsonFault, repeatedMember } from './json-fault.ts';
 import { liftVectors, lowerVectors, type TextBounds, type VectorPlace } from './lifted-vectors.ts';
+import type { RoundedInteger } from './rounded-integer.ts';
 
 const invalidJson = (message: string) => new ProvecError('INVALID_JSON', message);
 
 /**
  * Parses a request body: JSON text in UTF-8 (a byte order mark is skipped) that is an object, keeps
  * within `bounds`, has no key `__proto__`, which would reach a prototype, and no key twice in one
- * object. Vectors at `place` that are as they should be come as Float32Arrays. Throws INVALID_JSON,
- * or INVALID_ARGUMENT for an object of too many keys.
+ * object. Vectors at `place` that are as they should be come as Float32Arrays; `rounded` is shown
+ * the other numbers. Throws INVALID_JSON, or INVALID_ARGUMENT for an object of too many keys.
  */
-export function parseJsonBody(bytes: Uint8Array, bounds: TextBounds, place: VectorPlace | null = null): JsonObject {
+export function parseJsonBody(
+  bytes: Uint8Array,
+  bounds: TextBounds,
+  place: VectorPlace | null = null,
+  rounded?: RoundedInteger,
+): JsonObject {
   if (bytes.length === 0) throw invalidJson('The request has no body; send a JSON object.');
   if (!isUtf8(bytes)) throw invalidJson('The body is not UTF-8.');
-  const lifted = liftVectors(bytes, bounds, place);
+  const lifted = liftVectors(bytes, bounds, place, rounded);
   if (lifted === 'levelsMax') throw invalidJson(`The body nests deeper than ${bounds.levelsMax} levels.`);
   if (lifted === 'keysMax') {
     const most = bounds.keysMax.toLocaleString('en');

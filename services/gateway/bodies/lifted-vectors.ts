@@ -11,6 +11,7 @@
 import { randomUUID } from 'node:crypto';
 import { isJsonObject } from '../../../lib/records/fields.ts';
 import { float32Scanner } from '../../../lib/records/kernel/float32-scanner.ts';
+import { RoundedInteger } from './rounded-integer.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -20,6 +21,7 @@ const CASE = 0x20;
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const BRACKET = 0x5b;
+const [ZERO, NINE] = [0x30, 0x39];
 
 /**
  * Before the number of a vector, in a string of its own. That a client knows it does no harm: it
@@ -62,12 +64,13 @@ export interface TextBounds {
 
 /**
  * The text of JSON in UTF-8 without the vectors at `place`; which bound it passes where it passes
- * one.
+ * one. `rounded` is shown the numbers of the text.
  */
 export function liftVectors(
   bytes: Uint8Array,
   { levelsMax, keysMax }: TextBounds,
   place: VectorPlace | null,
+  rounded: RoundedInteger = new RoundedInteger(),
 ): LiftedText | keyof TextBounds {
   const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { countMax, dimensions, path } = place ?? NOWHERE;
@@ -110,7 +113,7 @@ export function liftVectors(
     else if (byte === COLON) {
       colons++;
       if (++keys[level] > keysMax) return 'keysMax';
-    }
+    } else if (byte >= ZERO && byte <= NINE) at = rounded.look(source, at) - 1;
   }
   return { text: text + source.toString('utf8', taken, end), vectors, keys: colons + vectors.length };
 }

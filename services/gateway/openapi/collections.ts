@@ -62,7 +62,7 @@ const warnings = list(
   { type: 'string' },
   {
     description:
-      'Absent: none. A sentence for each field that the request names and no record of the namespace has. Only a key with the scope `read` is told of a like field.',
+      'Absent: none. A sentence for each field that the request names and no record of the namespace has, and for an integer past 2^53 that is rounded. Only a key with the scope `read` is told of a like field.',
     minItems: 1,
   },
 );
@@ -159,7 +159,7 @@ export function collectionSchemas(limits: Limits): Schemas {
     Namespace: namespace(limits).schema,
     AnchorStatus: text('`none` on plans without anchoring.', { enum: ['confirmed', 'pending', 'none'] }),
     Record: recordSchema(limits),
-    UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN }),
+    UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN, warnings }, ['warnings']),
     RecordUpdate: updateSchema(limits, values('The new vector.')),
     UpdateResult: object(
       {
@@ -268,7 +268,7 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.import': [
     'importRecords',
     'Write records of any number, one a line',
-    object({ importedCount: count('Records written.'), ...WRITTEN }),
+    object({ importedCount: count('Records written.'), ...WRITTEN, warnings }, ['warnings']),
     'Newline-delimited JSON without a limit on its size: an export as it is, or records alone, each with its `namespace` where it has one. An import that begins with the first line of an export has to end with the last one, whose `count` is the number of its records. If that first line names other dimensions or another metric than the collection has, the answer is 400, and no record is written. To import the records of an export under another metric, leave its first line out. Records are written in entries of up to 1,000 lines as they come. An error names the line and says how many records were stored before; sending the whole import again changes nothing about those.',
   ],
   'collections.query': [

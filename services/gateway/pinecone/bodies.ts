@@ -181,8 +181,12 @@ function recordOf(vector: unknown, at: number): unknown {
   return taken(vector, ['id', 'values', 'metadata']);
 }
 
+/** One without a component is no vector: clients send it for what has none. */
 function refuseSparse(value: unknown, path: string): void {
-  if (isGiven(value)) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
+  const isEmptyVector =
+    isJsonObject(value) &&
+    [value.indices ?? [], value.values ?? []].every((list) => Array.isArray(list) && !list.length);
+  if (isGiven(value) && !isEmptyVector) throw invalid(path, 'absent, since Provec keeps dense vectors only', 'given');
 }
 
 /** An index that is made of another one would be empty here. */

@@ -19,6 +19,8 @@ import { pacedBody } from '../bodies/sending-pace.ts';
 import type { Exchange } from '../exchange.ts';
 import { takesItsTime } from '../http-server.ts';
 import { NDJSON_TYPE } from '../ndjson-type.ts';
+import type { Warned } from '../responses/splice.ts';
+import { roundingOf } from '../warnings.ts';
 import { attemptCall } from './call-action.ts';
 import { refuseMediaType } from './read-body.ts';
 import type { StepParts } from './step.ts';
@@ -62,6 +64,8 @@ class ImportRun {
   #headLine = 0;
   #endLine = 0;
   #isFirst = true;
+  /** The first integer that no double holds. */
+  #rounded: string | undefined;
 
   constructor(exchange: Exchange, parts: StepParts) {
     this.#exchange = exchange;
@@ -84,7 +88,7 @@ class ImportRun {
     return this.#waiting === null ? 0 : batchBytes(this.#waiting);
   }
 
-  async finish(): Promise<ImportResult> {
+  async finish(): Promise<ImportResult & Warned> {
     const { dimensions } = this.#exchange.collection!;
     const nothing = { ids: [], dimensions, vectors: new Float32Array(0), metadata: [] };
     const last = this.#waiting ?? nothing;
@@ -92,7 +96,8 @@ class ImportRun {
     const result = await this.#write(last, true);
     if (this.#headLine > 0 && this.#endLine === 0)
       throw invalid('body', 'an export with its last line', 'one that was cut off');
-    return { ...result, importedCount: this.#stored };
+    const warned = this.#rounded !== undefined && { warnings: [roundingOf(this.#rounded)] };
+    return { ...result, importedCount: this.#stored, ...warned };
   }
 
   /** What to throw for an error: what came before it is stored first, and told of. */
@@ -144,6 +149,7 @@ class ImportRun {
     try {
       const decoded = await bodies.decode('import', bytes, context, queueRequestOf(this.#exchange));
       // A line that closes what it did not open may pass for several.
+      this.#rounded ??= decoded.roundedInteger;
       if (decoded.lines.values === lines.length) return decoded.lines;
     } catch (error) {
       if (!isProvecError(error) || error.status >= 500) throw error;

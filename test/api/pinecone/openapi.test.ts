@@ -177,7 +177,10 @@ test.each<[route: string, body: Json]>([
   [`POST ${INDEX}/vectors/upsert`, {}],
   [`POST ${INDEX}/vectors/upsert`, { vectors: [] }],
   [`POST ${INDEX}/vectors/upsert`, { vectors: [{ id: 'a' }] }],
-  [`POST ${INDEX}/vectors/upsert`, { vectors: [{ id: 'a', values: [1], sparseValues: {} }] }],
+  [
+    `POST ${INDEX}/vectors/upsert`,
+    { vectors: [{ id: 'a', values: [1], sparseValues: { indices: [0], values: [1] } }] },
+  ],
   [`POST ${INDEX}/vectors/update`, { setMetadata: { a: 1 } }],
   [`POST ${INDEX}/vectors/update`, { id: 'a', filter: { n: 1 }, setMetadata: { a: 1 } }],
   [`POST ${INDEX}/vectors/delete`, {}],

@@ -41,6 +41,20 @@ describe('with the dot product', () => {
     });
   });
 
+  test('an empty sparse vector is none', async () => {
+    const sparse = { indices: [], values: [] };
+    const vectors = [
+      { ...three[0]!, sparseValues: sparse },
+      { ...three[1]!, sparseValues: {} },
+    ];
+    expect((await index('POST', '/vectors/upsert', { vectors })).status).toBe(200);
+    expect(await query({ topK: 1, vector: [1, 0], sparseVector: sparse })).toMatchObject({ matches: [{ id: 'v2' }] });
+    const change = { id: 'v1', sparseValues: sparse, setMetadata: { k: 1 } };
+    expect((await index('POST', '/vectors/update', change)).status).toBe(200);
+    for (const wrong of [{ indices: [1], values: [] }, { indices: [], values: [1] }, [], 'x', { indices: 1 }])
+      expect((await index('POST', '/query', { topK: 1, vector: [1, 0], sparseVector: wrong })).status).toBe(400);
+  });
+
   test('a query answers without metadata and values where they are not asked for', async () => {
     await upsert(three);
     expect(await query({ topK: 2, vector: [1, 0] })).toEqual({

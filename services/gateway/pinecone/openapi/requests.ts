@@ -13,7 +13,12 @@ export type PineconeBody = keyof typeof PINECONE_BODIES;
 export const metric = text('How vectors are compared.', { enum: METRICS.map(pineconeMetric) });
 export const protection = text('Whether the index cannot be deleted.', { enum: ['enabled', 'disabled'] });
 
-const NO_SPARSE: Schema = { type: 'null', description: 'Provec keeps dense vectors only.' };
+const NO_NUMBERS: Schema = { type: 'array', maxItems: 0 };
+const NO_SPARSE: Schema = {
+  type: ['object', 'null'],
+  properties: { indices: NO_NUMBERS, values: NO_NUMBERS },
+  description: 'Empty: Provec keeps dense vectors only.',
+};
 const NO_SOURCE: Schema = { type: 'null', description: 'Provec copies no index: export and import it.' };
 const namespace = ref('Namespace');
 /** Of namespaces, with a count before the cursor. */
