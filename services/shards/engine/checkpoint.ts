@@ -3,8 +3,8 @@
  *
  * `records.bin` (little-endian, version 1): u32 version, u32 header bytes, header (JSON); then
  * groups of records, each u32 records, u32 bytes of ids and metadata, then for all of the group f64
- * seqs, f32 vectors, u32 graph keys (NO_KEY: none), u32 metadata bytes, u16 id bytes, and ids and
- * metadata one after the other.
+ * seqs, f32 vectors, u32 graph keys (NO_KEY: none, or that of another record), u32 metadata bytes,
+ * u16 id bytes, and ids and metadata one after the other.
  *
  * Promises: neither leaves nor root are taken from the file on trust, the reader computes them from
  * the records. Reading fails with an Error, and never with a wrong shard, when files are cut short,
@@ -17,7 +17,7 @@ import type { ShardSpec } from '../../../lib/shard/spec.ts';
 import type { StoredRecord } from '../../../lib/store/records.ts';
 import { forEachBit } from './bitmap.ts';
 import type { Graph } from './graph.ts';
-import type { SpaceFit } from './index-space.ts';
+import type { SavedSpace } from './index-space.ts';
 import type { Slots } from './slots.ts';
 
 const VERSION = 1;
@@ -34,7 +34,7 @@ const OWNER_ALONE = 0o600;
 export interface CheckpointHeader {
   spec: Pick<ShardSpec, 'collectionId' | 'index' | 'of' | 'dimensions' | 'metric' | 'quantization'>;
   head: ShardHead;
-  graph: { nodes: number; fit: SpaceFit } | null;
+  graph: ({ nodes: number } & SavedSpace) | null;
 }
 
 /**
@@ -58,7 +58,7 @@ export function writeCheckpoint(
   const header: CheckpointHeader = {
     spec: { collectionId, index, of, dimensions, metric, quantization },
     head,
-    graph: graph === null || graph.nodes === 0 ? null : { nodes: graph.nodes, fit: graph.space.fit },
+    graph: graph === null || graph.nodes === 0 ? null : graph.saved,
   };
   const file = openSync(join(folder, RECORDS_FILE), 'wx', OWNER_ALONE);
   try {

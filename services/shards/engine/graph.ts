@@ -1,14 +1,18 @@
 /**
  * A usearch HNSW graph over slots, and the *tail* of slots that are not in it.
  *
- * Every vector added gets a key of its own that is never used again, and a table leads from key to
- * slot. A record that goes away, or moves to another slot, only changes the table: usearch itself
- * never removes (its re-use of removed nodes rewires the graph in place and its keys cannot be
- * looked up), so a stale node still leads searches through the graph but is never an answer. The
- * owner makes a new graph when too many nodes are stale.
+ * Slots whose vectors the index cannot tell apart share a node: more copies than a search considers
+ * would link to each other alone and hide what lies near them. Every node has a key that is never
+ * used again, and `NodeSlots` leads from key to slots. A record that goes away, or moves to another
+ * slot, only changes these: usearch itself never removes (its re-use of removed nodes rewires the
+ * graph in place and its keys cannot be looked up), so a stale node still leads searches through
+ * the graph but is never an answer, unless its vector is written again. The owner makes a new graph
+ * when too many nodes are stale.
  */
 import { Index } from 'usearch';
-import type { IndexSpace } from './index-space.ts';
+import type { IndexSpace, IndexVector, SavedSpace } from './index-space.ts';
+import { NodeSlots } from './node-slots.ts';
+import { NodeTable } from './node-table.ts';
 import type { Slots } from './slots.ts';
 
 const CONNECTIVITY = 16;
@@ -21,24 +25,31 @@ const IN_TAIL = 0x80000000;
  * tables. Measured.
  */
 const NODE_BYTES = 232;
+/** Slots of one slice that join nodes that are there, at a few microseconds each. */
+const JOINED_MAX = 64;
 
 const LOW_HALF = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1 ? 0 : 1;
 
-/** Slots, nearest first, and the distances that the index takes them to have. */
-export interface Found {
-  slots: Uint32Array;
+/** Nodes, nearest first, stale ones among them, and their distances as the index has them. */
+export interface FoundNodes {
+  nodes: Uint32Array;
   distances: Float32Array;
 }
 
 export class Graph {
   readonly space: IndexSpace;
   readonly #index: Index;
-  #slotOfKey = new Uint32Array(0);
-  /** Vectors ever added, stale ones among them. */
+  readonly #slotsOf = new NodeSlots();
+  readonly #table = new NodeTable();
+  /** Nodes ever added, stale ones among them. */
   nodes = 0;
   liveNodes = 0;
+  /** Nodes of a loaded graph that have the vector of another one. */
+  copies = 0;
   /** Per slot: key, or position in the tail, or NOWHERE. */
   #places = new Uint32Array(0);
+  /** How far rounding moved a vector at most. */
+  error = 0;
   #tail: number[] = [];
   /** So many, the first of the tail, do not fit into the space and can never be added. */
   unfit = 0;
@@ -63,7 +74,7 @@ export class Graph {
   }
 
   get bytes(): number {
-    const tables = this.#slotOfKey.byteLength + this.#places.byteLength + this.#tail.length * 8;
+    const tables = this.#slotsOf.bytes + this.#table.bytes + this.#places.byteLength + this.#tail.length * 8;
     return tables + this.nodes * (this.space.vectorBytes + NODE_BYTES);
   }
 
@@ -77,8 +88,7 @@ export class Graph {
     const place = this.#places[slot];
     this.#places[slot] = NOWHERE;
     if (place < IN_TAIL) {
-      this.#slotOfKey[place] = NOWHERE;
-      this.liveNodes--;
+      if (this.#slotsOf.remove(place, slot)) this.liveNodes--;
       return;
     }
     let hole = place - IN_TAIL;
@@ -95,39 +105,36 @@ export class Graph {
     const place = this.#places[from];
     this.#places[from] = NOWHERE;
     this.#setPlace(to, place);
-    if (place < IN_TAIL) this.#slotOfKey[place] = to;
+    if (place < IN_TAIL) this.#slotsOf.move(place, from, to);
     else this.#tail[place - IN_TAIL] = to;
   }
 
   /**
-   * Adds up to `most` vectors from the tail; false when none is left that fits. Blocks for 0.25 to
-   * 0.5 ms a vector of 384 dimensions and thread.
+   * Takes slots from the tail until `most` nodes are added, or some more joined those that there
+   * are; false when none is left that fits. Blocks for 0.25 to 0.5 ms a node of 384 dimensions and
+   * thread.
    */
   addSlice(source: Pick<Slots, 'vector' | 'norm'>, most: number, threads: number): boolean {
-    const out = this.space.allocate(Math.min(most, this.#tail.length - this.unfit));
-    const slots: number[] = [];
-    while (slots.length < most && this.#tail.length > this.unfit) {
+    const waiting = this.#tail.length - this.unfit;
+    if (waiting === 0) return false;
+    const out = this.space.allocate(Math.min(most, waiting));
+    let added = 0;
+    for (let joined = 0; added < most && joined < JOINED_MAX && this.#tail.length > this.unfit; ) {
       const at = this.unfit + this.#draw(this.#tail.length - this.unfit);
       const slot = this.#tail[at];
-      if (this.space.put(source.vector(slot), source.norm(slot), out, slots.length)) {
-        const last = this.#tail.pop()!;
-        if (at < this.#tail.length) this.#putTail(at, last);
-        slots.push(slot);
-      } else {
-        const first = this.#tail[this.unfit];
-        this.#putTail(at, first);
+      if (!this.space.put(source.vector(slot), source.norm(slot), out, added)) {
+        this.#putTail(at, this.#tail[this.unfit]);
         this.#putTail(this.unfit++, slot);
+        continue;
       }
+      const last = this.#tail.pop()!;
+      if (at < this.#tail.length) this.#putTail(at, last);
+      const key = this.#table.findOrAdd(this.space.identity(out, added), this.nodes + added);
+      if (key === this.nodes + added) added++;
+      else joined++;
+      this.#put(key, slot);
     }
-    if (slots.length === 0) return false;
-    const keys = BigUint64Array.from(slots, (_, i) => BigInt(this.nodes + i));
-    this.#index.add(keys, out.subarray(0, slots.length * this.space.dimensions), threads);
-    this.#reserveKeys(this.nodes + slots.length);
-    for (const slot of slots) {
-      this.#slotOfKey[this.nodes] = slot;
-      this.#places[slot] = this.nodes++;
-    }
-    this.liveNodes += slots.length;
+    if (added > 0) this.#addNodes(out.subarray(0, added * this.space.dimensions), added, threads);
     return this.#tail.length > this.unfit;
   }
 
@@ -141,29 +148,38 @@ export class Graph {
     return Math.floor((this.#drawn / 2 ** 32) * below);
   }
 
-  /**
-   * Live slots that match among the about `count` nodes nearest to `query` (of `space.query`),
-   * nearest first.
-   */
-  search(query: Float32Array | Int8Array, count: number, matches: (slot: number) => boolean): Found {
-    const { keys, distances } = this.#index.search(query, Math.min(count, this.nodes), 1);
+  /** The about `count` nodes nearest to `query` (of `space.query`), nearest first. */
+  search(query: IndexVector, count: number): FoundNodes {
+    const { keys, distances } = this.#index.search(asGiven(query), Math.min(count, this.nodes), 1);
     // Keys are below 2^31: their low halves alone are many times cheaper than bigints.
     const halves = new Uint32Array(keys.buffer, keys.byteOffset, keys.length * 2);
-    const slots = new Uint32Array(keys.length);
-    let found = 0;
-    for (let i = 0; i < keys.length; i++) {
-      const slot = this.#slotOfKey[halves[LOW_HALF + 2 * i]];
-      if (slot === NOWHERE || !matches(slot)) continue;
-      distances[found] = distances[i];
-      slots[found++] = slot;
-    }
-    return { slots: slots.subarray(0, found), distances: distances.subarray(0, found) };
+    const nodes = new Uint32Array(keys.length);
+    for (let i = 0; i < nodes.length; i++) nodes[i] = halves[LOW_HALF + 2 * i];
+    return { nodes, distances };
   }
 
-  /** The slot's key, or -1 when it is in the tail. */
+  /** A slot behind a node, or -1; `nextSlot` leads to the others. */
+  firstSlot(node: number): number {
+    return this.#slotsOf.first(node);
+  }
+
+  nextSlot(slot: number): number {
+    return this.#slotsOf.next(slot);
+  }
+
+  /**
+   * The key that a checkpoint gives the slot: that of its node if it is the first behind it, else
+   * -1, for the next reader finds the node of the others by itself.
+   */
   keyOf(slot: number): number {
     const place = this.#places[slot];
-    return place < IN_TAIL ? place : -1;
+    return place < IN_TAIL && this.#slotsOf.first(place) === slot ? place : -1;
+  }
+
+  /** What a checkpoint says of the graph. */
+  get saved(): { nodes: number } & SavedSpace {
+    const { fit, metricKind, isOutdated } = this.space;
+    return { nodes: this.nodes, fit, ...(!isOutdated && { metric: metricKind }) };
   }
 
   save(file: string): void {
@@ -180,15 +196,47 @@ export class Graph {
       throw new Error('The graph file does not belong to this checkpoint.');
     }
     this.nodes = nodes;
-    this.#slotOfKey = new Uint32Array(nodes).fill(NOWHERE);
   }
 
-  /** After `load`: the vector of `key` is that of `slot`. */
-  attach(key: number, slot: number): void {
-    if (key >= this.nodes || this.#slotOfKey[key] !== NOWHERE) throw new Error('A checkpoint names a key wrongly.');
-    this.#slotOfKey[key] = slot;
+  /**
+   * After `load`: the vector of `key` is that of `slot`. One that another node has, too, goes to
+   * the tail, as versions before nodes were shared wrote them.
+   */
+  attach(key: number, slot: number, vector: Float32Array, norm: number): void {
+    if (key >= this.nodes || this.#slotsOf.first(key) >= 0) throw new Error('A checkpoint names a key wrongly.');
+    const out = this.space.allocate(1);
+    if (!this.space.put(vector, norm, out, 0)) throw new Error('A checkpoint has a node that does not fit its index.');
+    if (this.#table.findOrAdd(this.space.identity(out, 0), key) === key) {
+      this.#put(key, slot);
+    } else {
+      this.copies++;
+      this.insert(slot);
+    }
+  }
+
+  /** After all were attached: takes those from the tail that share a node. */
+  joinCopies(source: Pick<Slots, 'vector' | 'norm'>): void {
+    const out = this.space.allocate(1);
+    for (const slot of [...this.#tail]) {
+      if (!this.space.put(source.vector(slot), source.norm(slot), out, 0)) continue;
+      const key = this.#table.find(this.space.identity(out, 0));
+      if (key < 0) continue;
+      this.remove(slot);
+      this.#put(key, slot);
+    }
+  }
+
+  #addNodes(vectors: IndexVector, count: number, threads: number): void {
+    const keys = BigUint64Array.from({ length: count }, (_, i) => BigInt(this.nodes + i));
+    this.#index.add(keys, asGiven(vectors), threads);
+    this.nodes += count;
+  }
+
+  /** Puts a slot behind a node. */
+  #put(key: number, slot: number): void {
+    if (this.#slotsOf.add(key, slot)) this.liveNodes++;
+    this.error = Math.max(this.error, this.space.error);
     this.#setPlace(slot, key);
-    this.liveNodes++;
   }
 
   #putTail(position: number, slot: number): void {
@@ -204,11 +252,13 @@ export class Graph {
     }
     this.#places[slot] = place;
   }
+}
 
-  #reserveKeys(keys: number): void {
-    if (keys <= this.#slotOfKey.length) return;
-    const slots = new Uint32Array(Math.max(keys, Math.ceil(this.#slotOfKey.length * 1.5))).fill(NOWHERE);
-    slots.set(this.#slotOfKey);
-    this.#slotOfKey = slots;
-  }
+/**
+ * Returns the vectors as an argument for usearch, whose JavaScript makes floats of what does not
+ * say that it is a Float32Array. Native code looks at the true type; floats it would scale to i8
+ * anew.
+ */
+function asGiven(vectors: IndexVector): IndexVector {
+  return Object.defineProperty(vectors, 'constructor', { value: Float32Array });
 }

@@ -9,7 +9,6 @@
 import { MetricKind, ScalarKind } from 'usearch';
 import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
-import { squareOf } from './kernel/similarity-kernel.ts';
 import type { Slots } from './slots.ts';
 
 const SAMPLE_MAX_SLOTS = 4096;
@@ -28,6 +27,25 @@ const DEVIATIONS_MAX = 4;
  * overflow.
  */
 const COMPONENT_MAX = 1000;
+/**
+ * Euclidean vectors fit if they are no farther from the center than so many times the median, or
+ * all but so many are. Vectors far from all others are hard to find in a graph: hardly any has a
+ * link to them.
+ */
+const RADIUS_MEDIANS = 4;
+const FAR_SHARE_MAX = 0.02;
+/** Euclidean searches are as many times wider as the spread is beyond this. */
+const SPREAD_USUAL = 2;
+/** What searches are wider for dot, and the more the lengths differ. */
+const DOT_FACTOR = 1.5;
+const DOT_FACTOR_PER_SPREAD = 4;
+const FACTOR_MAX = 8;
+/** How far the index' sums of 32 bits are off, of a squared distance ... */
+const SUM_ERROR = 1e-6;
+/** ... and where it adds up squares and takes a product off, of the sum of squared lengths. */
+const HALF_SUM_ERROR = 2 ** -22;
+const BF16_DROPPED_BITS = 16;
+const F32_IDENTITY_DROPPED_BITS = 6;
 
 /** What a space was fitted to; enough to make it again. */
 export interface SpaceFit {
@@ -35,19 +53,42 @@ export interface SpaceFit {
   center: Float32Array;
   /** euclidean: divisor of components; dot: M; else 1. */
   scale: number;
+  /**
+   * euclidean: vectors farther from the center do not fit. Absent in checkpoints of earlier
+   * versions.
+   */
+  radius?: number;
+  /**
+   * euclidean: distance from the center of all but the farthest over the median; dot: M over the
+   * median length. Absent in checkpoints of earlier versions.
+   */
+  spread?: number;
+}
+
+/** What a checkpoint says of the space of its graph. */
+export interface SavedSpace {
+  fit: SpaceFit;
+  /** How the graph compares vectors; checkpoints of earlier versions do not say it. */
+  metric?: string;
 }
 
 export type IndexVector = Float32Array | Int8Array;
 
-/**
- * What a vector's components are in the index. `rounding`: the relative error of one, rounded to
- * the nearest as usearch does; f32 stands for that of sums as well.
- */
-const SCALARS: Record<Quantization, { kind: ScalarKind; bytes: number; rounding: number }> = {
-  bf16: { kind: ScalarKind.BF16, bytes: 2, rounding: 2 ** -8 },
-  f32: { kind: ScalarKind.F32, bytes: 4, rounding: 2 ** -18 },
-  f16: { kind: ScalarKind.F16, bytes: 2, rounding: 2 ** -11 },
-  i8: { kind: ScalarKind.I8, bytes: 1, rounding: Number.POSITIVE_INFINITY },
+/** A query as the index wants it. */
+export interface IndexQuery {
+  vector: IndexVector;
+  /** Its length in the space. */
+  length: number;
+  /** How far rounding moved it. */
+  error: number;
+}
+
+/** How usearch stores a component, and in how many bytes. */
+const SCALARS: Record<Quantization, { kind: ScalarKind; bytes: number }> = {
+  bf16: { kind: ScalarKind.BF16, bytes: 2 },
+  f32: { kind: ScalarKind.F32, bytes: 4 },
+  f16: { kind: ScalarKind.F16, bytes: 2 },
+  i8: { kind: ScalarKind.I8, bytes: 1 },
 };
 
 export class IndexSpace {
@@ -58,42 +99,73 @@ export class IndexSpace {
   readonly dimensions: number;
   /** Bytes of a vector's components in the index. */
   readonly vectorBytes: number;
+  /**
+   * Whether the space is that of an earlier version's graph, whose cosine and dot product were
+   * compared by inner product, and whose i8 vectors usearch had scaled anew.
+   */
+  readonly isOutdated: boolean;
+  /** Whether the index gives 1 - cosine, not a squared distance. */
+  readonly #isAngular: boolean;
   readonly #metric: Metric;
-  readonly #rounding: number;
+  /** How far rounding moved the vector of the last `put` that fitted. */
+  error = 0;
+  /** Hold a vector while it is identified, or rounded. */
+  readonly #coarse: Float32Array<ArrayBuffer>;
+  readonly #halves: Float16Array<ArrayBuffer>;
 
-  constructor(metric: Metric, quantization: Quantization, dimensions: number, fit: SpaceFit) {
+  constructor(
+    metric: Metric,
+    quantization: Quantization,
+    dimensions: number,
+    fit: SpaceFit,
+    saved: SavedSpace | null = null,
+  ) {
     this.fit = fit;
     this.#metric = metric;
-    const { kind, bytes, rounding } = SCALARS[metric === 'dot' && quantization !== 'f32' ? 'f16' : quantization];
+    const { kind, bytes } = SCALARS[metric === 'dot' && quantization !== 'f32' ? 'f16' : quantization];
     this.scalarKind = kind;
-    this.#rounding = rounding;
     this.dimensions = metric === 'dot' ? dimensions + 1 : dimensions;
     this.vectorBytes = this.dimensions * bytes;
-    if (metric === 'euclidean') this.metricKind = MetricKind.L2sq;
-    else this.metricKind = this.scalarKind === ScalarKind.I8 ? MetricKind.Cos : MetricKind.IP;
+    this.#coarse = new Float32Array(this.dimensions);
+    this.#halves = new Float16Array(this.dimensions);
+    const isStretched = metric === 'cosine' && this.scalarKind === ScalarKind.I8;
+    this.metricKind = isStretched ? MetricKind.Cos : MetricKind.L2sq;
+    this.isOutdated = saved !== null && saved.metric !== this.metricKind;
+    this.#isAngular = isStretched || (this.isOutdated && metric !== 'euclidean');
   }
 
   /** How many times more candidates a search needs than by the cosine of a precise scalar kind. */
   get candidateFactor(): number {
-    if (this.scalarKind === ScalarKind.I8) return 2;
-    return this.#metric === 'dot' ? 1.5 : 1;
+    const spread = this.fit.spread ?? 1;
+    const factor =
+      this.#metric === 'dot'
+        ? DOT_FACTOR + DOT_FACTOR_PER_SPREAD * Math.max(0, spread - NORM_HEADROOM)
+        : Math.max(1, spread / SPREAD_USUAL);
+    return Math.min(FACTOR_MAX, factor) * (this.scalarKind === ScalarKind.I8 ? 2 : 1);
   }
 
   /**
-   * The greatest distance in the index of a vector that may in truth be no farther than another one
-   * that has `distance` there; infinite where precision is too low to say. A stored component is
-   * off by no more than `rounding` of itself, so that the distance to a vector x is off by no more
-   * than `rounding` times (|x| + |query|).
+   * Whether a record at `distance` in the index cannot be as close as `closeness` to a query of
+   * length `queryLength`. `error`: how far rounding moved a record at most. By the triangle
+   * inequality no distance is off by more than that and the query's error, but for what the sums of
+   * 32 bits lose.
    */
-  reach(distance: number, query: IndexVector): number {
-    const rounding = this.#rounding;
-    // Of unit vectors the inner product is off by twice the rounding, for each of the two that are
-    // compared.
-    if (this.metricKind !== MetricKind.L2sq) return distance + 4 * rounding;
-    if (rounding === Number.POSITIVE_INFINITY) return rounding;
-    const length = Math.sqrt(squareOf(query as Float32Array));
-    const away = Math.sqrt(Math.max(0, distance));
-    return (away + 4 * rounding * (length + away)) ** 2;
+  isBeyond(distance: number, closeness: number, queryLength: number, query: IndexQuery, error: number): boolean {
+    if (this.isOutdated && this.scalarKind === ScalarKind.I8) return false;
+    const nearest = this.#trueDistance(closeness, queryLength);
+    const errors = error + query.error;
+    // An inner product of unit vectors is off by no more than the error; half a squared distance.
+    if (this.isOutdated && this.#isAngular) return distance > nearest ** 2 / 2 + errors;
+    const square = this.#isAngular ? 2 * distance : distance / (this.scalarKind === ScalarKind.I8 ? I8_MAX ** 2 : 1);
+    const away = this.#metric === 'euclidean' ? query.length + Math.sqrt(Math.max(0, square)) : 1;
+    const lost = this.scalarKind === ScalarKind.F32 ? 0 : HALF_SUM_ERROR * (query.length ** 2 + away ** 2);
+    return square * (1 - SUM_ERROR) > (nearest + errors) ** 2 + lost;
+  }
+
+  #trueDistance(closeness: number, queryLength: number): number {
+    if (this.#metric === 'euclidean') return -closeness / this.fit.scale;
+    const lengths = this.#metric === 'dot' ? this.fit.scale * queryLength : 1;
+    return lengths === 0 ? Math.SQRT2 : Math.sqrt(Math.max(0, 2 - (2 * closeness) / lengths));
   }
 
   /** An array for `count` vectors of the index. */
@@ -112,76 +184,155 @@ export class IndexSpace {
       if (norm > this.fit.scale || norm * NORM_RATIO_MAX < this.fit.scale) return false;
       for (let i = 0; i < vector.length; i++) out[at + i] = vector[i] / this.fit.scale;
       out[at + vector.length] = Math.sqrt(1 - (norm / this.fit.scale) ** 2);
-      return true;
+    } else {
+      const { center, radius = Number.POSITIVE_INFINITY } = this.fit;
+      if (center.length > 0 && distanceTo(center, vector) > radius) return false;
+      if (!this.#putScaled(vector, norm, out, at)) return false;
     }
-    return this.#putScaled(vector, norm, out, at);
+    this.#round(out, at);
+    return true;
   }
 
-  /** A query's vector as the index wants it; null when it does not fit. */
-  query(vector: Float32Array, norm: number): IndexVector | null {
+  /**
+   * Bytes that are equal for vectors of the index that it cannot, or need not, tell apart: of f32
+   * components 17 bits of precision, since one direction at several lengths gives unit vectors that
+   * differ in the last. Valid until the next call.
+   */
+  identity(vectors: IndexVector, row: number): Uint8Array {
+    const vector = vectors.subarray(row * this.dimensions, (row + 1) * this.dimensions);
+    if (vector instanceof Float32Array && this.scalarKind === ScalarKind.F32) {
+      this.#coarse.set(vector);
+      roundWords(this.#coarse, F32_IDENTITY_DROPPED_BITS);
+      return new Uint8Array(this.#coarse.buffer);
+    }
+    return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
+  }
+
+  /** Null when the query does not fit. */
+  query(vector: Float32Array, norm: number): IndexQuery | null {
     const out = this.allocate(1);
-    if (this.#metric !== 'dot') return this.#putScaled(vector, norm, out, 0) ? out : null;
-    for (let i = 0; i < vector.length; i++) out[i] = norm === 0 ? 0 : vector[i] / norm;
-    return out;
+    if (this.#metric === 'dot') for (let i = 0; i < vector.length; i++) out[i] = norm === 0 ? 0 : vector[i] / norm;
+    else if (!this.#putScaled(vector, norm, out, 0)) return null;
+    this.#round(out, 0);
+    const length = this.#metric === 'euclidean' ? distanceTo(this.fit.center, vector) / this.fit.scale : 1;
+    return { vector: out, length, error: this.error };
+  }
+
+  /** Rounds to what the index stores, so that what is equal there is equal here. */
+  #round(out: IndexVector, at: number): void {
+    if (!(out instanceof Float32Array)) return;
+    const vector = out.subarray(at, at + this.dimensions);
+    const exact = this.#coarse;
+    exact.set(vector);
+    if (this.scalarKind === ScalarKind.F16) {
+      this.#halves.set(vector);
+      vector.set(this.#halves);
+    } else if (this.scalarKind === ScalarKind.BF16) {
+      roundWords(vector, BF16_DROPPED_BITS);
+    } else {
+      // Slots that share a node are that close to each other.
+      roundWords(exact, F32_IDENTITY_DROPPED_BITS);
+    }
+    let square = 0;
+    for (let i = 0; i < vector.length; i++) {
+      square += (exact[i] - vector[i]) ** 2;
+      vector[i] += 0; // -0 becomes 0
+    }
+    this.error = Math.sqrt(square) * (this.scalarKind === ScalarKind.F32 ? 2 : 1);
   }
 
   #putScaled(vector: Float32Array, norm: number, out: IndexVector, at: number): boolean {
     const { center, scale } = this.fit;
     for (let i = 0; i < center.length; i++) if (Math.abs(vector[i] - center[i]) > COMPONENT_MAX * scale) return false;
-    if (out instanceof Int8Array) {
-      const whole = center.length > 0 ? scale : maxComponent(vector);
-      const factor = whole === 0 ? 0 : I8_MAX / whole;
-      for (let i = 0; i < vector.length; i++) {
-        const component = center.length > 0 ? vector[i] - center[i] : vector[i];
-        out[at + i] = Math.max(-I8_MAX, Math.min(I8_MAX, Math.round(component * factor)));
-      }
-    } else if (center.length > 0) {
-      for (let i = 0; i < vector.length; i++) out[at + i] = (vector[i] - center[i]) / scale;
-    } else {
-      for (let i = 0; i < vector.length; i++) out[at + i] = norm === 0 ? 0 : vector[i] / norm;
-    }
+    if (out instanceof Int8Array) this.#putWhole(vector, norm, out, at);
+    else if (center.length > 0) for (let i = 0; i < vector.length; i++) out[at + i] = (vector[i] - center[i]) / scale;
+    else for (let i = 0; i < vector.length; i++) out[at + i] = norm === 0 ? 0 : vector[i] / norm;
     return true;
+  }
+
+  /** Rounds to whole numbers. Clipping does not count as an error, as it would for all others. */
+  #putWhole(vector: Float32Array, norm: number, out: Int8Array, at: number): void {
+    const { center, scale } = this.fit;
+    const isCentered = center.length > 0;
+    const whole = isCentered ? scale : maxComponent(vector);
+    const factor = whole === 0 ? 0 : I8_MAX / whole;
+    let square = 0;
+    for (let i = 0; i < vector.length; i++) {
+      const component = (isCentered ? vector[i] - center[i] : vector[i]) * factor;
+      const rounded = Math.round(component);
+      square += (component - rounded) ** 2;
+      out[at + i] = Math.max(-I8_MAX, Math.min(I8_MAX, rounded));
+    }
+    const length = isCentered ? I8_MAX : norm * factor;
+    this.error = length === 0 ? 0 : Math.sqrt(square) / length;
+  }
+}
+
+/** Rounds to even in the last `dropped` bits of each component. */
+function roundWords(vector: Float32Array, dropped: number): void {
+  const words = new Uint32Array(vector.buffer, vector.byteOffset, vector.length);
+  const half = 2 ** (dropped - 1) - 1;
+  for (let i = 0; i < words.length; i++) {
+    words[i] = ((words[i] + half + ((words[i] >>> dropped) & 1)) >>> dropped) << dropped;
   }
 }
 
 /** Fits a space to the live records of a shard. */
 export function fitSpace(metric: Metric, slots: Slots): SpaceFit {
-  const none = new Float32Array(0);
-  if (metric === 'cosine') return { center: none, scale: 1 };
+  if (metric === 'cosine') return { center: new Float32Array(0), scale: 1 };
+  return metric === 'dot' ? fitNorms(slots) : fitAround(slots);
+}
+
+function fitAround(slots: Slots): SpaceFit {
   const sample: number[] = [];
   const stride = Math.max(1, Math.floor(slots.end / SAMPLE_MAX_SLOTS));
-  if (metric === 'dot') return { center: none, scale: usualNorm(slots) };
   for (let slot = 0; slot < slots.end; slot += stride) if (slots.live.has(slot)) sample.push(slot);
+  const center = centerOf(slots, sample);
+  const distances = Float64Array.from(sample, (slot) => distanceTo(center, slots.vector(slot)));
+  const sorted = distances.toSorted();
+  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
+  const far = at(1 - FAR_SHARE_MAX);
+  const radius = Math.max(RADIUS_MEDIANS * at(0.5), far);
+  let greatest = 0;
+  let squares = 0;
+  let within = 0;
+  for (let i = 0; i < sample.length; i++) {
+    if (distances[i] > radius) continue;
+    within++;
+    squares += distances[i] ** 2;
+    const vector = slots.vector(sample[i]);
+    for (let at = 0; at < center.length; at++) greatest = Math.max(greatest, Math.abs(vector[at] - center[at]));
+  }
+  const deviation = Math.sqrt(squares / Math.max(1, within * center.length));
+  const scale = Math.min(greatest, DEVIATIONS_MAX * deviation);
+  return { center, scale: scale === 0 ? 1 : scale, radius, spread: far / (at(0.5) || far || 1) };
+}
+
+function centerOf(slots: Slots, sample: readonly number[]): Float32Array {
   const sums = new Float64Array(slots.dimensions);
   for (const slot of sample) {
     const vector = slots.vector(slot);
     for (let i = 0; i < sums.length; i++) sums[i] += vector[i];
   }
-  const center = Float32Array.from(sums, (sum) => sum / Math.max(1, sample.length));
-  let greatest = 0;
-  let squares = 0;
-  for (const slot of sample) {
-    const vector = slots.vector(slot);
-    for (let i = 0; i < center.length; i++) {
-      const component = Math.abs(vector[i] - center[i]);
-      greatest = Math.max(greatest, component);
-      squares += component * component;
-    }
-  }
-  const deviation = Math.sqrt(squares / Math.max(1, sample.length * center.length));
-  const scale = Math.min(greatest, DEVIATIONS_MAX * deviation);
-  return { center, scale: scale === 0 ? 1 : scale };
+  return Float32Array.from(sums, (sum) => sum / Math.max(1, sample.length));
+}
+
+function distanceTo(center: Float32Array, vector: Float32Array): number {
+  let square = 0;
+  for (let i = 0; i < center.length; i++) square += (vector[i] - center[i]) ** 2;
+  return Math.sqrt(square);
 }
 
 /** The M, with some headroom, that most vectors fit with; the greatest of several. */
-function usualNorm(slots: Slots): number {
+function fitNorms(slots: Slots): SpaceFit {
   const norms = new Float64Array(slots.liveCount);
   let count = 0;
   forEachBit(slots.live.words, (slot) => {
     norms[count++] = slots.norm(slot);
   });
   norms.sort();
-  let usual = 0;
+  let scale = 0;
+  let median = 0;
   let most = 0;
   let first = 0;
   for (let last = 0; last < count; last++) {
@@ -189,9 +340,11 @@ function usualNorm(slots: Slots): number {
     while (norms[first] * NORM_RATIO_MAX < norm) first++;
     if (last - first + 1 < most) continue;
     most = last - first + 1;
-    usual = norm;
+    scale = norm;
+    median = norms[(first + last) >>> 1];
   }
-  return usual === 0 ? 1 : usual;
+  const center = new Float32Array(0);
+  return scale === 0 ? { center, scale: 1 } : { center, scale, spread: scale / median };
 }
 
 function maxComponent(vector: Float32Array): number {

@@ -60,6 +60,12 @@ export class Scorer {
     return this.#metric === 'euclidean' ? 1 / (1 - closeness) : closeness;
   }
 
+  /** The least closeness that has a score, about. */
+  closenessOf(score: number): number {
+    if (this.#metric !== 'euclidean') return score;
+    return score > 0 ? 1 - 1 / score : Number.NEGATIVE_INFINITY;
+  }
+
   #sums(batch: Uint32Array, count: number): Float64Array {
     const { chunks, shift, mask, dimensions } = this.#slots;
     for (let i = 0; i < count; ) {

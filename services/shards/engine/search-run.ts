@@ -1,6 +1,6 @@
+import { Candidates } from './candidates.ts';
 import type { Selection } from './filter/selection.ts';
-import type { Found, Graph } from './graph.ts';
-import type { IndexVector } from './index-space.ts';
+import type { Graph } from './graph.ts';
 import type { ShardQuery } from './query.ts';
 import type { Scorer } from './scorer.ts';
 import type { Slots } from './slots.ts';
@@ -31,8 +31,13 @@ const CANDIDATES_PER_MATCH = 5;
 const GRAPH_SEARCH_MAX_US = 12_000;
 /** ... where a scan would be so many times dearer. */
 const DEAR_SCAN = 8;
-/** Estimate of what it takes to compare the ids of two records. */
-const TIE_NS = 600;
+/** So many are scored before it is looked again whether the next may be among the best. */
+const CANDIDATES_AT_A_TIME = 12;
+/** Estimates of what it takes to compare the ids of two records, and to pass over one. */
+const TIE_NS = 150;
+const PASS_NS = 10;
+
+type Matches = (slot: number) => boolean;
 
 /**
  * One query over the live slots, or over those of a selection. The shard must not change from its
@@ -91,9 +96,9 @@ export class SearchRun {
   }
 
   *search(graph: Graph): Steps<TopK> {
-    const queryVector = graph.space.query(this.#query.vector, this.#scorer.length);
-    if (queryVector === null) return yield* this.scan();
-    const matches = (slot: number) => this.#matches(slot);
+    const query = graph.space.query(this.#query.vector, this.#scorer.length);
+    if (query === null) return yield* this.scan();
+    const matches: Matches = (slot) => this.#matches(slot);
     const tail = graph.tail.filter(matches);
     const reachable = this.#matching - tail.length;
     const wanted = Math.min(this.#query.topK, reachable);
@@ -101,13 +106,18 @@ export class SearchRun {
     const least = Math.min(CANDIDATES_NARROW_MAX, Math.max(CANDIDATES_MIN, CANDIDATES_MIN_NS / this.#rowNs));
     const doublings = Math.max(0, Math.log2(graph.nodes / CANDIDATES_MIN_NODES));
     const width = least * (1 + CANDIDATES_PER_DOUBLING * doublings);
-    let candidates = Math.ceil(graph.space.candidateFactor * (width + (wanted / yielded) * CANDIDATES_PER_MATCH));
-    while (wanted > 0 && this.#prefersGraph(graph, candidates, reachable)) {
+    const { candidateFactor } = graph.space;
+    let count = Math.ceil(candidateFactor * (width + (wanted / yielded) * CANDIDATES_PER_MATCH));
+    for (; wanted > 0; count *= 2) {
+      count = Math.min(count, graph.nodes);
+      if (!this.#prefersGraph(count, reachable)) break;
       if (this.#meter.due()) yield 'reading';
-      const found = graph.search(queryVector, candidates, matches);
-      this.#meter.spentNs += Math.ceil(this.#graphCost(candidates, graph) * 1_000);
-      if (found.slots.length >= wanted) return yield* this.#rank(nearest(found, wanted, graph, queryVector), tail);
-      candidates *= 2;
+      const found = graph.search(query.vector, count);
+      this.#meter.spentNs += Math.ceil(this.#graphCost(count) * 1_000);
+      const candidates = new Candidates(graph, found, query, this.#scorer.length);
+      const best = yield* this.#rank(candidates, tail, matches);
+      if (best !== null) return best;
+      if (count === graph.nodes) break;
     }
     return yield* this.scan();
   }
@@ -122,41 +132,54 @@ export class SearchRun {
     return Math.min(this.#batch.length, Math.max(1, Math.ceil((stepNs - spentNs) / this.#rowNs)));
   }
 
-  /**
-   * Offers what `fill` puts into the batch, each time so many at most, until it puts none. Ties are
-   * noted in the meter as they come.
-   */
+  /** Offers what `fill` puts into the batch, each time so many at most, until it puts none. */
   *#offerAll(best: TopK, fill: (most: number) => number): Steps<void> {
-    const least = this.#query.scoreThreshold;
     for (let count = fill(this.#batchMax); count > 0; count = fill(this.#batchMax)) {
-      const closeness = this.#scorer.closeness(this.#batch, count);
-      for (let i = 0; i < count; i++) {
-        if (least === null || this.#scorer.scoreOf(closeness[i]) >= least) best.offer(this.#batch[i], closeness[i]);
-      }
-      this.#meter.spentNs += count * this.#rowNs;
+      this.#offer(best, count);
       if (this.#meter.due()) yield 'reading';
     }
   }
 
-  *#rank(found: Uint32Array, tail: readonly number[]): Steps<TopK> {
-    const best = this.#topK();
-    for (const slots of [tail, found]) {
-      let at = 0;
-      yield* this.#offerAll(best, (most) => {
-        let count = 0;
-        while (at < slots.length && count < most) this.#batch[count++] = slots[at++];
-        return count;
-      });
+  /** Offers the first `count` of the batch. Ties are noted in the meter as they come. */
+  #offer(best: TopK, count: number): void {
+    const least = this.#query.scoreThreshold;
+    const closeness = this.#scorer.closeness(this.#batch, count);
+    for (let i = 0; i < count; i++) {
+      if (least === null || this.#scorer.scoreOf(closeness[i]) >= least) best.offer(this.#batch[i], closeness[i]);
     }
-    return best;
+    this.#meter.spentNs += count * this.#rowNs;
+  }
+
+  /**
+   * Ranks the tail and the candidates that may be among the best; null where records that are not
+   * among the candidates may be, too.
+   */
+  *#rank(candidates: Candidates, tail: readonly number[], matches: Matches): Steps<TopK | null> {
+    const best = this.#topK();
+    let at = 0;
+    yield* this.#offerAll(best, (most) => {
+      let count = 0;
+      while (at < tail.length && count < most) this.#batch[count++] = tail[at++];
+      return count;
+    });
+    const { scoreThreshold } = this.#query;
+    const least = scoreThreshold === null ? Number.NEGATIVE_INFINITY : this.#scorer.closenessOf(scoreThreshold);
+    for (;;) {
+      if (candidates.isBeyond(Math.max(least, best.floor))) return best;
+      if (candidates.isDone) return null;
+      const count = candidates.fill(this.#batch, Math.min(CANDIDATES_AT_A_TIME, this.#batchMax), matches);
+      this.#offer(best, count);
+      this.#meter.spentNs += candidates.passed * PASS_NS;
+      if (this.#meter.due()) yield 'reading';
+    }
   }
 
   #matches(slot: number): boolean {
     return this.#selection === null || (this.#selection.words[slot >>> 5] & (1 << (slot & 31))) !== 0;
   }
 
-  #prefersGraph(graph: Graph, candidates: number, reachable: number): boolean {
-    const ofGraph = this.#graphCost(candidates, graph);
+  #prefersGraph(candidates: number, reachable: number): boolean {
+    const ofGraph = this.#graphCost(candidates);
     const ofScan = this.#scanCost(reachable);
     return ofGraph < ofScan && (ofGraph <= GRAPH_SEARCH_MAX_US || ofGraph * DEAR_SCAN < ofScan);
   }
@@ -169,27 +192,15 @@ export class SearchRun {
     return this.#scanCostFactor * slots * (0.05 + 0.0009 * this.#slots.dimensions);
   }
 
-  #graphCost(candidates: number, graph: Graph): number {
-    if (candidates >= graph.nodes) return Number.POSITIVE_INFINITY;
+  #graphCost(candidates: number): number {
     return candidates * (1.5 + 0.009 * this.#slots.dimensions);
   }
 
   #topK(): TopK {
     const k = Math.min(this.#query.topK, this.#matching);
-    return new TopK(k, (slot) => {
+    return new TopK(k, (slotA, slotB) => {
       this.#meter.spentNs += TIE_NS;
-      return this.#slots.id(slot);
+      return this.#slots.compareIds(slotA, slotB);
     });
   }
-}
-
-/**
- * Those of `found` that may be among the `wanted` best, as far as the index' precision leaves it
- * open.
- */
-function nearest({ slots, distances }: Found, wanted: number, graph: Graph, query: IndexVector): Uint32Array {
-  const reach = graph.space.reach(distances[wanted - 1], query);
-  let count = wanted;
-  while (count < slots.length && distances[count] <= reach) count++;
-  return slots.subarray(0, count);
 }

@@ -384,7 +384,7 @@ export class Shard {
       }
       head = header.head;
       if (header.graph === null) return;
-      graph = this.#search.index.emptyGraph(header.graph.fit);
+      graph = this.#search.index.emptyGraph(header.graph);
       const { nodes } = header.graph;
       const { sha256 } = files.find(({ name }) => name === GRAPH_FILE) ?? {};
       if (sha256 === undefined) throw new Error('The graph file is missing.');
@@ -393,7 +393,7 @@ export class Shard {
     readCheckpoint(folder, readHeader, (record) => {
       const slot = this.#restoreOne(record);
       if (record.key !== NO_KEY && graph === null) throw new Error('The checkpoint has keys but no graph.');
-      if (record.key !== NO_KEY) graph?.attach(record.key, slot);
+      if (record.key !== NO_KEY) graph?.attach(record.key, slot, this.#slots.vector(slot), this.#slots.norm(slot));
       else graph?.insert(slot);
     });
     if (graph !== null) this.#search.index.adopt(graph);

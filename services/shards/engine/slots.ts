@@ -142,6 +142,11 @@ export class Slots {
     return this.arena.compareId(this.#address(slot), key);
   }
 
+  /** The order of the ids of two slots by their bytes. */
+  compareIds(slotA: number, slotB: number): number {
+    return this.arena.compareId(this.#address(slotA), this.idBytes(slotB));
+  }
+
   metadata(slot: number): Buffer {
     return this.arena.metadata(this.#address(slot));
   }

@@ -1,18 +1,22 @@
-import { compareUtf8 } from '../../../lib/records/utf8-order.ts';
-
 /** Keeps the `k` closest of what it is offered, ties by id in the order of UTF-8 bytes. */
 export class TopK {
   readonly #k: number;
-  readonly #idOf: (slot: number) => string;
+  readonly #compareIds: (slotA: number, slotB: number) => number;
   /** A heap whose root is the worst kept. */
   #closeness = new Float64Array(64);
   #slots = new Uint32Array(64);
   size = 0;
   #floor = Number.NEGATIVE_INFINITY;
 
-  constructor(k: number, idOf: (slot: number) => string) {
+  /** `compareIds` is negative where the id in the first slot comes first. */
+  constructor(k: number, compareIds: (slotA: number, slotB: number) => number) {
     this.#k = k;
-    this.#idOf = idOf;
+    this.#compareIds = compareIds;
+  }
+
+  /** The closeness of the worst kept once there are `k`, before that -infinity. */
+  get floor(): number {
+    return this.#floor;
   }
 
   /** A slot may be offered once only. */
@@ -41,9 +45,7 @@ export class TopK {
   }
 
   #worse(closenessA: number, slotA: number, closenessB: number, slotB: number): boolean {
-    return (
-      closenessA < closenessB || (closenessA === closenessB && compareUtf8(this.#idOf(slotA), this.#idOf(slotB)) > 0)
-    );
+    return closenessA < closenessB || (closenessA === closenessB && this.#compareIds(slotA, slotB) > 0);
   }
 
   #up(from: number, slot: number, closeness: number): void {

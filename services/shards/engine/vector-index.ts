@@ -10,7 +10,7 @@ import type { Metric, Quantization } from '../../../lib/store/catalog.ts';
 import { forEachBit } from './bitmap.ts';
 import { Graph } from './graph.ts';
 import { IndexFailure } from './index-failure.ts';
-import { fitSpace, IndexSpace, type SpaceFit } from './index-space.ts';
+import { fitSpace, IndexSpace, type SavedSpace } from './index-space.ts';
 import type { Slots } from './slots.ts';
 
 /**
@@ -119,13 +119,14 @@ export class VectorIndex {
     }
   }
 
-  /** A graph of this shard's kind, with nothing in it. */
-  emptyGraph(fit: SpaceFit): Graph {
-    return new Graph(this.#spaceOf(fit));
+  /** A graph of this shard's kind to load a checkpoint's into. */
+  emptyGraph(saved: SavedSpace): Graph {
+    return new Graph(new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, saved.fit, saved));
   }
 
   /** Takes over a loaded graph; every live slot must be attached to it or inserted. */
   adopt(graph: Graph): void {
+    graph.joinCopies(this.#slots);
     this.graph = graph;
     this.#next = null;
   }
@@ -173,10 +174,7 @@ export class VectorIndex {
   }
 
   #newSpace(): IndexSpace {
-    return this.#spaceOf(fitSpace(this.#metric, this.#slots));
-  }
-
-  #spaceOf(fit: SpaceFit): IndexSpace {
+    const fit = fitSpace(this.#metric, this.#slots);
     return new IndexSpace(this.#metric, this.#quantization, this.#slots.dimensions, fit);
   }
 
@@ -209,7 +207,9 @@ export class VectorIndex {
   }
 }
 
+/** Whether many nodes are of no use, or an earlier version made the graph. */
 function isStale(graph: Graph): boolean {
+  if (graph.space.isOutdated || graph.copies > STALE_SLACK_NODES) return true;
   return graph.nodes - graph.liveNodes > Math.max(STALE_SLACK_NODES, graph.nodes * STALE_SHARE_MAX);
 }
 

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+
+const EMPTY = 0xffffffff;
+const CELL_WORDS = 3;
+const FIRST_CELLS = 64;
+const LOAD_MAX = 0.7;
+
+/**
+ * Leads from what a vector is in the index to the node that has it: a hash table with linear
+ * probing. A cell holds 64 bits of the SHA-256 of the vector's bytes and the node, so two vectors
+ * share a node by mistake once in 2^32 nodes or so.
+ */
+export class NodeTable {
+  #cells = newCells(FIRST_CELLS);
+  #size = 0;
+
+  get bytes(): number {
+    return this.#cells.byteLength;
+  }
+
+  /** The node with these bytes, or -1. */
+  find(bytes: Uint8Array): number {
+    const [low, high] = digestOf(bytes);
+    const at = this.#cellOf(low, high);
+    return this.#cells[at + 2] === EMPTY ? -1 : this.#cells[at + 2];
+  }
+
+  /** The node with these bytes. If there is none, `node` is it from now on. */
+  findOrAdd(bytes: Uint8Array, node: number): number {
+    if ((this.#size + 1) * CELL_WORDS > this.#cells.length * LOAD_MAX) this.#grow();
+    const [low, high] = digestOf(bytes);
+    const at = this.#cellOf(low, high);
+    if (this.#cells[at + 2] !== EMPTY) return this.#cells[at + 2];
+    put(this.#cells, at, low, high, node);
+    this.#size++;
+    return node;
+  }
+
+  /** Where the cell with that digest is, or the empty one that it belongs in. */
+  #cellOf(low: number, high: number): number {
+    const cells = this.#cells;
+    let at = firstCell(cells, low);
+    while (cells[at + 2] !== EMPTY && (cells[at] !== low || cells[at + 1] !== high)) at = nextCell(cells, at);
+    return at;
+  }
+
+  #grow(): void {
+    const cells = this.#cells;
+    const larger = newCells((cells.length / CELL_WORDS) * 2);
+    for (let at = 0; at < cells.length; at += CELL_WORDS) {
+      if (cells[at + 2] === EMPTY) continue;
+      let to = firstCell(larger, cells[at]);
+      while (larger[to + 2] !== EMPTY) to = nextCell(larger, to);
+      put(larger, to, cells[at], cells[at + 1], cells[at + 2]);
+    }
+    this.#cells = larger;
+  }
+}
+
+function digestOf(bytes: Uint8Array): [low: number, high: number] {
+  const digest = hash('sha256', bytes, 'buffer');
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
+}
+
+function newCells(count: number): Uint32Array<ArrayBuffer> {
+  return new Uint32Array(count * CELL_WORDS).fill(EMPTY);
+}
+
+function firstCell(cells: Uint32Array, low: number): number {
+  return (low % (cells.length / CELL_WORDS)) * CELL_WORDS;
+}
+
+function nextCell(cells: Uint32Array, at: number): number {
+  return at + CELL_WORDS === cells.length ? 0 : at + CELL_WORDS;
+}
+
+function put(cells: Uint32Array, at: number, low: number, high: number, node: number): void {
+  cells[at] = low;
+  cells[at + 1] = high;
+  cells[at + 2] = node;
+}
