@@ -7,6 +7,15 @@ export class ProvecError extends Error {
   override name = 'ProvecError';
 }
 
+/** The same error with one more sentence, if it is one of these. */
+export function explained(error: unknown, sentence: string): unknown {
+  if (!(error instanceof ProvecError)) return error;
+  const { message, stack } = error;
+  error.message = `${message.replace(/\.$/, '')}. ${sentence}`;
+  error.stack = stack?.replace(message, () => error.message);
+  return error;
+}
+
 /** No answer came: the service is out of reach, or the connection was cut off. */
 export class APIConnectionError extends ProvecError {
   override name = 'APIConnectionError';

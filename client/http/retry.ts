@@ -1,30 +1,97 @@
 import { ONCE, type Operations } from '../api/generated.ts';
-import { APIConnectionError, APIStatusError, APITimeoutError } from './errors.ts';
+import { APIConnectionError, APIStatusError, APITimeoutError, explained } from './errors.ts';
 
 /** 502 and 504 come from proxies. */
 const PASSING = [502, 503, 504];
-/** With four retries 3.75 to 7.5 s in all: a service that is started anew is there again. */
+/** Codes of Node and OpenSSL: the name or the certificate is wrong, or what answers is no HTTP. */
+const LASTING =
+  /^(ENOTFOUND|EPROTO|HPE_(?!INVALID_EOF)|ERR_(TLS|SSL|INVALID)_|UNABLE_TO_)|CERT|SELF_SIGNED|HOSTNAME|_(CA|PURPOSE|SIGNATURE)$/;
 const FIRST_WAIT_MS = 500;
 const WAIT_MAX_MS = 8_000;
+/** A timer may be early by so much. */
+const TIMER_MS = 1;
 
-/** Whether the same request may succeed, and do no more than once what it asks for. */
-export function mayRetry(operation: keyof Operations, error: unknown): boolean {
-  if (error instanceof APIStatusError && error.status === 429) return error.code !== 'PLAN_LIMIT_REACHED';
+export interface RetryOptions {
+  /** From the first failure to the last retry. */
+  retryForMs: number;
+  maxRetries: number;
+  maxRetryAfterMs: number;
+}
+
+/** The attempts of one call. */
+export class Retries {
+  readonly #operation: keyof Operations;
+  readonly #isRepeatable: boolean;
+  readonly #options: RetryOptions;
+  readonly #nowMs: () => number;
+  readonly #beganMs: number;
+  #failedMs: number | undefined;
+  #attempts = 0;
+
+  /** `isRepeatable`: whether the body can be sent twice. */
+  constructor(
+    operation: keyof Operations,
+    isRepeatable: boolean,
+    options: RetryOptions,
+    nowMs = () => performance.now(),
+  ) {
+    this.#operation = operation;
+    this.#isRepeatable = isRepeatable;
+    this.#options = options;
+    this.#nowMs = nowMs;
+    this.#beganMs = nowMs();
+  }
+
+  /** Time to wait before the next attempt. Throws the error, with the reason, if there is none. */
+  waitMs(error: unknown): number {
+    this.#attempts++;
+    this.#failedMs ??= this.#nowMs();
+    if (!isPassing(this.#operation, error)) throw error;
+    if (ONCE.has(this.#operation) && !isRateLimit(error))
+      throw explained(error, 'It was not repeated, since the service may have carried it out.');
+    if (!this.#isRepeatable) throw explained(error, 'It was not repeated, since its source cannot be read twice.');
+    const { maxRetries, maxRetryAfterMs, retryForMs } = this.#options;
+    const leftMs = this.#failedMs + retryForMs - this.#nowMs();
+    if (this.#attempts > maxRetries || leftMs <= TIMER_MS) throw this.#givenUp(error);
+    const askedMs = askedWaitMs(error);
+    if (askedMs > Math.min(maxRetryAfterMs, leftMs))
+      throw explained(error, `The client gave up, since that is a wait of ${askedMs / 1_000} s.`);
+    return Math.min(retryWaitMs(this.#attempts - 1, askedMs), leftMs);
+  }
+
+  #givenUp(error: unknown): unknown {
+    if (this.#attempts === 1) return error;
+    const seconds = ((this.#nowMs() - this.#beganMs) / 1_000).toFixed(1);
+    return explained(error, `The client gave up after ${this.#attempts} attempts in ${seconds} s.`);
+  }
+}
+
+/** Whether the same request may succeed later. */
+function isPassing(operation: keyof Operations, error: unknown): boolean {
+  if (error instanceof APIStatusError) return PASSING.includes(error.status) || isRateLimit(error);
   // It would begin anew, and take as long.
   if (error instanceof APITimeoutError && operation === 'verifyCollection') return false;
-  const isStatus = error instanceof APIStatusError && PASSING.includes(error.status);
-  return (isStatus || error instanceof APIConnectionError) && !ONCE.has(operation);
+  return error instanceof APIConnectionError && !isLasting(error as { cause?: unknown });
 }
+
+const isRateLimit = (error: unknown): boolean =>
+  error instanceof APIStatusError && error.status === 429 && error.code !== 'PLAN_LIMIT_REACHED';
+
+/** By the first cause that has a code. */
+function isLasting({ code, cause }: { code?: unknown; cause?: unknown }): boolean {
+  if (typeof code === 'string') return LASTING.test(code);
+  return typeof cause === 'object' && cause !== null && isLasting(cause);
+}
+
+const askedWaitMs = (error: unknown): number =>
+  error instanceof APIStatusError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
 
 /**
  * How long to wait before retry number `retry` (from 0 on): exponential, half of it random so that
- * clients do not come back all at once, and that much longer than the server asks for. `null`: the
- * server asks for more than `maxMs`.
+ * clients do not come back all at once, and that much longer than the service asks for.
  */
-export function retryWaitMs(retry: number, error: unknown, maxMs: number): number | null {
-  const asked = error instanceof APIStatusError ? (error.retryAfterSeconds ?? 0) * 1_000 : 0;
-  if (asked > maxMs) return null;
-  return asked + ((1 + Math.random()) / 2) * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
+export function retryWaitMs(retry: number, askedMs: number): number {
+  return askedMs + ((1 + Math.random()) / 2) * Math.min(FIRST_WAIT_MS * 2 ** retry, WAIT_MAX_MS);
 }
 
 /** Rejects with the signal's reason as soon as it is aborted. */

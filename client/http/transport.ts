@@ -8,7 +8,7 @@ import { parseJson } from '../verify/json-text.ts';
 import { bodyText } from './body-text.ts';
 import { APIConnectionError, APITimeoutError, errorOf, ProvecError, ServerError } from './errors.ts';
 import { assertJson } from './json-value.ts';
-import { mayRetry, retryWaitMs, waited } from './retry.ts';
+import { Retries, waited } from './retry.ts';
 import { assertAnswer } from './shape.ts';
 
 export interface ClientOptions {
@@ -20,7 +20,9 @@ export interface ClientOptions {
    * imports none. Of an export, until its answer begins.
    */
   timeoutMs?: number;
-  /** After the first attempt; 4 by default. */
+  /** For how long after its first failure a call is tried again, in ms; 60,000 by default. */
+  retryForMs?: number;
+  /** Bound on the attempts after the first one; none by default. */
   maxRetries?: number;
   /** The longest wait before a retry that the service may ask for, in ms; 30,000 by default. */
   maxRetryAfterMs?: number;
@@ -32,6 +34,7 @@ export interface RequestOptions {
   /** Ends the request, its retries and waits; the call rejects with the signal's reason. */
   signal?: AbortSignal;
   timeoutMs?: number;
+  retryForMs?: number;
   maxRetries?: number;
 }
 
@@ -88,9 +91,10 @@ export class Transport {
     // Said here: fetch would say it with the key.
     if (typeof apiKey !== 'string' || !KEY.test(apiKey)) throw new TypeError('apiKey must be an API key of Provec');
     this.#key = apiKey;
-    const { fetch = globalThis.fetch, timeoutMs, maxRetries = 4, maxRetryAfterMs = 30_000 } = options;
+    const { fetch = globalThis.fetch, timeoutMs } = options;
+    const { retryForMs = 60_000, maxRetries = Number.POSITIVE_INFINITY, maxRetryAfterMs = 30_000 } = options;
     // In browsers it must be called on nothing but the window.
-    this.#options = { fetch: (...args) => fetch(...args), timeoutMs, maxRetries, maxRetryAfterMs };
+    this.#options = { fetch: (...args) => fetch(...args), timeoutMs, retryForMs, maxRetries, maxRetryAfterMs };
   }
 
   /** The answer of an operation. Rejects with a ProvecError, or the reason of the signal. */
@@ -119,21 +123,22 @@ export class Transport {
   async #withRetries<T>(
     operation: OperationId,
     parts: Parts,
-    { signal, timeoutMs = this.#options.timeoutMs, maxRetries = this.#options.maxRetries }: RequestOptions,
+    { signal, ...options }: RequestOptions,
     read: (response: Response, attempt: Attempt) => Promise<T>,
   ): Promise<T> {
     const [url, init] = this.#request(operation, parts);
-    const limitMs = timeoutMs ?? TIMEOUTS_MS[operation] ?? TIMEOUT_MS;
-    for (let retry = 0; ; retry++) {
+    const { timeoutMs, retryForMs = this.#options.retryForMs, maxRetries = this.#options.maxRetries } = options;
+    const limitMs = timeoutMs ?? this.#options.timeoutMs ?? TIMEOUTS_MS[operation] ?? TIMEOUT_MS;
+    const { maxRetryAfterMs } = this.#options;
+    const isRepeatable = parts.raw?.isRepeatable !== false;
+    const retries = new Retries(operation, isRepeatable, { retryForMs, maxRetries, maxRetryAfterMs });
+    for (;;) {
       signal?.throwIfAborted();
       try {
         return await this.#attempt(url, init, signal, limitMs, read);
       } catch (error) {
         signal?.throwIfAborted();
-        const isSpent = retry >= maxRetries || parts.raw?.isRepeatable === false || !mayRetry(operation, error);
-        const wait = isSpent ? null : retryWaitMs(retry, error, this.#options.maxRetryAfterMs);
-        if (wait === null) throw error;
-        await waited(wait, signal);
+        await waited(retries.waitMs(error), signal);
       }
     }
   }

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+import socket
+import ssl
 import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
@@ -9,12 +12,13 @@ from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx
 import pytest
 
 import provec as package
 from provec import Provec
 from provec._errors import error_of
-from provec._retry import retry_wait
+from provec._retry import Retries, RetryOptions, retry_wait
 
 Step = Any
 COUNTS = dict.fromkeys(
@@ -129,7 +133,7 @@ def test_what_stays_is_not(scripted: Scripted, failure: Step, expected: type[Exc
 
 def test_gives_up_after_max_retries(scripted: Scripted) -> None:
     scripted.steps = [refusal(503, "UNAVAILABLE")]
-    with pytest.raises(package.UnavailableError):
+    with pytest.raises(package.UnavailableError, match="gave up after 3 attempts in"):
         Provec(scripted.url, "k", max_retries=2).get_usage()
     assert len(scripted.seen) == 3
 
@@ -142,17 +146,97 @@ def test_takes_what_the_header_says_where_the_body_does_not(scripted: Scripted) 
     assert len(scripted.seen) == 1
 
 
-def test_waits_grow_are_random_and_keep_to_retry_after() -> None:
-    def asking(seconds: int) -> Exception:
-        return error_of(503, str(seconds), b"")
-
+def test_waits_grow_are_random_and_longer_by_what_the_service_asks_for() -> None:
     for retry in range(12):
-        waits = [retry_wait(retry, Exception(), 30) or 0 for _ in range(200)]
+        waits = [retry_wait(retry, 0) for _ in range(200)]
         longest = min(0.5 * 2**retry, 8)
         assert longest * 0.8 < max(waits) <= longest
         assert longest * 0.5 <= min(waits) < longest * 0.6
-        assert (retry_wait(retry, asking(30), 30) or 0) >= 30
-        assert retry_wait(retry, asking(31), 30) is None
+        assert retry_wait(retry, 30) >= 30
+
+
+def unavailable(retry_after: str | None = None) -> Exception:
+    body = {"error": "It starts.", "code": "UNAVAILABLE"}
+    return error_of(503, retry_after, json.dumps(body).encode())
+
+
+def attempts(
+    takes: float,
+    failure: Exception,
+    *,
+    retry_for: float = 60,
+    max_retries: float = math.inf,
+) -> tuple[list[float], Exception]:
+    """Attempts that take so long each and fail, on a clock of their own: their times, and the
+    end."""
+    now = 5.0
+    options = RetryOptions(retry_for, max_retries, 30)
+    retries = Retries("getUsage", True, options, lambda: now)
+    began = []
+    while True:
+        began.append(now - 5)
+        now += takes
+        try:
+            now += retries.wait(failure)
+        except package.ProvecError as error:
+            return began, error
+
+
+def test_tries_for_60_s_and_says_how_often() -> None:
+    began, error = attempts(0, unavailable())
+    assert began[-1] == 60
+    assert len(began) > 8
+    assert str(error) == f"It starts. The client gave up after {len(began)} attempts in 60.0 s."
+    assert isinstance(error, package.UnavailableError)
+    assert (error.code, error.status) == ("UNAVAILABLE", 503)
+
+
+def test_for_as_long_as_it_is_told() -> None:
+    assert len(attempts(90, package.APITimeoutError("late"))[0]) == 2
+    assert attempts(0, unavailable(), retry_for=300)[0][-1] == 300
+    began, error = attempts(0, unavailable(), retry_for=0)
+    assert (began, str(error)) == ([0], "It starts.")
+    assert len(attempts(0, unavailable(), max_retries=3)[0]) == 4
+    assert len(attempts(0, unavailable("20"))[0]) > 1
+    for asked, retry_for in (("31", 60), ("20", 15)):
+        began, error = attempts(0, unavailable(asked), retry_for=retry_for)
+        assert began == [0]
+        assert str(error).endswith(f"gave up, since that is a wait of {asked} s.")
+
+
+LASTING = [
+    ssl.SSLCertVerificationError("certificate verify failed"),
+    ssl.SSLError("WRONG_VERSION_NUMBER"),
+    socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+]
+TRANSIENT = [
+    ConnectionRefusedError(),
+    ConnectionResetError(),
+    ssl.SSLEOFError(),
+    socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"),
+]
+
+
+@pytest.mark.parametrize("cause", [*LASTING, *TRANSIENT], ids=repr)
+def test_what_lasts_is_not_tried_again(cause: Exception) -> None:
+    count = 0
+
+    def fail(request: httpx.Request) -> httpx.Response:
+        nonlocal count
+        count += 1
+        raise httpx.ConnectError("failed", request=request) from cause
+
+    with httpx.Client(transport=httpx.MockTransport(fail)) as http_client:
+        client = Provec("http://x", "k", http_client=http_client, retry_for=0.02)
+        with pytest.raises(package.APIConnectionError):
+            client.get_usage()
+    assert (count > 1) == (cause in TRANSIENT)
+
+
+def test_tls_that_is_none_is_not_tried_again(scripted: Scripted) -> None:
+    url = scripted.url.replace("http:", "https:")
+    with pytest.raises(package.APIConnectionError, match=r"(?i)ssl"):
+        Provec(url, "k").get_usage()
 
 
 @pytest.mark.parametrize("wait", [-5, "soon", True, None, [], float("inf")])
@@ -161,7 +245,6 @@ def test_a_retry_after_that_is_none_is_ignored(wait: Any, header: str) -> None:
     body = {"error": "A sentence.", "code": "UNAVAILABLE", "retryAfterSeconds": wait}
     error = error_of(503, header, json.dumps(body).encode())
     assert error.retry_after in (None, 1)
-    assert (retry_wait(0, error, 30) or 0) >= 0
 
 
 def test_a_retry_after_may_be_a_date() -> None:
@@ -216,7 +299,7 @@ def test_what_happens_once_is_not_sent_twice(scripted: Scripted) -> None:
         (200, {"deleted": True}, {}),
     ]
     provec = Provec(scripted.url, "k")
-    with pytest.raises(package.APIConnectionError):
+    with pytest.raises(package.APIConnectionError, match="It was not repeated"):
         provec.delete_collection("notes")
     with pytest.raises(package.UnavailableError):
         provec.delete_collection("notes")

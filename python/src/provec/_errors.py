@@ -100,6 +100,17 @@ BY_STATUS: Mapping[int, type[APIStatusError]] = {
 }
 
 
+def explained(error: Exception, sentence: str) -> Exception:
+    """The same error with one more sentence, if it is one of these."""
+    message = f"{str(error).removesuffix('.')}. {sentence}"
+    if isinstance(error, APIStatusError):
+        [body] = error.args
+        return type(error)({**body, "error": message})
+    if isinstance(error, APIConnectionError):
+        return type(error)(message)
+    return error
+
+
 def error_of(status: int, retry_after: str | None, content: bytes) -> APIStatusError:
     """The error that an answer other than 2xx stands for."""
     body = {**_body_of(content), "status": status}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, TypeVar, cast
@@ -7,6 +8,7 @@ from typing import Literal, TypeVar, cast
 import httpx
 
 from .. import _api as api
+from .._retry import RetryOptions
 from .._wire import given
 from .collection import AsyncCollection
 from .listing import AsyncListing
@@ -40,7 +42,8 @@ class AsyncProvec(_AsyncConnected):
     """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
 
     `timeout`: seconds without progress until an attempt is given up; by default 90, for `verify`
-    610, and for imports none while they wait. `max_retries`: after the first attempt.
+    610, and for imports none while they wait. `retry_for`: for how many seconds after its first
+    failure a call is tried again. `max_retries`: bound on the attempts after the first one.
     `max_retry_after`: the longest wait, in seconds, that the service may ask for before a retry.
     `http_client`: to be used, and not closed, in place of an own one. Raises ValueError for an
     invalid URL or key."""
@@ -51,11 +54,12 @@ class AsyncProvec(_AsyncConnected):
         api_key: str,
         *,
         timeout: float | None = None,
-        max_retries: int = 4,
+        retry_for: float = 60,
+        max_retries: float = math.inf,
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = Options(timeout, max_retries, max_retry_after)
+        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
         self._transport = AsyncTransport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> AsyncCollection:
@@ -162,11 +166,12 @@ class AsyncProvecOperator(_AsyncConnected):
         admin_token: str,
         *,
         timeout: float | None = None,
-        max_retries: int = 4,
+        retry_for: float = 60,
+        max_retries: float = math.inf,
         max_retry_after: float = 30,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        options = Options(timeout, max_retries, max_retry_after)
+        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
         self._transport = AsyncTransport(url, admin_token, options, http_client)
 
     async def list_accounts(self) -> list[api.Account]:

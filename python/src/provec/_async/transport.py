@@ -11,10 +11,10 @@ from typing import Any
 
 import httpx
 
-from .. import _retry
 from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._json import json_of
+from .._retry import Retries, RetryOptions
 from .._wire import answer_of, base_of, header_of, path_of
 
 NDJSON = "application/x-ndjson"
@@ -31,8 +31,7 @@ class Options:
     """`timeout`: seconds without progress; None: as `TIMEOUTS` has it."""
 
     timeout: float | None
-    max_retries: int
-    max_retry_after: float
+    retries: RetryOptions
 
 
 class AsyncTransport:
@@ -78,7 +77,7 @@ class AsyncTransport:
         is_repeatable: bool,
         content_type: str = "application/json",
     ) -> Any:
-        retry = 0 if is_repeatable else self._options.max_retries
+        retries = Retries(operation, is_repeatable, self._options.retries)
         while True:
             request = self._request(operation, names, query)
             if make is not None:
@@ -87,8 +86,7 @@ class AsyncTransport:
             try:
                 return await self._attempt(operation, request)
             except Exception as error:
-                await self._wait(operation, error, retry)
-                retry += 1
+                await asyncio.sleep(retries.wait(error))
 
     def _request(
         self,
@@ -116,28 +114,19 @@ class AsyncTransport:
             raise _refusal(response)
         return answer_of(operation, response.status_code, response.content)
 
-    async def _wait(self, operation: str, error: Exception, retry: int) -> None:
-        """Waits until a retry may succeed; raises the error where none may."""
-        wait = None
-        if retry < self._options.max_retries and _retry.may_retry(operation, error):
-            wait = _retry.retry_wait(retry, error, self._options.max_retry_after)
-        if wait is None:
-            raise error
-        await asyncio.sleep(wait)
-
     @asynccontextmanager
     async def open(
         self, operation: str, names: Mapping[str, str]
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """The bytes of an answer that has begun. A connection that breaks later stays broken."""
-        request, retry = self._client.build_request(**self._request(operation, names)), 0
+        request = self._client.build_request(**self._request(operation, names))
+        retries = Retries(operation, True, self._options.retries)
         while True:
             try:
                 response = await self._begun(request)
                 break
             except Exception as error:
-                await self._wait(operation, error, retry)
-                retry += 1
+                await asyncio.sleep(retries.wait(error))
         try:
             yield response.aiter_bytes()
         except httpx.RequestError as error:

@@ -1,6 +1,7 @@
 # Generated from _async by tools/unasync.py; edit that instead.
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Literal, TypeVar, cast
@@ -8,6 +9,7 @@ from typing import Literal, TypeVar, cast
 import httpx
 
 from .. import _api as api
+from .._retry import RetryOptions
 from .._wire import given
 from .collection import Collection
 from .listing import Listing
@@ -41,7 +43,8 @@ class Provec(_Connected):
     """An account of a Provec, by one of its API keys. Nothing is asked before the first method.
 
     `timeout`: seconds without progress until an attempt is given up; by default 90, for `verify`
-    610, and for imports none while they wait. `max_retries`: after the first attempt.
+    610, and for imports none while they wait. `retry_for`: for how many seconds after its first
+    failure a call is tried again. `max_retries`: bound on the attempts after the first one.
     `max_retry_after`: the longest wait, in seconds, that the service may ask for before a retry.
     `http_client`: to be used, and not closed, in place of an own one. Raises ValueError for an
     invalid URL or key."""
@@ -52,11 +55,12 @@ class Provec(_Connected):
         api_key: str,
         *,
         timeout: float | None = None,
-        max_retries: int = 4,
+        retry_for: float = 60,
+        max_retries: float = math.inf,
         max_retry_after: float = 30,
         http_client: httpx.Client | None = None,
     ) -> None:
-        options = Options(timeout, max_retries, max_retry_after)
+        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
         self._transport = Transport(url, api_key, options, http_client)
 
     def collection(self, name: str) -> Collection:
@@ -163,11 +167,12 @@ class ProvecOperator(_Connected):
         admin_token: str,
         *,
         timeout: float | None = None,
-        max_retries: int = 4,
+        retry_for: float = 60,
+        max_retries: float = math.inf,
         max_retry_after: float = 30,
         http_client: httpx.Client | None = None,
     ) -> None:
-        options = Options(timeout, max_retries, max_retry_after)
+        options = Options(timeout, RetryOptions(retry_for, max_retries, max_retry_after))
         self._transport = Transport(url, admin_token, options, http_client)
 
     def list_accounts(self) -> list[api.Account]:

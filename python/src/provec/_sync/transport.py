@@ -12,10 +12,10 @@ from typing import Any
 
 import httpx
 
-from .. import _retry
 from .._api import ROUTES
 from .._errors import APIConnectionError, APIStatusError, APITimeoutError, error_of
 from .._json import json_of
+from .._retry import Retries, RetryOptions
 from .._wire import answer_of, base_of, header_of, path_of
 
 NDJSON = "application/x-ndjson"
@@ -32,8 +32,7 @@ class Options:
     """`timeout`: seconds without progress; None: as `TIMEOUTS` has it."""
 
     timeout: float | None
-    max_retries: int
-    max_retry_after: float
+    retries: RetryOptions
 
 
 class Transport:
@@ -79,7 +78,7 @@ class Transport:
         is_repeatable: bool,
         content_type: str = "application/json",
     ) -> Any:
-        retry = 0 if is_repeatable else self._options.max_retries
+        retries = Retries(operation, is_repeatable, self._options.retries)
         while True:
             request = self._request(operation, names, query)
             if make is not None:
@@ -88,8 +87,7 @@ class Transport:
             try:
                 return self._attempt(operation, request)
             except Exception as error:
-                self._wait(operation, error, retry)
-                retry += 1
+                time.sleep(retries.wait(error))
 
     def _request(
         self,
@@ -117,28 +115,19 @@ class Transport:
             raise _refusal(response)
         return answer_of(operation, response.status_code, response.content)
 
-    def _wait(self, operation: str, error: Exception, retry: int) -> None:
-        """Waits until a retry may succeed; raises the error where none may."""
-        wait = None
-        if retry < self._options.max_retries and _retry.may_retry(operation, error):
-            wait = _retry.retry_wait(retry, error, self._options.max_retry_after)
-        if wait is None:
-            raise error
-        time.sleep(wait)
-
     @contextmanager
     def open(
         self, operation: str, names: Mapping[str, str]
     ) -> Iterator[Iterator[bytes]]:
         """The bytes of an answer that has begun. A connection that breaks later stays broken."""
-        request, retry = self._client.build_request(**self._request(operation, names)), 0
+        request = self._client.build_request(**self._request(operation, names))
+        retries = Retries(operation, True, self._options.retries)
         while True:
             try:
                 response = self._begun(request)
                 break
             except Exception as error:
-                self._wait(operation, error, retry)
-                retry += 1
+                time.sleep(retries.wait(error))
         try:
             yield response.iter_bytes()
         except httpx.RequestError as error:

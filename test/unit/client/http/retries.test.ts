@@ -2,7 +2,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { retryWaitMs } from '../../../../client/http/retry.ts';
+import { Retries, retryWaitMs } from '../../../../client/http/retry.ts';
 import {
   APIConnectionError,
   APITimeoutError,
@@ -84,8 +84,19 @@ describe('what passes by itself is tried again', () => {
 describe('it gives up', () => {
   test('after maxRetries, with the last error', async () => {
     const { seen, provec } = await scripted([refusal(503, 'UNAVAILABLE')], { maxRetries: 2 });
-    await expect(provec.getUsage()).rejects.toThrow(UnavailableError);
+    const error = await provec.getUsage().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UnavailableError);
+    expect((error as Error).message).toMatch(/^A sentence\. The client gave up after 3 attempts in [\d.]+ s\.$/);
     expect(seen).toHaveLength(3);
+  });
+
+  test('after retryForMs', async () => {
+    const { seen, provec } = await scripted([refusal(503, 'UNAVAILABLE')], { retryForMs: 600 });
+    await expect(provec.getUsage()).rejects.toThrow(/gave up after \d attempts/);
+    expect(seen.length).toBeGreaterThan(1);
+    const before = seen.length;
+    await expect(provec.getUsage({ retryForMs: 0 })).rejects.toThrow(/^A sentence\.$/);
+    expect(seen).toHaveLength(before + 1);
   });
 
   test('on a server that cannot be reached, and says why', async () => {
@@ -162,19 +173,121 @@ test('a signal that is shared by many requests keeps none of them', async () => 
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
-test('waits grow up to 8 s, are random, and keep to Retry-After under its cap', () => {
-  const asking = (retryAfterSeconds: number) =>
-    new UnavailableError({ error: 'A sentence.', status: 503, retryAfterSeconds });
+test('waits grow up to 8 s, are random, and longer by what the service asks for', () => {
   for (let retry = 0; retry < 12; retry++) {
-    const waits = Array.from({ length: 200 }, () => retryWaitMs(retry, new Error('x'), 30_000)!);
+    const waits = Array.from({ length: 200 }, () => retryWaitMs(retry, 0));
     const longest = Math.min(500 * 2 ** retry, 8_000);
     expect(Math.max(...waits)).toBeLessThanOrEqual(longest);
     expect(Math.max(...waits)).toBeGreaterThan(longest * 0.8);
     expect(Math.min(...waits)).toBeGreaterThanOrEqual(longest * 0.5);
     expect(Math.min(...waits)).toBeLessThan(longest * 0.6);
-    expect(retryWaitMs(retry, asking(30), 30_000)).toBeGreaterThanOrEqual(30_000);
-    expect(retryWaitMs(retry, asking(31), 30_000)).toBeNull();
+    expect(retryWaitMs(retry, 30_000)).toBeGreaterThanOrEqual(30_000);
   }
+});
+
+describe('how long it tries', () => {
+  const DEFAULTS = { retryForMs: 60_000, maxRetries: Number.POSITIVE_INFINITY, maxRetryAfterMs: 30_000 };
+  const unavailable = (retryAfterSeconds?: number) =>
+    new UnavailableError({ error: 'It starts.', status: 503, retryAfterSeconds });
+
+  /** Attempts that take `attemptMs` each and fail, by a clock of their own: times and end. */
+  function attempts(attemptMs: number, failure: () => Error, options = {}) {
+    let nowMs = 5_000;
+    const retries = new Retries('getUsage', true, { ...DEFAULTS, ...options }, () => nowMs);
+    const beganMs: number[] = [];
+    for (;;) {
+      beganMs.push(nowMs - 5_000);
+      nowMs += attemptMs;
+      try {
+        nowMs += retries.waitMs(failure());
+      } catch (error) {
+        return { beganMs, error: error as Error };
+      }
+    }
+  }
+
+  test('60 s after the first failure it tries for the last time, and says how often it did', () => {
+    const { beganMs, error } = attempts(0, unavailable);
+    expect(beganMs.at(-1)).toBe(60_000);
+    expect(beganMs.length).toBeGreaterThan(8);
+    expect(error.message).toBe(`It starts. The client gave up after ${beganMs.length} attempts in 60.0 s.`);
+    expect(error.stack).toContain(error.message);
+  });
+
+  test('an attempt that takes longer is followed by another', () => {
+    const { beganMs } = attempts(90_000, () => new APITimeoutError('No answer within 90000 ms.'));
+    expect(beganMs).toHaveLength(2);
+  });
+
+  test('the time is configured', () => {
+    expect(attempts(0, unavailable, { retryForMs: 300_000 }).beganMs.at(-1)).toBe(300_000);
+    const once = attempts(0, unavailable, { retryForMs: 0 });
+    expect([once.beganMs, once.error.message]).toEqual([[0], 'It starts.']);
+    expect(attempts(0, unavailable, { maxRetries: 3 }).beganMs).toHaveLength(4);
+  });
+
+  test('no longer than it makes sense to wait', () => {
+    expect(attempts(0, () => unavailable(20)).beganMs.length).toBeGreaterThan(1);
+    for (const [asked, options] of [[31, {}] as const, [20, { retryForMs: 15_000 }] as const]) {
+      const { beganMs, error } = attempts(0, () => unavailable(asked), options);
+      expect(beganMs).toEqual([0]);
+      expect(error.message).toBe(`It starts. The client gave up, since that is a wait of ${asked} s.`);
+    }
+  });
+
+  const LASTING = [
+    'ENOTFOUND',
+    'CERT_HAS_EXPIRED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'HOSTNAME_MISMATCH',
+    'INVALID_CA',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+    'EPROTO',
+    'HPE_INVALID_CONSTANT',
+  ];
+  const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN', 'EHOSTUNREACH', 'UND_ERR_SOCKET'];
+  test.each([...LASTING, ...PASSING])('%s', async (code) => {
+    let count = 0;
+    const failing = async () => {
+      count++;
+      throw new TypeError('fetch failed', { cause: Object.assign(new Error('why'), { code }) });
+    };
+    const provec = new Provec({ url: 'http://x', apiKey: 'k', fetch: failing, retryForMs: 20 });
+    await expect(provec.getUsage()).rejects.toThrow(APIConnectionError);
+    expect([code, count > 1]).toEqual([code, PASSING.includes(code)]);
+  });
+
+  test('TLS that is none is not tried again', async () => {
+    await scripted([USAGE]);
+    const { port } = server!.address() as AddressInfo;
+    const call = new Provec({ url: `https://127.0.0.1:${port}`, apiKey: 'k' }).getUsage();
+    await expect(call).rejects.toThrow(/SSL|TLS/i);
+  });
+
+  test('a service that was not there yet is waited for', async () => {
+    await scripted([USAGE]);
+    const { port } = server!.address() as AddressInfo;
+    const handler = server!.listeners('request')[0] as RequestListener;
+    server!.close();
+    server!.closeAllConnections();
+    let refused = 0;
+    const url = `http://127.0.0.1:${port}`;
+    const watched: typeof fetch = async (...args) => {
+      try {
+        return await fetch(...args);
+      } catch (error) {
+        // It comes up after two attempts, and the third finds it.
+        if (++refused === 2) server = createServer(handler).listen(port, '127.0.0.1');
+        throw error;
+      }
+    };
+    expect(await new Provec({ url, apiKey: 'k', fetch: watched }).getUsage()).toEqual(FREE);
+    expect(refused).toBe(2);
+  });
 });
 
 test('takes what Retry-After says where the body does not', async () => {
@@ -190,7 +303,7 @@ test('what a second time answers otherwise is not sent twice, unless nothing was
     refusal(429, 'RATE_LIMITED'),
     [200, { deleted: true }],
   ]);
-  await expect(provec.deleteCollection('notes')).rejects.toThrow(APIConnectionError);
+  await expect(provec.deleteCollection('notes')).rejects.toThrow(/No answer came.*[^.]\. It was not repeated/);
   await expect(provec.deleteCollection('notes')).rejects.toThrow(UnavailableError);
   expect(seen).toHaveLength(2);
   await provec.deleteCollection('notes');
