@@ -11,12 +11,15 @@ The last one takes a root that you trust, and asks no ledger. record.json is {"i
 Prints one line, and ends with 0: proven; 1: not proven;
 2: wrong arguments, or something could not be read.
 """
-import argparse, base64, hashlib, http.client, io, json, math, re, struct, sys
+import argparse, base64, datetime, hashlib, http.client, io, json, math, re, struct, sys
 from urllib.parse import urlsplit
 
 EMPTY = bytes(32)
 WHOLE_MAX = 2**53 - 1
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
+COMPUTE_BUDGET = "ComputeBudget111111111111111111111111111111"
+UPDATE_FIELD = bytes.fromhex("dde9312db5cadcc8") + b"\3"
+FIELDS = {"merkleRoot", "version", "vectorCount", "decisions"}
 BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 PARTS = ("key", "vecHash", "metaHash")
 
@@ -45,6 +48,10 @@ def is_hash(value):
 
 def is_uuid(value):
     return matches("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", value)
+
+
+def is_whole(value, most):
+    return isinstance(value, float) and value.is_integer() and 0 <= value <= most
 
 
 def sha256(*parts):
@@ -127,7 +134,7 @@ SHAPE = {
     "namespace": lambda value: isinstance(value, str) and "\0" not in value and len(value.encode("utf-8", "surrogatepass")) <= 512,
     "present": lambda value: isinstance(value, bool),
     "merkleRoot": is_hash,
-    "version": lambda value: isinstance(value, float) and value.is_integer() and 0 <= value <= WHOLE_MAX,
+    "version": lambda value: is_whole(value, WHOLE_MAX),
     "collectionId": is_uuid,
     "ledgerAddress": lambda value: value is None or isinstance(value, str),
     "siblings": lambda value: isinstance(value, list) and len(value) <= 256 and all(map(is_hash, value)),
@@ -140,12 +147,18 @@ def bit(key, depth):
     return key[depth // 8] >> (7 - depth % 8) & 1
 
 
-def check_proof(proof, **known):
-    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
-    absent."""
+def checked(proof):
+    """The proof with all of its fields, if each has the shape that it must have."""
     proof = {"namespace": "", "ledgerTx": None, **proof} if isinstance(proof, dict) else proof
     for field, is_sound in SHAPE.items():
         demand(isinstance(proof, dict) and field in proof and is_sound(proof[field]), field + " is malformed")
+    return proof
+
+
+def check_proof(proof, **known):
+    """The (vecHash, metaHash) of the record known["id"] under known["merkleRoot"], None where it is
+    absent."""
+    proof = checked(proof)
     for field, value in known.items():
         demand(proof[field] == value, "%s is %a, not %a" % (field, proof[field], value))
     name, namespace = known["id"].encode(), known["namespace"].encode()
@@ -190,7 +203,7 @@ def collection_address(authority, collection):
 
 def take(stream, size):
     data = stream.read(size)
-    demand(len(data) == size, "the account ends too early")
+    demand(len(data) == size, "the bytes end too early")
     return data
 
 
@@ -202,7 +215,7 @@ def take_text(stream):
     try:
         return take(stream, take_number(stream, 4)).decode()
     except UnicodeDecodeError:
-        raise Refused("a text of the account is not UTF-8") from None
+        raise Refused("a text is not UTF-8") from None
 
 
 def read_account(owner, data, authority, address):
@@ -232,14 +245,13 @@ def read_account(owner, data, authority, address):
     return (fields["merkleRoot"], *map(int, numbers))
 
 
-def fetch_account(url, address):
-    """The account's (owner, bytes) from a node of the ledger; None where there is none."""
+def ask(url, method, *params):
+    """The result that a node of the ledger answers."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
         raise ValueError("--rpc must be an http or https URL without a user name")
     Connection = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    params = [address, {"encoding": "base64", "commitment": "confirmed"}]
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params})
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     try:
         connection = Connection(parts.hostname, parts.port, timeout=15)  # follows no redirect
         path = (parts.path or "/") + ("?" + parts.query if parts.query else "")
@@ -247,13 +259,76 @@ def fetch_account(url, address):
         answer = parse(connection.getresponse().read(256 * 1024).decode())
     except (OSError, http.client.HTTPException) as error:  # whose text may hold the URL, and a key in it
         raise ValueError("%s could not be asked: %s" % (parts.hostname, type(error).__name__)) from None
-    if not isinstance(answer, dict) or not isinstance(answer.get("result"), dict):
-        raise ValueError("the node answers no account: %a" % answer)
-    value = answer["result"]["value"]
+    if not isinstance(answer, dict) or answer.get("error") is not None or "result" not in answer:
+        raise ValueError("the node answers no %s: %a" % (method, answer))
+    return answer["result"]
+
+
+def fetch_account(url, address):
+    """The account's (owner, bytes); None where there is none."""
+    value = ask(url, "getAccountInfo", address, {"encoding": "base64", "commitment": "confirmed"})["value"]
     return None if value is None else (value["owner"], base64.b64decode(value["data"][0], validate=True))
 
 
-# 7. The whole check
+# 7. The transaction
+
+
+def fetch_transaction(url, signature):
+    """What the node answers of it; None where it has no such transaction that is final."""
+    options = {"encoding": "base64", "commitment": "finalized", "maxSupportedTransactionVersion": 0}
+    return ask(url, "getTransaction", signature, options)
+
+
+def check_transaction(answer, authority, address, signature, root, version):
+    """When the transaction wrote this root and version, in words."""
+    demand(answer is not None, "there is no finalized transaction " + signature)
+    demand(isinstance(answer, dict) and is_whole(answer.get("slot"), WHOLE_MAX), "the transaction has no slot")
+    time, meta, wire = (answer.get(name) for name in ("blockTime", "meta", "transaction"))
+    demand(time is None or is_whole(time, 253402300799), "the time of its block is no time")
+    demand(isinstance(meta, dict) and meta.get("err", "") is None, "the transaction failed")
+    demand(meta.get("innerInstructions") in (None, []), "programs called others in the transaction")
+    is_encoded = isinstance(wire, list) and len(wire) > 1 and wire[1] == "base64"
+    demand(is_encoded and matches("[A-Za-z0-9+/]*={0,2}", wire[0]) and len(wire[0]) % 4 == 0, "the transaction is not in base64")
+    data = base64.b64decode(wire[0])
+    demand(len(data) <= 1232, "the transaction is too long")
+    fields = read_transaction(io.BytesIO(data), authority, address, decode_base58(signature, 64))
+    demand(fields["merkleRoot"] == root and fields["version"] == "%020d" % version, "it wrote another root or version")
+    if time is None:
+        return "in slot %d" % answer["slot"]
+    return datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def take_length(stream):
+    length = take_number(stream, 1)
+    demand(length < 128, "a length has more bytes than one")
+    return length
+
+
+def read_transaction(stream, authority, address, signature):
+    """The fields of the account at `address` that it writes, if it does nothing else."""
+    demand(take_length(stream) == 1 and take(stream, 64) == signature, "it is another transaction")
+    demand(take(stream, 2) == b"\1\0", "it is not legacy, or not the authority alone signed it")
+    take(stream, 1)
+    addresses, fields = [encode_base58(take(stream, 32)) for _ in range(take_length(stream))], {}
+    demand(addresses[:1] == [authority], "another authority signed the transaction")
+    take(stream, 32)
+    for _ in range(take_length(stream)):
+        indexes = take(stream, 1) + take(stream, take_length(stream))
+        program, *accounts = [addresses[at] if at < len(addresses) else None for at in indexes]
+        data = take(stream, take_length(stream))
+        if program == COMPUTE_BUDGET:
+            continue
+        demand(program == TOKEN_2022 and data.startswith(UPDATE_FIELD), "the transaction does something else")
+        demand(accounts == [address, authority], "it writes another account, or for another authority")
+        field = io.BytesIO(data[len(UPDATE_FIELD):])
+        name, value = take_text(field), take_text(field)
+        demand(not field.read() and name in FIELDS and name not in fields, "it writes a field twice, or another one")
+        fields[name] = value
+    demand(not stream.read() and set(fields) == FIELDS, "it does not write all fields, or bytes are left over")
+    return fields
+
+
+# 8. The whole check
 
 
 def read_json(path):
@@ -265,7 +340,8 @@ def check(options):
     """What is proven, in a sentence."""
     answer = read_json(options.proof)
     proof = answer["proof"] if isinstance(answer, dict) and "proof" in answer else answer
-    known, expected, said = {"id": options.absent, "namespace": options.namespace or ""}, None, "as given"
+    known, expected = {"id": options.absent, "namespace": options.namespace or ""}, None
+    past, said = "", "as given"
     if options.record is not None:
         record = read_json(options.record)
         known["id"], known["namespace"], expected = record["id"], record.get("namespace", ""), content_hashes(record)
@@ -275,13 +351,24 @@ def check(options):
         address = collection_address(options.authority, options.collection)
         account = fetch_account(options.rpc, address)
         demand(account is not None, "there is no account %s: nothing was anchored, or it was deleted" % address)
-        options.root, known["version"], *_ = read_account(*account, options.authority, address)
-        said = "version %d on the ledger" % known["version"]
+        root, version, *_ = read_account(*account, options.authority, address)
+        proof = checked(proof)
+        other = "collectionId is %a, not %a" % (proof["collectionId"], options.collection)
+        demand(proof["collectionId"] == options.collection, other)
+        own = proof["merkleRoot"], proof["version"]
+        said = "version %d on the ledger" % version
+        if own != (root, version) and proof["ledgerTx"] is not None:
+            transaction = fetch_transaction(options.rpc, proof["ledgerTx"])
+            when = check_transaction(transaction, options.authority, address, proof["ledgerTx"], *own)
+            past = " at version %d, anchored %s; the collection is now at version %d" % (own[1], when, version)
+            (root, version), said = own, "of the transaction " + proof["ledgerTx"]
+        options.root, known["version"] = root, version
     content = check_proof(proof, **known, merkleRoot=options.root)
     demand((content is None) == (expected is None), "the record is " + ("absent" if content is None else "present"))
     demand(content == expected, "the record has other values or other metadata")
-    verdict = "ABSENT  %s" if content is None else "PRESENT  %s, with these values and metadata"
-    return "%s; root %s, %s" % (verdict % json.dumps(known["id"]), options.root, said)
+    verdict, detail = ("ABSENT", "") if content is None else ("PRESENT", ", with these values and metadata")
+    name = json.dumps(known["id"]) + detail
+    return "%s%s%s; root %s, %s" % (verdict, past + ": " if past else "  ", name, options.root, said)
 
 
 def main():

@@ -9,19 +9,22 @@
 import { parseArgs } from 'node:util';
 import type { RecordProof } from '../verify/record-proof.ts';
 import type { ExpectedRecord } from '../verify/verify-proof.ts';
-import { accountAt, accountInFile } from './account-source.ts';
 import { Misuse, readJson, within } from './json-file.ts';
+import { answersIn, nodeAt } from './ledger-source.ts';
 import { printable } from './printable.ts';
 import { type Trusted, verdictOn } from './verdict.ts';
 
-const USAGE = `Usage: provec-verify <proof.json> --authority <address> (--rpc <url> | --account <account.json>)
+const USAGE = `Usage: provec-verify <proof.json> --authority <address> --rpc <url>
+       provec-verify <proof.json> --authority <address> --account <account.json> [--transaction <transaction.json>]
        provec-verify <proof.json> --root <64 hex digits>
 
 proof.json is the answer to GET /api/v1/collections/{name}/proof?id=...
 
   --authority <address>   the address that alone may write the collection's account, from a source that you trust
-  --rpc <url>             a node of the ledger that you trust, which is asked for the account
+  --rpc <url>             a node of the ledger that you trust, which is asked for the account and, where the
+                          collection has moved on, for the transaction that anchored the proof
   --account <file>        the answer of such a node to getAccountInfo (base64), kept
+  --transaction <file>    its answer to getTransaction (base64, finalized) for the proof's ledgerTx, kept
   --root <hex>            the collection's root, from a source that you trust
   --collection <uuid>     the collection that it must be about
   --id <id>               the record that it must be about
@@ -46,14 +49,14 @@ function recordIn(value: unknown, path: string): ExpectedRecord {
   return value as ExpectedRecord;
 }
 
-function trustedIn({ root, authority, rpc, account }: Record<string, string | undefined>): Trusted {
+function trustedIn({ root, authority, rpc, account, transaction }: Record<string, string | undefined>): Trusted {
   const isWhole = root === undefined ? authority !== undefined : authority === undefined;
   const sources = [root, rpc, account].filter((source) => source !== undefined);
   if (!isWhole || sources.length !== 1)
     throw new Misuse('Give --root, or --authority with one of --rpc and --account; --help says more.');
+  if (transaction !== undefined && account === undefined) throw new Misuse('Give --transaction beside --account.');
   if (root !== undefined) return { root };
-  const readAccount = (address: string) => (rpc === undefined ? accountInFile(account!) : accountAt(rpc, address));
-  return { authority: authority!, readAccount };
+  return { authority: authority!, ...(rpc === undefined ? answersIn(account!, transaction) : nodeAt(rpc)) };
 }
 
 function readArguments() {
@@ -63,6 +66,7 @@ function readArguments() {
     authority: text,
     rpc: text,
     account: text,
+    transaction: text,
     root: text,
     collection: text,
     id: text,

@@ -1,17 +1,15 @@
 import { collectionAddress } from '../verify/collection-address.ts';
-import type { AccountContent } from '../verify/ledger-account.ts';
 import { checkShape, type RecordProof } from '../verify/record-proof.ts';
 import { demand, VerificationError } from '../verify/verification-error.ts';
-import { anchoredRoot } from '../verify/verify-on-ledger.ts';
+import { type LedgerEvidence, ledgerEvidence } from '../verify/verify-on-ledger.ts';
 import { type ExpectedRecord, verifyProof } from '../verify/verify-proof.ts';
+import type { LedgerSource } from './ledger-source.ts';
 
 /**
  * What the reader trusts: a root that they have from elsewhere, or the authority that alone writes
  * the collection's account.
  */
-export type Trusted =
-  | { root: string }
-  | { authority: string; readAccount(address: string): Promise<AccountContent | null> };
+export type Trusted = { root: string } | ({ authority: string } & LedgerSource);
 
 export interface Verdict {
   isProven: boolean;
@@ -39,18 +37,22 @@ export async function verdictOn(
     checkShape(proof);
     const pinned = collectionId ?? proof.collectionId;
     demand(pinned === proof.collectionId, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
-    const { root, ledger } = await rootOf(proof, trusted, pinned);
+    const evidence = 'root' in trusted ? null : await ledgerEvidence(proof, { ...trusted, collectionId: pinned });
+    const root = 'root' in trusted ? trusted.root : proof.merkleRoot;
     const outcome = verifyProof(root, proof, expected);
-    // A root says nothing of the collection that it is of; the account's address does.
-    const isProvenOf = collectionId !== undefined && !('root' in trusted);
     demand((wanted ?? outcome) === outcome, 'wrong-content', `The record is ${outcome}.`);
+    // A root says nothing of the collection that it is of; the account's address does.
+    const isProvenOf = collectionId !== undefined && evidence !== null;
+    const place = `in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`;
     return {
       isProven: true,
       lines: [
-        `${outcome.toUpperCase()}  ${nameOf(proof)} ${outcome === 'present' ? 'is' : 'is not'} in the collection ${pinned}${isProvenOf ? '' : ' (as the proof names it)'}`,
+        ...headline(outcome, proof, place, evidence),
         ...(outcome === 'present' ? [`  content    ${comparison(expected)}`] : []),
         `  root       ${root}`,
-        ...ledger,
+        ...('root' in trusted
+          ? ['  ledger     not asked: the root was given']
+          : ledgerLines(proof, trusted, evidence!)),
       ],
     };
   } catch (error) {
@@ -71,19 +73,34 @@ function comparison({ values, metadata }: ExpectedRecord): string {
   return 'not compared: give --record';
 }
 
-async function rootOf(
+/** What is proven: of the version that the ledger holds, or of an earlier one. */
+function headline(
+  outcome: 'present' | 'absent',
   proof: RecordProof,
-  trusted: Trusted,
-  collectionId: string,
-): Promise<{ root: string; ledger: string[] }> {
-  if ('root' in trusted) return { root: trusted.root, ledger: ['  ledger     not asked: the root was given'] };
-  const { authority } = trusted;
-  const anchor = await anchoredRoot(proof, { ...trusted, collectionId });
-  return {
-    root: anchor.merkleRoot,
-    ledger: [
-      `  version    ${anchor.version}, of ${anchor.vectorCount} ${anchor.vectorCount === 1 ? 'vector' : 'vectors'}`,
-      `  ledger     ${collectionAddress(authority, collectionId)}, written by ${authority}`,
-    ],
-  };
+  place: string,
+  evidence: LedgerEvidence | null,
+): string[] {
+  const verdict = outcome.toUpperCase();
+  const is = outcome === 'present' ? 'is' : 'is not';
+  if (!evidence?.transaction) return [`${verdict}  ${nameOf(proof)} ${is} ${place}`];
+  const { anchor, transaction } = evidence;
+  const when = transaction.anchoredAt ?? `in slot ${transaction.slot}`;
+  return [
+    `${verdict} at version ${proof.version}, anchored ${when}; the collection is now at version ${anchor.version}`,
+    `  record     ${nameOf(proof)} ${outcome === 'present' ? 'was' : 'was not'} ${place}`,
+  ];
+}
+
+function ledgerLines(
+  { version, collectionId }: RecordProof,
+  { authority }: { authority: string },
+  { anchor, transaction }: LedgerEvidence,
+): string[] {
+  const count = `${anchor.vectorCount} ${anchor.vectorCount === 1 ? 'vector' : 'vectors'}`;
+  return [
+    transaction === null
+      ? `  version    ${version}, of ${count}`
+      : `  written    by the transaction ${transaction.signature}`,
+    `  ledger     ${collectionAddress(authority, collectionId)}, written by ${authority}`,
+  ];
 }

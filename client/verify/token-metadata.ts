@@ -7,6 +7,7 @@
  * Promises to read only what is unambiguous and to throw a VerificationError on the rest.
  */
 import { encodeAddress } from './base58.ts';
+import { ByteReader } from './byte-reader.ts';
 import { demand } from './verification-error.ts';
 
 /** A mint's metadata; addresses in base58. */
@@ -44,7 +45,7 @@ export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
   demand(isZero(data.subarray(MINT_BYTES, ACCOUNT_TYPE_AT)), 'malformed', 'The padding behind the mint is not zero.');
   const entry = entriesOf(data).get(TOKEN_METADATA_TYPE);
   demand(entry !== undefined, 'malformed', 'The mint has no metadata.');
-  const reader = new Reader(entry);
+  const reader = new ByteReader(entry, 'The account');
   const metadata: TokenMetadata = {
     updateAuthority: encodeAddress(reader.bytes(ADDRESS_BYTES)),
     mint: encodeAddress(reader.bytes(ADDRESS_BYTES)),
@@ -64,7 +65,7 @@ export function parseTokenMetadata(data: Uint8Array): TokenMetadata {
 
 function entriesOf(data: Uint8Array): Map<number, Uint8Array> {
   const entries = new Map<number, Uint8Array>();
-  const reader = new Reader(data.subarray(ACCOUNT_TYPE_AT + 1));
+  const reader = new ByteReader(data.subarray(ACCOUNT_TYPE_AT + 1), 'The account');
   while (!reader.done) {
     const type = reader.left >= 2 ? reader.u16() : 0;
     if (type === 0) {
@@ -79,48 +80,4 @@ function entriesOf(data: Uint8Array): Map<number, Uint8Array> {
 
 function isZero(bytes: Uint8Array): boolean {
   return bytes.every((byte) => byte === 0);
-}
-
-class Reader {
-  readonly #data: Uint8Array;
-  readonly #view: DataView;
-  #at = 0;
-
-  constructor(data: Uint8Array) {
-    this.#data = data;
-    this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
-  }
-
-  get left(): number {
-    return this.#data.length - this.#at;
-  }
-
-  get done(): boolean {
-    return this.left === 0;
-  }
-
-  bytes(length: number): Uint8Array {
-    demand(length <= this.left, 'malformed', 'The account ends too early.');
-    this.#at += length;
-    return this.#data.subarray(this.#at - length, this.#at);
-  }
-
-  u16(): number {
-    this.bytes(2);
-    return this.#view.getUint16(this.#at - 2, true);
-  }
-
-  u32(): number {
-    this.bytes(4);
-    return this.#view.getUint32(this.#at - 4, true);
-  }
-
-  text(): string {
-    const bytes = this.bytes(this.u32());
-    try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-    } catch {
-      demand(false, 'malformed', 'A text of the metadata is not UTF-8.');
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import { bytesFromBase64 } from './byte-reader.ts';
 import { collectionAddress, TOKEN_2022_ADDRESS } from './collection-address.ts';
 import { hashFromHex } from './record-proof.ts';
 import { parseTokenMetadata } from './token-metadata.ts';
@@ -37,7 +38,7 @@ export function verifyAccount(
   const address = collectionAddress(authority, collectionId);
   demand(account.address === address, 'wrong-account', 'The address is not that of the collection.');
   demand(account.owner === TOKEN_2022_ADDRESS, 'wrong-account', 'The account is not owned by Token-2022.');
-  const data = typeof account.data === 'string' ? bytesFromBase64(account.data) : account.data;
+  const data = typeof account.data === 'string' ? bytesFromBase64(account.data, 'malformed', 'The data') : account.data;
   const { updateAuthority, mint, fields } = parseTokenMetadata(data);
   demand(updateAuthority === authority, 'wrong-account', 'Somebody else may write the metadata.');
   demand(mint === address, 'wrong-account', 'The metadata is that of another mint.');
@@ -56,10 +57,4 @@ function wholeNumber(digits: string | undefined, what: string): number {
   const number = Number(digits);
   demand(Number.isSafeInteger(number), 'malformed', `${what} is too large.`);
   return number;
-}
-
-function bytesFromBase64(text: string): Uint8Array {
-  const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
-  demand(isBase64, 'malformed', 'The data is not base64.');
-  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
 }

@@ -1,9 +1,11 @@
 import { collectionAddress } from './collection-address.ts';
 import { type AccountContent, ledgerAccount } from './ledger-account.ts';
+import { ledgerTransaction } from './ledger-transaction.ts';
 import { checkShape, type RecordProof } from './record-proof.ts';
-import { demand } from './verification-error.ts';
+import { demand, VerificationError } from './verification-error.ts';
 import { type Anchor, verifyAccount } from './verify-account.ts';
 import { type ExpectedRecord, verifyProof } from './verify-proof.ts';
+import { type AnchoringTransaction, verifyTransaction } from './verify-transaction.ts';
 
 /** What of the ledger is trusted: who alone may write the account, and whoever reads it. */
 export interface Ledger {
@@ -11,54 +13,84 @@ export interface Ledger {
   authority: string;
   collectionId: string;
   readAccount(address: string): Promise<AccountContent | null>;
+  /**
+   * The `result` of `getTransaction` with `finalized` and `base64`. Without it, only a proof of
+   * what the account holds now can be checked.
+   */
+  readTransaction?(signature: string): Promise<unknown>;
+}
+
+/** What the ledger shows of a proof. */
+export interface LedgerEvidence {
+  /** What the account holds now. */
+  anchor: Anchor;
+  /** The one that wrote the proof's root; null where the account holds that root now. */
+  transaction: AnchoringTransaction | null;
 }
 
 /**
- * Checks a proof against the collection's account, which a node of the ledger is asked for (at
- * `rpcUrl`, or by `readAccount`). `authority` and `collectionId` are the caller's own: from its
- * notes, never from the answer that is checked. Rejects with a VerificationError where it does not
- * hold, as when the root is not on the ledger yet, and with a LedgerError where nobody could be
- * asked.
+ * Checks a proof against the collection's account and, where that has moved on, against the
+ * transaction that anchored the proof's root. A node of the ledger is asked for both (at `rpcUrl`,
+ * or by `readAccount` and `readTransaction`). `authority` and `collectionId` are the caller's own:
+ * from its notes, never from the answer that is checked. Rejects with a VerificationError where it
+ * does not hold, as when the root is not on the ledger yet, and with a LedgerError where nobody
+ * could be asked.
  */
 export async function verifyOnLedger(
   proof: RecordProof,
   expected: ExpectedRecord,
-  ledger: Ledger | (Omit<Ledger, 'readAccount'> & { rpcUrl: string }),
+  ledger: Ledger | (Omit<Ledger, 'readAccount' | 'readTransaction'> & { rpcUrl: string }),
   { signal }: { signal?: AbortSignal } = {},
-): Promise<{ outcome: 'present' | 'absent'; anchor: Anchor }> {
+): Promise<{ outcome: 'present' | 'absent' } & LedgerEvidence> {
   const { authority, collectionId } = ledger;
-  const readAccount = (address: string) =>
-    'rpcUrl' in ledger ? ledgerAccount(ledger.rpcUrl, address, signal) : ledger.readAccount(address);
-  const anchor = await anchoredRoot(proof, { authority, collectionId, readAccount });
-  return { outcome: verifyProof(anchor.merkleRoot, proof, expected), anchor };
+  const reads =
+    'rpcUrl' in ledger
+      ? {
+          readAccount: (address: string) => ledgerAccount(ledger.rpcUrl, address, signal),
+          readTransaction: (signature: string) => ledgerTransaction(ledger.rpcUrl, signature, signal),
+        }
+      : ledger;
+  const evidence = await ledgerEvidence(proof, { ...reads, authority, collectionId });
+  return { outcome: verifyProof(proof.merkleRoot, proof, expected), ...evidence };
 }
 
-/** What the ledger holds of the collection, if that is what the proof is about. */
-export async function anchoredRoot(
-  proof: RecordProof,
-  { authority, collectionId, readAccount }: Ledger,
-): Promise<Anchor> {
+/** What the ledger shows, if it shows the proof's root and version. */
+export async function ledgerEvidence(proof: RecordProof, ledger: Ledger): Promise<LedgerEvidence> {
+  const { authority, collectionId } = ledger;
   checkShape(proof);
   const isSame = collectionId === proof.collectionId;
   demand(isSame, 'wrong-content', `The proof is about the collection ${proof.collectionId}.`);
   const address = collectionAddress(authority, collectionId);
-  const account = await readAccount(address);
+  const account = await ledger.readAccount(address);
   demand(
     account !== null,
     'wrong-account',
     `There is no account ${address} on the ledger: no root of the collection was anchored so far, or it was deleted.`,
   );
   const anchor = verifyAccount({ ...account, address }, { authority, collectionId });
+  const { merkleRoot, version, ledgerTx: signature = null } = proof;
+  if (anchor.version === version && anchor.merkleRoot === merkleRoot) return { anchor, transaction: null };
+  if (signature === null) throw unanchored(proof, anchor);
   demand(
-    anchor.version === proof.version,
+    ledger.readTransaction !== undefined,
     'wrong-root',
-    `The ledger holds version ${anchor.version} and the proof is of version ${proof.version}: fetch a proof again, or check this one against the root that the account's transaction of version ${proof.version} wrote.`,
+    `The ledger holds version ${anchor.version} and the proof is of version ${version}: give the transaction ${signature}, too.`,
   );
-  // Said here, as there it would read like tampering: a version is a sum over the shards.
-  demand(
-    anchor.merkleRoot === proof.merkleRoot,
+  const found = await ledger.readTransaction(signature);
+  const expected = { authority, collectionId, signature, merkleRoot, version };
+  return { anchor, transaction: verifyTransaction(found, expected) };
+}
+
+/** Of a proof that names no transaction, and whose root the account does not hold. */
+function unanchored({ version }: RecordProof, anchor: Anchor): VerificationError {
+  if (anchor.version !== version)
+    return new VerificationError(
+      'wrong-root',
+      `The ledger holds version ${anchor.version} and the proof, which names no transaction, is of version ${version}: fetch a proof again, or check this one against the root that the account's transaction of version ${version} wrote.`,
+    );
+  // Said here, as elsewhere it would read like tampering: a version is a sum over the shards.
+  return new VerificationError(
     'wrong-root',
     `The ledger holds another root of version ${anchor.version}, as it can while several shards are written: fetch a proof again when nothing is written. If that one differs too, it is not of what the ledger holds.`,
   );
-  return anchor;
 }

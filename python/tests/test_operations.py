@@ -115,6 +115,20 @@ def test_proofs(provec: Provec, service: Service) -> None:
     for authority in ("", "O" * 32, "z" * 44):
         with pytest.raises(package.VerificationError, match="authority"):
             package.verify_on_ledger(proof, **{**trusted, "authority": authority})
+    assert anchor.transaction is None
+    notes.upsert([{"id": "later", "values": [0, 0, 1]}])
+    until(lambda: notes.describe()["anchor"]["status"] == "confirmed")
+    outcome, now = package.verify_on_ledger(proof, **record, **trusted)
+    assert (outcome, now.version) == ("present", anchor.version + 1)
+    assert now.transaction is not None
+    assert now.transaction.signature == proof["ledgerTx"]
+    newest = notes.proof("later")
+    for other in (None, newest["ledgerTx"], "1" * 64):
+        with pytest.raises(package.VerificationError):
+            package.verify_on_ledger({**proof, "ledgerTx": other}, **trusted)
+    assert notes.delete(["later"])["deletedCount"] == 1
+    until(lambda: notes.describe()["anchor"]["status"] == "confirmed")
+    proof = notes.proof("b/ü")
     assert notes.verify()["state"] == "match"
     begun = notes.start_verification()
     until(lambda: notes.get_verification(begun["id"])["state"] == "done")

@@ -148,8 +148,8 @@ test('what does not hold is not proven, in one line that says why', async () => 
   const ledger = [...pinned(), '--account', '{account}'];
   await keep('forged', { proof: { ...proof, siblings: proof.siblings.with(0, 'a'.repeat(64)) } });
   await keep('typed', { proof: { ...proof, siblings: proof.siblings.map((hash) => ({ type: 'inner', hash })) } });
-  await keep('older', { proof: { ...proof, version: proof.version - 1 } });
-  await keep('other-cut', { proof: { ...proof, merkleRoot: 'b'.repeat(64) } });
+  await keep('older', { proof: { ...proof, version: proof.version - 1, ledgerTx: null } });
+  await keep('other-cut', { proof: { ...proof, merkleRoot: 'b'.repeat(64), ledgerTx: undefined } });
   await keep('steering', { proof: { ...proof, collectionId: `${collection.id}\nPRESENT` } });
   const cases: [RegExp, string[]][] = [
     [/collectionId is not a lower-case UUID\. \(malformed\)/, ['{steering}', '--root', proof.merkleRoot]],
@@ -159,7 +159,7 @@ test('what does not hold is not proven, in one line that says why', async () => 
     [/does not lead to the root\. \(wrong-root\)/, ['{forged}', ...ledger]],
     [/not 64 lower-case hex digits\. \(malformed\)/, ['{typed}', ...ledger]],
     [
-      /holds version \d+ and the proof is of version \d+: fetch a proof again, or check this one against the root .* of version \d+ wrote\. \(wrong-root\)/,
+      /holds version \d+ and the proof, which names no transaction, is of version \d+: fetch a proof again, or check this one against the root .* of version \d+ wrote\. \(wrong-root\)/,
       ['{older}', ...ledger],
     ],
     [

@@ -32,6 +32,11 @@ def of_account(owner, data, authority, collection):
     return verify.read_account(owner, base64.b64decode(data, validate=True), authority, address)
 
 
+def of_transaction(transaction, authority, collection, signature, root, version):
+    address = verify.collection_address(authority, collection)
+    return verify.check_transaction(verify.parse(transaction), authority, address, signature, root, version)
+
+
 def of_ledger(rpc, authority, collection):
     address = verify.collection_address(authority, collection)
     return verify.read_account(*verify.fetch_account(rpc, address), authority, address)

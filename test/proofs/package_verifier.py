@@ -2,9 +2,10 @@
 import base64
 
 from provec.verify import VerificationError as Refused
-from provec.verify import collection_address, verify_account, verify_proof
+from provec.verify import collection_address, verify_account, verify_proof, verify_transaction
 from provec.verify.content import meta_hash, vec_hash
 from provec.verify.json_text import canonical, parse
+from provec._json import json_in
 from provec._sync.ledger import ledger_account
 
 
@@ -34,9 +35,21 @@ def of_address(authority, collection):
 
 def of_account(owner, data, authority, collection):
     data = base64.b64decode(data, validate=True)
-    return list(verify_account(owner, data, authority=authority, collection_id=collection))
+    return list(verify_account(owner, data, authority=authority, collection_id=collection))[:4]
+
+
+def of_transaction(transaction, authority, collection, signature, root, version):
+    found = verify_transaction(
+        json_in(transaction.encode()),
+        authority=authority,
+        collection_id=collection,
+        signature=signature,
+        merkle_root=root,
+        version=version,
+    )
+    return found.anchored_at or "in slot %d" % found.slot
 
 
 def of_ledger(rpc, authority, collection):
     owner, data = ledger_account(rpc, collection_address(authority, collection))
-    return list(verify_account(owner, data, authority=authority, collection_id=collection))
+    return list(verify_account(owner, data, authority=authority, collection_id=collection))[:4]

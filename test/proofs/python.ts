@@ -15,6 +15,15 @@ export type Request =
   | { of: 'content'; record: string }
   | { of: 'address'; authority: string; collection: string }
   | { of: 'account'; owner: string; data: string; authority: string; collection: string }
+  | {
+      of: 'transaction';
+      transaction: string;
+      authority: string;
+      collection: string;
+      signature: string;
+      root: string;
+      version: number;
+    }
   | { of: 'ledger'; rpc: string; authority: string; collection: string };
 
 /** `error`: what was asked cannot be looked into, as an argument is wrong. */

@@ -11,6 +11,7 @@ import {
   VerificationError,
   verifyAccount,
   verifyProof,
+  verifyTransaction,
 } from '../../client/index.ts';
 import { canonicalJson } from '../../client/verify/canonical-json.ts';
 import { metaHashOf, vecHashOf } from '../../client/verify/content-hash.ts';
@@ -20,6 +21,11 @@ import { FormatPage } from '../support/format-page.ts';
 import { randomFrom } from '../support/random.ts';
 import { REFUSED_ACCOUNTS } from '../support/refused-accounts.ts';
 import { type Attempt, REFUSED_PROOFS } from '../support/refused-proofs.ts';
+import {
+  type HonestTransaction,
+  REFUSED_TRANSACTIONS,
+  type TransactionAttempt,
+} from '../support/refused-transactions.ts';
 import { seed } from '../support/seed.ts';
 import {
   EXAMPLE_COLLECTION,
@@ -27,6 +33,7 @@ import {
   exampleOnLedger,
   GOLDEN_SETS,
   honestProofs,
+  honestTransaction,
 } from '../unit/client/format-example.ts';
 import { ProvingCollection } from '../unit/lib/merkle/collection.ts';
 import { AwkwardJson } from './awkward-json.ts';
@@ -51,6 +58,16 @@ const requestOf = ({ proof, root, id, record }: Attempt): Request => ({
   proof: JSON.stringify(proof),
   known: { id, merkleRoot: root },
   record: record && JSON.stringify({ id, values: record.values, metadata: record.metadata }),
+});
+
+const transactionRequest = ({ transaction, expected }: TransactionAttempt): Request => ({
+  of: 'transaction',
+  transaction: JSON.stringify(transaction),
+  authority: expected.authority,
+  collection: expected.collectionId,
+  signature: expected.signature,
+  root: expected.merkleRoot,
+  version: expected.version,
 });
 
 const clientOnProof = ({ proof, root, id, record }: Attempt) =>
@@ -187,8 +204,49 @@ function content(ask: Ask): void {
 function ledger(ask: Ask): void {
   let account: ExampleAccount;
   let authority: string;
+  let honest: HonestTransaction;
   beforeAll(async () => {
-    ({ account, authority } = await exampleOnLedger());
+    const example = await exampleOnLedger();
+    ({ account, authority } = example);
+    honest = honestTransaction(example);
+  });
+
+  test('transactions: each row of the page is refused', async () => {
+    const attempts = Object.values(REFUSED_TRANSACTIONS).flatMap((make) => make(honest));
+    const answers = await ask(attempts.map(transactionRequest));
+    answers.forEach((answer, at) => {
+      expect([attempts[at], answer]).toEqual([attempts[at], { refused: expect.any(String) }]);
+    });
+    console.log(`${attempts.length} transactions refused`);
+  });
+
+  test('transactions: taken or refused alike, with every byte changed', async () => {
+    const { transaction } = honest;
+    const bytes = Buffer.from(transaction.transaction[0], 'base64');
+    const changed = Array.from(bytes, (byte, at) =>
+      [1, 0x80, 0xff].map((mask) => {
+        const data = Buffer.from(bytes).fill(byte ^ mask, at, at + 1);
+        return { ...honest, transaction: { ...transaction, transaction: [data.toString('base64'), 'base64'] } };
+      }),
+    );
+    const untimed = [null, undefined, 0, 253_402_300_799].map((blockTime) => ({
+      ...honest,
+      transaction: { ...transaction, blockTime },
+    }));
+    const attempts: TransactionAttempt[] = [honest, ...untimed, ...changed.flat()];
+    const answers = await ask(attempts.map(transactionRequest));
+    answers.forEach((answer, at) => {
+      const { transaction: sent, expected } = attempts[at]!;
+      const found = clientOn(() => {
+        const { anchoredAt, slot } = verifyTransaction(JSON.parse(JSON.stringify(sent)), expected);
+        return anchoredAt ?? `in slot ${slot}`;
+      });
+      expect([at, outcome(answer)]).toEqual([at, found]);
+    });
+    const held = answers.filter((answer) => 'is' in answer).length;
+    // The blockhash, and what the transaction may cost, say nothing of the root.
+    expect(held).toBeGreaterThan(32 * 3);
+    console.log(`${attempts.length} transactions, ${attempts.length - held} refused by both`);
   });
 
   test('addresses', async () => {

@@ -299,14 +299,18 @@ describe('on the command line', () => {
     }
   });
 
-  test('a proof from before the last write is not proven by the ledger, and is by its root', async () => {
+  test('a proof from before the last write is proven by its transaction, and without one by its root alone', async () => {
     const collection = collections.at(-1)!;
     const [changed, other] = collection.present as [WrittenRecord, WrittenRecord];
     const { json, proof } = await collection.proof(other.id);
     await collection.change(changed);
     const args = [await kept('older.json', json), '--record', await kept('other.json', other.json)];
     const byLedger = await runVerifier(...args, ...ledger(collection));
-    expect(byLedger).toEqual({ code: 1, stdout: expect.stringMatching(/^NOT PROVEN {2}version is /), stderr: '' });
+    expect(byLedger).toEqual({ code: 0, stdout: expect.stringMatching(/^PRESENT at version /), stderr: '' });
+    const { ledgerTx: _, ...untold } = proof;
+    const old = await kept('old.json', JSON.stringify(untold));
+    const byAccount = await runVerifier(old, ...args.slice(1), ...ledger(collection));
+    expect(byAccount).toEqual({ code: 1, stdout: expect.stringMatching(/^NOT PROVEN {2}version is /), stderr: '' });
     expect((await runVerifier(...args, '--root', proof.merkleRoot)).code).toBe(0);
     const again = await kept('newer.json', (await collection.proof(other.id)).json);
     expect((await runVerifier(again, ...args.slice(1), ...ledger(collection))).code).toBe(0);

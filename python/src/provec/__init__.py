@@ -27,6 +27,7 @@ from ._sync.ledger import verify_on_ledger
 from ._sync.listing import Listing
 from .verify import (
     Anchor,
+    AnchoringTransaction,
     LedgerError,
     VerificationError,
     VerifiedExport,
@@ -36,6 +37,7 @@ from .verify import (
     verify_export,
     verify_export_async,
     verify_proof,
+    verify_transaction,
 )
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "APIStatusError",
     "APITimeoutError",
     "Anchor",
+    "AnchoringTransaction",
     "AsyncCollection",
     "AsyncListing",
     "AsyncProvec",
@@ -74,4 +77,5 @@ __all__ = [
     "verify_on_ledger",
     "verify_on_ledger_async",
     "verify_proof",
+    "verify_transaction",
 ]

@@ -10,6 +10,7 @@ import {
 import type { FormatPage } from '../../support/format-page.ts';
 import { LiteLedger } from '../../support/lite-ledger.ts';
 import type { HonestProof } from '../../support/refused-proofs.ts';
+import type { HonestTransaction } from '../../support/refused-transactions.ts';
 import { ProvingCollection, type SentRecord } from '../lib/merkle/collection.ts';
 
 interface GoldenSet {
@@ -26,6 +27,8 @@ export const GOLDEN_SETS = (
 export const EXAMPLE = { ...GOLDEN_SETS[3]!, collection: new ProvingCollection(2, GOLDEN_SETS[3]!.records) };
 export const EXAMPLE_COLLECTION = '6f1c1c0e-5a3e-4a34-9d2b-0d7d7b8a1f10';
 export const EXAMPLE_VERSION = 3;
+/** 2026-11-27T15:42:53Z. */
+export const EXAMPLE_TIME = 1_795_794_173;
 /** The blocks with proofs, by what they are of. */
 export const PROOF_BLOCKS = {
   'βeta-1': 'proof-of-presence',
@@ -61,6 +64,27 @@ export async function exampleOnLedger(): Promise<ExampleOnLedger> {
   const anchored = { merkleRoot, version: EXAMPLE_VERSION, vectorCount: records.length, decisions: 0 };
   const transaction = await ledger.send(updateInstructions(signer, mint, anchored, 0n));
   return { account: ledger.account(mint), authority, transaction };
+}
+
+/** The transaction of the page, as a node answers it, to make others of that must be refused. */
+export function honestTransaction({ account, authority, transaction }: ExampleOnLedger): HonestTransaction {
+  const { wire, signature } = transaction;
+  return {
+    transaction: {
+      slot: 229_317_437,
+      blockTime: EXAMPLE_TIME,
+      meta: { err: null, innerInstructions: [] },
+      transaction: [wire, 'base64'],
+    },
+    expected: {
+      authority,
+      collectionId: EXAMPLE_COLLECTION,
+      signature,
+      merkleRoot: EXAMPLE.root,
+      version: EXAMPLE_VERSION,
+    },
+    mint: account.address,
+  };
 }
 
 /** A proof as the page has it: the later ones without what they have in common with the first. */

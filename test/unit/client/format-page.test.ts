@@ -6,14 +6,17 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { getCompiledTransactionMessageDecoder, getTransactionDecoder } from '@solana/web3.js';
 import canonicalize from 'canonicalize';
-import { accountAt } from '../../../client/cli/account-source.ts';
-import { collectionAddress, verifyProof } from '../../../client/index.ts';
+import { collectionAddress, verifyProof, verifyTransaction } from '../../../client/index.ts';
 import { decodeAddress } from '../../../client/verify/base58.ts';
 import { canonicalJson } from '../../../client/verify/canonical-json.ts';
 import * as portable from '../../../client/verify/content-hash.ts';
+import { ledgerAccount } from '../../../client/verify/ledger-account.ts';
+import { ledgerTransaction } from '../../../client/verify/ledger-transaction.ts';
 import { SIBLINGS_MAX } from '../../../client/verify/record-proof.ts';
 import { ACCOUNT_BYTES_MAX } from '../../../client/verify/token-metadata.ts';
+import { BLOCK_TIME_MAX, TRANSACTION_BYTES_MAX } from '../../../client/verify/verify-transaction.ts';
 import { parseJson } from '../../../lib/json/text.ts';
 import { LIMITS } from '../../../lib/limits.ts';
 import * as native from '../../../lib/merkle/leaf.ts';
@@ -24,22 +27,25 @@ import { metadataAt } from '../../support/refused-accounts.ts';
 import {
   EXAMPLE_COLLECTION as COLLECTION,
   EXAMPLE,
+  EXAMPLE_TIME,
   type ExampleAccount,
   type ExampleOnLedger,
   exampleOnLedger,
+  honestTransaction,
   PROOF_BLOCKS,
   proofOn,
   EXAMPLE_VERSION as VERSION,
 } from './format-example.ts';
 
 const { records, root } = EXAMPLE;
+const COMPUTE_BUDGET = 'ComputeBudget111111111111111111111111111111';
 const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
 
 let made: ExampleAccount;
 let authority: string;
 let transaction: ExampleOnLedger['transaction'];
 /** What the client asks a node of the ledger. */
-let asked: unknown;
+let asked: { account: unknown; transaction: unknown };
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 const bytesOf = (...cells: string[]): Buffer => Buffer.from(cells.join('').replaceAll(' ', ''), 'hex');
@@ -47,10 +53,13 @@ const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes)
 
 beforeAll(async () => {
   ({ account: made, authority, transaction } = await exampleOnLedger());
-  asked = await askedOfANode(made.address);
+  asked = {
+    account: await askedOfANode((url) => ledgerAccount(url, made.address)),
+    transaction: await askedOfANode((url) => ledgerTransaction(url, transaction.signature)),
+  };
 });
 
-async function askedOfANode(address: string): Promise<unknown> {
+async function askedOfANode(ask: (url: string) => Promise<unknown>): Promise<unknown> {
   let body = '';
   const node = createServer((request, response) => {
     request.setEncoding('utf8').on('data', (text: string) => {
@@ -59,7 +68,7 @@ async function askedOfANode(address: string): Promise<unknown> {
     request.on('end', () => response.end('{"result":{"value":null}}'));
   });
   await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
-  await accountAt(`http://127.0.0.1:${(node.address() as AddressInfo).port}`, address);
+  await ask(`http://127.0.0.1:${(node.address() as AddressInfo).port}`);
   node.closeAllConnections();
   await new Promise((resolve) => node.close(resolve));
   return JSON.parse(body);
@@ -191,8 +200,30 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
     ];
     expect(page.cells('address')).toEqual(lines);
   },
-  'the request'(page) {
-    expect(JSON.parse(page.block('request'))).toEqual(asked);
+  'the requests'(page) {
+    expect(JSON.parse(page.block('request'))).toEqual(asked.account);
+    expect(JSON.parse(page.block('transaction-request'))).toEqual(asked.transaction);
+  },
+  'the transaction'(page) {
+    const { wire, signature } = transaction;
+    expect(page.block('transaction').replaceAll('\n', '')).toBe(wire);
+    const honest = honestTransaction({ account: made, authority, transaction });
+    expect(verifyTransaction(honest.transaction, honest.expected)).toEqual({
+      signature,
+      slot: honest.transaction.slot,
+      anchoredAt: new Date(EXAMPLE_TIME * 1000).toISOString().replace('.000', ''),
+    });
+    const head = /`([0-9a-f]{16})`, the first bytes of SHA-256 of `([\w:]+)`/.exec(page.text.replaceAll(/\s+/g, ' '))!;
+    expect(sha256(Buffer.from(head[2]!)).slice(0, 16)).toBe(head[1]);
+    expect(Buffer.from(wire, 'base64').indexOf(Buffer.from(head[1]!, 'hex'))).toBeGreaterThan(0);
+    expect(page.text).toContain(`\`${COMPUTE_BUDGET}\``);
+    expect(page.text).toContain(`has at most ${TRANSACTION_BYTES_MAX} bytes`);
+    expect(page.text).toContain(`more than ${TRANSACTION_BYTES_MAX},`);
+    expect(page.text).toContain(`from 0 to ${BLOCK_TIME_MAX};`);
+    const compiled = getCompiledTransactionMessageDecoder().decode(
+      getTransactionDecoder().decode(Buffer.from(wire, 'base64')).messageBytes,
+    );
+    expect(compiled.staticAccounts).toContain(COMPUTE_BUDGET);
   },
   'the account'(page) {
     expect(page.block('account').replaceAll('\n', '')).toBe(Buffer.from(made.data).toString('base64'));
@@ -239,9 +270,10 @@ const CHECKS: Record<string, (page: FormatPage) => void> = {
       '0'.repeat(64),
     ]);
     known.add(collectionAddress(authority, OTHER_COLLECTION));
+    known.add(COMPUTE_BUDGET);
     known.add('123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz');
     for (const block of ['hashes', 'tree', 'address']) for (const cell of page.cells(block).flat()) known.add(cell);
-    const prose = page.text.replaceAll(/^```\w+ (account|alpha-0|address|records)\n[\s\S]*?^```$/gm, '');
+    const prose = page.text.replaceAll(/^```\w+ (account|alpha-0|address|records|transaction)\n[\s\S]*?^```$/gm, '');
     for (const word of prose.match(/[0-9a-f-]{36,}|[0-9A-Za-z]{43,}/g) ?? []) expect([...known]).toContain(word);
   },
 };
@@ -261,6 +293,8 @@ describe('docs/format.md has', () => {
       'address',
       'request',
       'account',
+      'transaction-request',
+      'transaction',
     ];
     expect(FormatPage.read().blockNames).toEqual(blocks);
   });

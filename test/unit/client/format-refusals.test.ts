@@ -1,23 +1,46 @@
 /** What docs/format.md says must be refused, row by row, against the client. */
-import { beforeAll, expect, test } from '@jest/globals';
-import { type RecordProof, VerificationError, verifyAccount, verifyProof } from '../../../client/index.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { verdictOn } from '../../../client/cli/verdict.ts';
+import {
+  type RecordProof,
+  VerificationError,
+  verifyAccount,
+  verifyOnLedger,
+  verifyProof,
+  verifyTransaction,
+} from '../../../client/index.ts';
 import { FormatPage } from '../../support/format-page.ts';
 import { REFUSED_ACCOUNTS } from '../../support/refused-accounts.ts';
 import { REFUSED_PROOFS } from '../../support/refused-proofs.ts';
-import { EXAMPLE_COLLECTION, type ExampleAccount, exampleOnLedger, honestProofs } from './format-example.ts';
+import {
+  type HonestTransaction,
+  REFUSED_TRANSACTIONS,
+  type TransactionAttempt,
+} from '../../support/refused-transactions.ts';
+import {
+  EXAMPLE_COLLECTION,
+  type ExampleAccount,
+  exampleOnLedger,
+  honestProofs,
+  honestTransaction,
+} from './format-example.ts';
 
 const page = FormatPage.read();
-const rows = Array.from(page.text.matchAll(/^\| ([PA]\d+) \| .* \| ([\w-]+) \|$/gm), ([, row, reason]) => [
+const rows = Array.from(page.text.matchAll(/^\| ([PAT]\d+) \| .* \| ([\w-]+) \|$/gm), ([, row, reason]) => [
   row!,
   reason!,
 ]);
 const ofProofs = rows.filter(([row]) => row!.startsWith('P'));
 const ofAccounts = rows.filter(([row]) => row!.startsWith('A'));
+const ofTransactions = rows.filter(([row]) => row!.startsWith('T'));
 
 let account: ExampleAccount;
 let authority: string;
+let transaction: HonestTransaction;
 beforeAll(async () => {
-  ({ account, authority } = await exampleOnLedger());
+  const example = await exampleOnLedger();
+  ({ account, authority } = example);
+  transaction = honestTransaction(example);
 });
 
 function reasonOf(attempt: () => unknown): unknown {
@@ -31,6 +54,7 @@ function reasonOf(attempt: () => unknown): unknown {
 test('each row has its forgeries', () => {
   expect(ofProofs.map(([row]) => row)).toEqual(Object.keys(REFUSED_PROOFS));
   expect(ofAccounts.map(([row]) => row)).toEqual(Object.keys(REFUSED_ACCOUNTS));
+  expect(ofTransactions.map(([row]) => row)).toEqual(Object.keys(REFUSED_TRANSACTIONS));
 });
 
 test.each(ofProofs)('%s of a proof: %s', (row, reason) => {
@@ -49,4 +73,70 @@ test.each(ofAccounts)('%s of an account: %s', (row, reason) => {
     const found = reasonOf(() => verifyAccount(attempt, { authority, collectionId: EXAMPLE_COLLECTION }));
     expect([at, found]).toEqual([at, reason]);
   }
+});
+
+describe('a kept proof, by the transaction that anchored it', () => {
+  /** The account has moved on: it holds another root, of a later version. */
+  const moved = () => {
+    const data = Buffer.from(account.data);
+    data.write('4', data.indexOf('version') + 'version'.length + 4 + 19);
+    data.write('f', data.indexOf('merkleRoot') + 'merkleRoot'.length + 4);
+    return { ...account, data: data.toString('base64') };
+  };
+  const [kept] = honestProofs(page);
+  const readAccount = async (address: string) => (address === account.address ? moved() : null);
+
+  /** By the client, and by what the command says. */
+  async function foundOf({ transaction: answer, expected }: TransactionAttempt): Promise<unknown[]> {
+    const { signature: ledgerTx, merkleRoot, version, collectionId } = expected;
+    const proof = { ...kept!.proof, ledgerTx, merkleRoot, version, collectionId };
+    const ledger = { authority: expected.authority, collectionId, readAccount, readTransaction: async () => answer };
+    const { isProven, lines } = await verdictOn(proof, ledger, { collectionId });
+    return [await verifyOnLedger(proof, {}, ledger).catch(({ reason }) => reason), isProven, lines];
+  }
+
+  test('holds, at its own version', async () => {
+    const { expected } = transaction;
+    const [found, isProven, lines] = await foundOf(transaction);
+    const anchored = { signature: expected.signature, anchoredAt: '2026-11-27T15:42:53Z' };
+    expect(found).toMatchObject({ outcome: 'present', anchor: { version: 4 }, transaction: anchored });
+    expect([isProven, (lines as string[])[0]]).toEqual([
+      true,
+      'PRESENT at version 3, anchored 2026-11-27T15:42:53Z; the collection is now at version 4',
+    ]);
+  });
+
+  test('holds where the node does not know when the block was made', async () => {
+    for (const blockTime of [null, undefined]) {
+      const [found, , lines] = await foundOf({
+        ...transaction,
+        transaction: { ...transaction.transaction, blockTime },
+      });
+      expect(found).toMatchObject({ outcome: 'present', transaction: { anchoredAt: null } });
+      expect((lines as string[])[0]).toMatch(/^PRESENT at version 3, anchored in slot 229317437; the collection is/);
+    }
+  });
+
+  test.each(ofTransactions)('%s of a transaction: %s', async (row, reason) => {
+    const attempts = REFUSED_TRANSACTIONS[row]!(transaction);
+    expect(attempts.length).toBeGreaterThan(0);
+    for (const [at, attempt] of attempts.entries()) {
+      const found = reasonOf(() => verifyTransaction(attempt.transaction, attempt.expected));
+      expect([at, found]).toEqual([at, reason]);
+      // What names another authority or collection has another account, or none.
+      const isPinned = attempt.expected.authority === authority && attempt.expected.collectionId === EXAMPLE_COLLECTION;
+      const refused = isPinned ? reason : 'wrong-account';
+      const [byClient, isProven, lines] = await foundOf(attempt);
+      expect([at, byClient, isProven, lines]).toEqual([at, refused, false, [expect.stringContaining(`(${refused})`)]]);
+    }
+  });
+
+  test('is refused without its transaction, and with a transaction that nobody may read', async () => {
+    const { authority: pinned, collectionId } = transaction.expected;
+    const ledger = { authority: pinned, collectionId, readAccount };
+    for (const ledgerTx of [null, undefined, transaction.expected.signature])
+      await expect(verifyOnLedger({ ...kept!.proof, ledgerTx }, {}, ledger)).rejects.toMatchObject({
+        reason: 'wrong-root',
+      });
+  });
 });

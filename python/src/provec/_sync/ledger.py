@@ -15,8 +15,11 @@ from ..verify.ledger import (
     account_in,
     account_request,
     address_of,
-    anchored_root,
+    current_anchor,
     host_of,
+    past_anchor,
+    transaction_in,
+    transaction_request,
 )
 from ..verify.proof import verify_proof
 
@@ -34,21 +37,35 @@ def verify_on_ledger(
     values: Sequence[float] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> tuple[Literal["present", "absent"], Anchor]:
-    """Checks a proof against the collection's account, which the node at `rpc_url` is asked for.
+    """Checks a proof against the collection's account and, where that has moved on, against the
+    transaction that anchored the proof's root. The node at `rpc_url` is asked for both.
     `authority` and `collection_id` are the caller's own: from its notes, never from the answer
-    that is checked. Raises VerificationError where it does not hold, as when the root is not on
-    the ledger yet, and LedgerError where nobody could be asked."""
+    that is checked. Returns the outcome and what the account holds now, with that transaction.
+    Raises VerificationError where the proof does not hold, as when its root is not on the ledger
+    yet, and LedgerError where nobody could be asked."""
     account = ledger_account(rpc_url, address_of(proof, authority, collection_id))
-    anchor = anchored_root(account, proof, authority, collection_id)
-    root = anchor.merkle_root
+    anchor, signature = current_anchor(account, proof, authority, collection_id)
+    if signature is not None:
+        transaction = ledger_transaction(rpc_url, signature)
+        anchor = past_anchor(anchor, transaction, proof, authority, collection_id)
+    root = proof["merkleRoot"]
     known = {"id": id, "namespace": namespace, "values": values, "metadata": metadata}
     return verify_proof(root, proof, **known), anchor  # type: ignore[arg-type]
 
 
 def ledger_account(rpc_url: str, address: str) -> Account | None:
     """Owner and bytes of an account; None where there is none. Raises LedgerError."""
+    return account_in(*_ask(rpc_url, account_request(address)))
+
+
+def ledger_transaction(rpc_url: str, signature: str) -> Any:
+    """What `verify_transaction` takes of a transaction. Raises LedgerError."""
+    return transaction_in(*_ask(rpc_url, transaction_request(signature)))
+
+
+def _ask(rpc_url: str, request: dict[str, Any]) -> tuple[bytes, str]:
+    """The answer of a node, and its host. Raises LedgerError."""
     host, deadline, text = host_of(rpc_url), time.monotonic() + RPC_TIMEOUT, b""
-    request = account_request(address)
     try:
         with (
             httpx.Client(timeout=RPC_TIMEOUT) as client,
@@ -62,4 +79,4 @@ def ledger_account(rpc_url: str, address: str) -> Account | None:
                     raise LedgerError(f"{host} answers too much, or too slowly.")
     except (httpx.RequestError, httpx.InvalidURL) as error:
         raise LedgerError(f"{host} could not be asked: {type(error).__name__}.") from None
-    return account_in(text, host)
+    return text, host

@@ -5,9 +5,11 @@ from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError
 from .export import VerifiedExport, root_of_records, verify_export, verify_export_async
 from .proof import verify_proof
+from .transaction import AnchoringTransaction, verify_transaction
 
 __all__ = [
     "Anchor",
+    "AnchoringTransaction",
     "LedgerError",
     "VerificationError",
     "VerifiedExport",
@@ -17,4 +19,5 @@ __all__ = [
     "verify_export",
     "verify_export_async",
     "verify_proof",
+    "verify_transaction",
 ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
-import io
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .base58 import decode_base58, encode_base58
 from .content import sha256
 from .errors import VerificationError, demand
+from .reader import Reader
 from .shape import WHOLE_MAX, is_hash, is_uuid, matches
+
+if TYPE_CHECKING:
+    from .transaction import AnchoringTransaction
 
 TOKEN_2022 = "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"
 #: Where Token-2022 has what: a mint's fields end, its extensions begin.
@@ -26,6 +29,8 @@ class Anchor(NamedTuple):
     #: Counts what was decided over the account's head, as when an operator takes what is stored
     #: for right; it only grows.
     decisions: int
+    #: The transaction that anchored a proof, where the account has moved on from that.
+    transaction: AnchoringTransaction | None = None
 
 
 def decode_address(text: str) -> bytes:
@@ -53,18 +58,19 @@ def verify_account(owner: str, data: bytes, *, authority: str, collection_id: st
     demand(is_sized, "malformed", "The account has a wrong size.")
     is_mint = data[165] == 1 and data[45] == 1 and not any(data[MINT_BYTES:165])
     demand(is_mint, "wrong-account", "The account is no mint.")
-    metadata = _Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""))
+    metadata = Reader(_extensions(data[EXTENSIONS_AT:]).get(METADATA, b""), "account")
     is_authority = metadata.take(32) == decode_address(authority)
     demand(is_authority, "wrong-account", "Somebody else may write the account.")
     is_own = metadata.take(32) == decode_address(collection_address(authority, collection_id))
     demand(is_own, "wrong-account", "The metadata is that of another mint.")
-    fields = metadata.fields()
+    fields = _fields(metadata)
     root = fields.get("merkleRoot")
     if not is_hash(root):
         raise VerificationError("malformed", "The account has no root.")
-    return Anchor(
-        str(root), *(_number(fields.get(name)) for name in ("version", "vectorCount", "decisions"))
+    version, count, decisions = (
+        _number(fields.get(name)) for name in ("version", "vectorCount", "decisions")
     )
+    return Anchor(str(root), version, count, decisions)
 
 
 def _number(digits: str | None) -> int:
@@ -74,7 +80,7 @@ def _number(digits: str | None) -> int:
 
 
 def _extensions(data: bytes) -> dict[bytes, bytes]:
-    reader, entries = _Reader(data), dict[bytes, bytes]()
+    reader, entries = Reader(data, "account"), dict[bytes, bytes]()
     while any(kind := reader.rest(2)):
         demand(kind not in entries, "malformed", "An extension occurs twice.")
         entries[kind] = reader.take(reader.number(2))
@@ -83,35 +89,14 @@ def _extensions(data: bytes) -> dict[bytes, bytes]:
     return entries
 
 
-class _Reader:
-    def __init__(self, data: bytes) -> None:
-        self._stream = io.BytesIO(data)
-
-    def rest(self, size: int = -1) -> bytes:
-        return self._stream.read(size)
-
-    def take(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        demand(len(data) == size, "malformed", "The account ends too early.")
-        return data
-
-    def number(self, size: int) -> int:
-        return int.from_bytes(self.take(size), "little")
-
-    def text(self) -> str:
-        try:
-            return self.take(self.number(4)).decode()
-        except UnicodeDecodeError:
-            raise VerificationError("malformed", "A text of the account is not UTF-8.") from None
-
-    def fields(self) -> dict[str, str]:
-        """The additional metadata, behind name, symbol and URI."""
-        for _ in ("name", "symbol", "uri"):
-            self.text()
-        fields: dict[str, str] = {}
-        for _ in range(self.number(4)):
-            field = self.text()
-            demand(field not in fields, "malformed", "A field of the account occurs twice.")
-            fields[field] = self.text()
-        demand(not self.rest(), "malformed", "Bytes are left over behind the metadata.")
-        return fields
+def _fields(reader: Reader) -> dict[str, str]:
+    """The additional metadata, behind name, symbol and URI."""
+    for _ in ("name", "symbol", "uri"):
+        reader.text()
+    fields: dict[str, str] = {}
+    for _ in range(reader.number(4)):
+        field = reader.text()
+        demand(field not in fields, "malformed", "A field of the account occurs twice.")
+        fields[field] = reader.text()
+    reader.end()
+    return fields

@@ -4,8 +4,16 @@ from typing import Literal
 
 #: `malformed`: not of the documented shape. `not-canonical`: a shape that no honest server makes.
 #: `wrong-content`: not the record that was expected. `wrong-root`: does not lead to the root.
-#: `wrong-account`: not the account that belongs to the collection.
-Reason = Literal["malformed", "not-canonical", "wrong-content", "wrong-root", "wrong-account"]
+#: `wrong-account`: not the account that belongs to the collection. `wrong-transaction`: none that
+#: anchored a root of the collection.
+Reason = Literal[
+    "malformed",
+    "not-canonical",
+    "wrong-content",
+    "wrong-root",
+    "wrong-account",
+    "wrong-transaction",
+]
 
 
 class VerificationError(Exception):
@@ -20,7 +28,7 @@ class VerificationError(Exception):
 
 
 class LedgerError(Exception):
-    """A node of the ledger could not be asked, or answered something else than an account."""
+    """A node of the ledger could not be asked, or its answer is none."""
 
 
 def demand(holds: bool, reason: Reason, message: str) -> None:

@@ -1,4 +1,4 @@
-"""How a node of the ledger is asked for an account, and what its answer shows of a proof."""
+"""How a node of the ledger is asked, and what its answers show of a proof."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .._json import json_in
 from .account import Anchor, collection_address, verify_account
 from .errors import LedgerError, VerificationError, demand
 from .shape import checked
+from .transaction import verify_transaction
 
 #: A hundred times an answer with a collection's account.
 ANSWER_MAX_BYTES = 256 * 1024
@@ -36,19 +37,42 @@ def account_request(address: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 1, "method": "getAccountInfo", "params": params}
 
 
-def account_in(text: bytes, host: str) -> Account | None:
-    """Owner and bytes of the account in an answer; None where that says that there is none."""
+def transaction_request(signature: str) -> dict[str, Any]:
+    # Newer versions are asked for to be refused by the verifier, not by the node.
+    options = {
+        "encoding": "base64",
+        "commitment": "finalized",
+        "maxSupportedTransactionVersion": 0,
+    }
+    params = [signature, options]
+    return {"jsonrpc": "2.0", "id": 1, "method": "getTransaction", "params": params}
+
+
+def _result_in(text: bytes, host: str, what: str) -> Any:
     try:
         answer = json_in(text)
         if answer.get("error") is not None:
             message = answer["error"].get("message", "it does not say which")
-            raise LedgerError(f"{host} has an error in place of an account: {message}")
-        value = answer["result"]["value"]
+            raise LedgerError(f"{host} has an error in place of {what}: {message}")
+        return answer["result"]
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        raise LedgerError(f"{host} answers without {what}.") from None
+
+
+def account_in(text: bytes, host: str) -> Account | None:
+    """Owner and bytes of the account in an answer; None where that says that there is none."""
+    try:
+        value = _result_in(text, host, "an account")["value"]
         if value is None:
             return None
         return str(value["owner"]), base64.b64decode(value["data"][0], validate=True)
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError, RecursionError):
+    except (ValueError, TypeError, KeyError, IndexError):
         raise LedgerError(f"{host} answers no account.") from None
+
+
+def transaction_in(text: bytes, host: str) -> Any:
+    """What `verify_transaction` takes; None where there is no such transaction that is final."""
+    return _result_in(text, host, "a transaction")
 
 
 def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> str:
@@ -59,10 +83,11 @@ def address_of(proof: Mapping[str, Any], authority: str, collection_id: str) -> 
     return collection_address(authority, collection_id)
 
 
-def anchored_root(
+def current_anchor(
     account: Account | None, proof: Mapping[str, Any], authority: str, collection_id: str
-) -> Anchor:
-    """What the ledger holds of the collection, if that is what the proof is about."""
+) -> tuple[Anchor, str | None]:
+    """What the account holds, and the transaction that must show the proof's root; None where the
+    account itself shows it."""
     if account is None:
         address = collection_address(authority, collection_id)
         missing = (
@@ -73,9 +98,13 @@ def anchored_root(
     owner, data = account
     anchor = verify_account(owner, data, authority=authority, collection_id=collection_id)
     whole = checked(proof)
+    if (anchor.version, anchor.merkle_root) == (whole["version"], whole["merkleRoot"]):
+        return anchor, None
+    if whole["ledgerTx"] is not None:
+        return anchor, str(whole["ledgerTx"])
     stale = (
-        f"The ledger holds version {anchor.version} and the proof is of version "
-        f"{int(whole['version'])}: fetch a proof again."
+        f"The ledger holds version {anchor.version} and the proof, which names no transaction, is "
+        f"of version {int(whole['version'])}: fetch a proof again."
     )
     demand(anchor.version == whole["version"], "wrong-root", stale)
     # Said here, as there it would read like tampering: a version is a sum over the shards.
@@ -84,5 +113,24 @@ def anchored_root(
         "shards are written: fetch a proof again when nothing is written. If that one differs "
         "too, it is not of what the ledger holds."
     )
-    demand(anchor.merkle_root == whole["merkleRoot"], "wrong-root", another)
-    return anchor
+    raise VerificationError("wrong-root", another)
+
+
+def past_anchor(
+    anchor: Anchor,
+    transaction: Any,
+    proof: Mapping[str, Any],
+    authority: str,
+    collection_id: str,
+) -> Anchor:
+    """The anchor with the transaction that wrote the proof's root."""
+    whole = checked(proof)
+    verified = verify_transaction(
+        transaction,
+        authority=authority,
+        collection_id=collection_id,
+        signature=whole["ledgerTx"],
+        merkle_root=whole["merkleRoot"],
+        version=int(whole["version"]),
+    )
+    return anchor._replace(transaction=verified)

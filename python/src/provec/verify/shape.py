@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from .base58 import decode_base58
@@ -48,7 +49,7 @@ def _is_terminal(value: object) -> bool:
     return all(is_hash(value.get(part)) for part in PARTS)
 
 
-SHAPE = {
+SHAPE: dict[str, Callable[[Any], bool]] = {
     "format": lambda value: value == "PV1",
     "id": lambda value: _is_text(value, 1, r"\A\0"),
     "namespace": lambda value: _is_text(value, 0, r"\0"),

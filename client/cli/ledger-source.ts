@@ -1,0 +1,33 @@
+import { type AccountContent, accountIn, ledgerAccount } from '../verify/ledger-account.ts';
+import { LedgerError } from '../verify/ledger-node.ts';
+import { ledgerTransaction, transactionIn } from '../verify/ledger-transaction.ts';
+import type { Ledger } from '../verify/verify-on-ledger.ts';
+import { Misuse, readJson } from './json-file.ts';
+
+/** How the ledger is read; each rejects with Misuse where nothing can be read. */
+export type LedgerSource = Pick<Ledger, 'readAccount' | 'readTransaction'>;
+
+/** A node of the ledger. */
+export const nodeAt = (url: string): LedgerSource => ({
+  readAccount: (address) => asMisuse(() => ledgerAccount(url, address)),
+  readTransaction: (signature) => asMisuse(() => ledgerTransaction(url, signature)),
+});
+
+/** Files with a node's answers to getAccountInfo and, where one is given, to getTransaction. */
+export const answersIn = (accountPath: string, transactionPath: string | undefined): LedgerSource => ({
+  readAccount: () => readAs<AccountContent | null>(accountPath, accountIn),
+  ...(transactionPath !== undefined && { readTransaction: () => readAs<unknown>(transactionPath, transactionIn) }),
+});
+
+async function readAs<T>(path: string, read: (answer: unknown, source: string) => T): Promise<T> {
+  const answer = await readJson(path);
+  return asMisuse(async () => read(answer, path));
+}
+
+async function asMisuse<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw error instanceof LedgerError ? new Misuse(error.message) : error;
+  }
+}

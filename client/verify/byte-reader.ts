@@ -1,0 +1,61 @@
+import { demand, type VerificationFailure } from './verification-error.ts';
+
+/** Reads bytes from front to back, little-endian. Every method throws a VerificationError. */
+export class ByteReader {
+  readonly #data: Uint8Array;
+  readonly #view: DataView;
+  readonly #what: string;
+  #at = 0;
+
+  /** `what` names the bytes in errors: "The account". */
+  constructor(data: Uint8Array, what: string) {
+    this.#data = data;
+    this.#view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+    this.#what = what;
+  }
+
+  get left(): number {
+    return this.#data.length - this.#at;
+  }
+
+  get done(): boolean {
+    return this.left === 0;
+  }
+
+  bytes(length: number): Uint8Array {
+    demand(length <= this.left, 'malformed', `${this.#what} ends too early.`);
+    this.#at += length;
+    return this.#data.subarray(this.#at - length, this.#at);
+  }
+
+  u8(): number {
+    return this.bytes(1)[0]!;
+  }
+
+  u16(): number {
+    this.bytes(2);
+    return this.#view.getUint16(this.#at - 2, true);
+  }
+
+  u32(): number {
+    this.bytes(4);
+    return this.#view.getUint32(this.#at - 4, true);
+  }
+
+  /** UTF-8 behind its length. */
+  text(): string {
+    const bytes = this.bytes(this.u32());
+    try {
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+    } catch {
+      demand(false, 'malformed', `A text of ${this.#what.toLowerCase()} is not UTF-8.`);
+    }
+  }
+}
+
+/** Reads base64; throws a VerificationError on anything else. */
+export function bytesFromBase64(text: unknown, reason: VerificationFailure, what: string): Uint8Array {
+  const isBase64 = typeof text === 'string' && text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+  demand(isBase64, reason, `${what} is not base64.`);
+  return Uint8Array.from(atob(text), (char) => char.charCodeAt(0));
+}

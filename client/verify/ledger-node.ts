@@ -1,0 +1,76 @@
+/** A node of the ledger could not be asked, or its answer is none. */
+export class LedgerError extends Error {
+  override readonly name = 'LedgerError';
+}
+
+const RPC_TIMEOUT_MS = 15_000;
+/** A hundred times an answer with a collection's account. */
+const ANSWER_MAX_BYTES = 256 * 1024;
+
+/**
+ * Asks a node of the ledger. Rejects with a LedgerError, which names the URL's origin at most: keys
+ * stand in paths and queries.
+ */
+export async function askNode(
+  url: string,
+  method: string,
+  params: readonly unknown[],
+  signal?: AbortSignal,
+): Promise<{ answer: unknown; origin: string }> {
+  const where = URL.canParse(url) ? new URL(url) : null;
+  if (where === null || !/^https?:$/.test(where.protocol) || where.username !== '' || where.password !== '')
+    throw new LedgerError("The ledger's URL must be http or https, without a user name.");
+  const { origin } = where;
+  let status: number;
+  let text: string;
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+      // The node that is trusted answers, and no other.
+      redirect: 'error',
+      signal: AbortSignal.any([AbortSignal.timeout(RPC_TIMEOUT_MS), ...(signal ? [signal] : [])]),
+    });
+    ({ status } = response);
+    text = await boundedText(response);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new LedgerError(`${origin} could not be asked: ${(error as Error).message}`);
+  }
+  try {
+    return { answer: JSON.parse(text), origin };
+  } catch {
+    throw new LedgerError(`${origin} answered with HTTP status ${status} and no JSON.`);
+  }
+}
+
+/** The result in a node's answer. Throws LedgerError for an error, in place of `what`. */
+export function resultIn(answer: unknown, source: string, what: string): unknown {
+  const { result, error } = membersOf(answer);
+  if (error !== undefined && error !== null) {
+    const { message } = membersOf(error);
+    const said = typeof message === 'string' ? message : 'it does not say which';
+    throw new LedgerError(`${source} has an error in place of ${what}: ${said}`);
+  }
+  return result;
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const reader = response.body!.getReader();
+  const decoder = new TextDecoder();
+  let text = '';
+  for (let bytes = 0; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > ANSWER_MAX_BYTES) {
+      await reader.cancel();
+      throw new Error(`its answer has more than ${ANSWER_MAX_BYTES} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+export const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

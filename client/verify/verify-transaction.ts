@@ -1,0 +1,138 @@
+/**
+ * Checks that a transaction anchored a root: the authority alone signed it, and all it did was to
+ * write this root and version into the collection's account. Offline, from the answer of a
+ * node that is trusted to say what was executed and is final (docs/format.md, 7).
+ */
+import { bytesToHex } from '@noble/hashes/utils.js';
+import { decodeSignature, encodeAddress } from './base58.ts';
+import { ByteReader, bytesFromBase64 } from './byte-reader.ts';
+import { collectionAddress, TOKEN_2022_ADDRESS } from './collection-address.ts';
+import { demand } from './verification-error.ts';
+
+/** A transaction that wrote the root of a proof. */
+export interface AnchoringTransaction {
+  /** Base58. */
+  signature: string;
+  slot: number;
+  /** When its block was made, ISO 8601 UTC in seconds; null where the node does not know. */
+  anchoredAt: string | null;
+}
+
+/** What a transaction must have written, and who into what. */
+export interface ExpectedAnchor {
+  authority: string;
+  collectionId: string;
+  /** Base58. */
+  signature: string;
+  merkleRoot: string;
+  version: number;
+}
+
+/** The most bytes that the ledger's network carries. */
+export const TRANSACTION_BYTES_MAX = 1232;
+/** The last second of the year 9999. */
+export const BLOCK_TIME_MAX = 253_402_300_799;
+const SIGNATURE_BYTES = 64;
+const ADDRESS_BYTES = 32;
+const COMPUTE_BUDGET_ADDRESS = 'ComputeBudget111111111111111111111111111111';
+/** SHA-256 of "spl_token_metadata_interface:updating_field", its first 8 bytes. */
+const UPDATE_FIELD = 'dde9312db5cadcc8';
+/** A field that has a name of its own; the others are name, symbol and uri. */
+const NAMED_FIELD = 3;
+const FIELDS = ['merkleRoot', 'version', 'vectorCount', 'decisions'];
+const NUMBER_DIGITS = 20;
+
+/**
+ * Checks `transaction`, the `result` of `getTransaction` with `finalized` and `base64`, against
+ * what it must have written. Throws a VerificationError.
+ */
+export function verifyTransaction(transaction: unknown, expected: ExpectedAnchor): AnchoringTransaction {
+  const { signature, merkleRoot, version } = expected;
+  demand(
+    transaction !== null,
+    'wrong-transaction',
+    `No finalized transaction ${signature} is on the ledger: if it was made just now, try again in a minute.`,
+  );
+  const { slot, blockTime, meta, bytes } = answered(transaction);
+  demand('err' in meta && meta.err === null, 'wrong-transaction', 'The transaction failed.');
+  const { innerInstructions = null } = meta;
+  const isFlat = innerInstructions === null || (Array.isArray(innerInstructions) && innerInstructions.length === 0);
+  demand(isFlat, 'wrong-transaction', 'Programs called others in the transaction.');
+  const fields = fieldsWritten(bytes, expected);
+  demand(
+    fields.get('merkleRoot') === merkleRoot && fields.get('version') === String(version).padStart(NUMBER_DIGITS, '0'),
+    'wrong-root',
+    'The transaction wrote another root or another version.',
+  );
+  const anchoredAt = blockTime === null ? null : new Date(blockTime * 1000).toISOString().replace('.000Z', 'Z');
+  return { signature, slot, anchoredAt };
+}
+
+function answered(transaction: unknown) {
+  const { slot, blockTime = null, meta, transaction: wire } = membersOf(transaction);
+  demand(isWhole(slot, Number.MAX_SAFE_INTEGER), 'malformed', 'The transaction has no slot.');
+  demand(blockTime === null || isWhole(blockTime, BLOCK_TIME_MAX), 'malformed', 'The time of the block is no time.');
+  demand(typeof meta === 'object' && meta !== null, 'malformed', 'It is not said what the transaction did.');
+  demand(Array.isArray(wire) && wire[1] === 'base64', 'malformed', 'The transaction is not in base64.');
+  const bytes = bytesFromBase64(wire[0], 'malformed', 'The transaction');
+  demand(bytes.length <= TRANSACTION_BYTES_MAX, 'malformed', 'The transaction is too long.');
+  return { slot, blockTime, meta: membersOf(meta), bytes };
+}
+
+/** The fields of the collection's account that a transaction wrote, if it did nothing else. */
+function fieldsWritten(bytes: Uint8Array, { authority, collectionId, signature }: ExpectedAnchor): Map<string, string> {
+  const reader = new ByteReader(bytes, 'The transaction');
+  const signatures = lengthIn(reader);
+  demand(signatures === 1, 'wrong-transaction', 'The transaction has more signatures than one, or none.');
+  const isAsked =
+    bytesToHex(reader.bytes(SIGNATURE_BYTES)) === bytesToHex(decodeSignature(signature) ?? Uint8Array.of());
+  demand(isAsked, 'wrong-transaction', 'It is another transaction than the one that was asked for.');
+  const signers = reader.u8();
+  // A transaction that can take addresses from tables says its version here.
+  demand(signers < 0x80, 'wrong-transaction', 'The transaction is not a legacy one.');
+  demand(signers === 1 && reader.u8() === 0, 'wrong-transaction', 'Not the authority alone signed the transaction.');
+  reader.u8();
+  const addresses = Array.from({ length: lengthIn(reader) }, () => encodeAddress(reader.bytes(ADDRESS_BYTES)));
+  demand(addresses[0] === authority, 'wrong-transaction', 'Another authority signed the transaction.');
+  reader.bytes(ADDRESS_BYTES);
+  const mint = collectionAddress(authority, collectionId);
+  const fields = new Map<string, string>();
+  for (let left = lengthIn(reader); left > 0; left--) {
+    const program = addresses[reader.u8()];
+    const accounts = Array.from(reader.bytes(lengthIn(reader)), (at) => addresses[at]);
+    const data = reader.bytes(lengthIn(reader));
+    if (program === COMPUTE_BUDGET_ADDRESS) continue;
+    demand(program === TOKEN_2022_ADDRESS, 'wrong-transaction', 'The transaction calls another program.');
+    const isOwn = accounts.length === 2 && accounts[0] === mint && accounts[1] === authority;
+    demand(isOwn, 'wrong-transaction', 'The transaction writes another account, or for another authority.');
+    const [name, value] = fieldIn(data);
+    demand(!fields.has(name), 'wrong-transaction', 'The transaction writes a field twice.');
+    fields.set(name, value);
+  }
+  demand(reader.done, 'malformed', 'Bytes are left over behind the transaction.');
+  demand(fields.size === FIELDS.length, 'wrong-transaction', 'The transaction does not write all fields.');
+  return fields;
+}
+
+function fieldIn(data: Uint8Array): [name: string, value: string] {
+  const isUpdate = data[8] === NAMED_FIELD && bytesToHex(data.subarray(0, 8)) === UPDATE_FIELD;
+  demand(isUpdate, 'wrong-transaction', 'The transaction does something else than to write fields.');
+  const reader = new ByteReader(data.subarray(9), 'The transaction');
+  const field: [string, string] = [reader.text(), reader.text()];
+  demand(reader.done, 'malformed', 'Bytes are left over behind a field.');
+  demand(FIELDS.includes(field[0]), 'wrong-transaction', "The transaction writes a field that is no collection's.");
+  return field;
+}
+
+/** Nothing in such a transaction is longer than what one byte counts. */
+function lengthIn(reader: ByteReader): number {
+  const length = reader.u8();
+  demand(length < 0x80, 'malformed', 'A length of the transaction has more bytes than one.');
+  return length;
+}
+
+const isWhole = (value: unknown, max: number): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
+
+const membersOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import io
+
+from .errors import VerificationError, demand
+from .shape import matches
+
+
+class Reader:
+    """Reads bytes from front to back, little-endian. `what` names them in errors."""
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._stream = io.BytesIO(data)
+        self._what = what
+
+    def rest(self, size: int = -1) -> bytes:
+        return self._stream.read(size)
+
+    def take(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        demand(len(data) == size, "malformed", f"The {self._what} ends too early.")
+        return data
+
+    def number(self, size: int) -> int:
+        return int.from_bytes(self.take(size), "little")
+
+    def text(self) -> str:
+        """UTF-8 behind its length."""
+        try:
+            return self.take(self.number(4)).decode()
+        except UnicodeDecodeError:
+            raise VerificationError(
+                "malformed", f"A text of the {self._what} is not UTF-8."
+            ) from None
+
+    def end(self) -> None:
+        demand(not self.rest(), "malformed", f"Bytes are left over behind the {self._what}.")
+
+
+def is_base64(text: object) -> bool:
+    return matches("[A-Za-z0-9+/]*={0,2}", text) and len(str(text)) % 4 == 0

@@ -1,0 +1,299 @@
+import {
+  getBase58Decoder,
+  getBase58Encoder,
+  getCompiledTransactionMessageDecoder,
+  getTransactionDecoder,
+} from '@solana/web3.js';
+import type { ExpectedAnchor } from '../../client/index.ts';
+
+/** What a node answers to getTransaction, and what the transaction must have written. */
+export interface TransactionAttempt {
+  transaction: unknown;
+  expected: ExpectedAnchor;
+}
+
+interface Answer {
+  slot: number;
+  blockTime: number;
+  meta: { err: null; innerInstructions: [] };
+  transaction: [string, 'base64'];
+}
+
+/** An attempt that holds, and what forgers make others of. */
+export interface HonestTransaction extends TransactionAttempt {
+  transaction: Answer;
+  /** The address of the collection's account. */
+  mint: string;
+}
+
+interface Instruction {
+  program: number;
+  accounts: number[];
+  data: Buffer;
+}
+
+/** A transaction in parts, each of which a forger can change. */
+interface Parts {
+  signatures: Buffer[];
+  /** What stands in front of the header, as in versions other than the first. */
+  prefix: Buffer;
+  header: [number, number, number];
+  addresses: string[];
+  blockhash: Buffer;
+  instructions: Instruction[];
+  suffix: Buffer;
+}
+
+const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb';
+/** Programs that would take the same instructions, or others. */
+const OTHER_PROGRAMS = [
+  '11111111111111111111111111111111',
+  'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA',
+  'MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr',
+  'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEc',
+];
+const STRANGER = '4jn3UvxZ9gntwAwpUKynygPYXr8jebfmbX9yf95Z8Wp5';
+const OTHER_COLLECTION = '11111111-2222-4333-8444-555555555555';
+const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex');
+const UPDATE_AUTHORITY = Buffer.from('d7e4a6e45464567b', 'hex');
+const EMITS = Buffer.from('faa6b4fa0d0cb846', 'hex');
+const UPDATE_HEAD = 9;
+
+const base58 = (text: string): Buffer => Buffer.from(getBase58Encoder().encode(text));
+const counted = (bytes: Buffer): Buffer => Buffer.concat([Buffer.of(bytes.length), bytes]);
+
+function text(content: string | Buffer): Buffer {
+  const bytes = Buffer.from(content as string);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+export function fieldData(name: string | Buffer, value: string, kind = 3, head = UPDATE_FIELD): Buffer {
+  return Buffer.concat([head, Buffer.of(kind), text(name), text(value)]);
+}
+
+function partsOf(wire: string): Parts {
+  const { messageBytes, signatures } = getTransactionDecoder().decode(Buffer.from(wire, 'base64'));
+  const { header, staticAccounts, lifetimeToken, instructions } =
+    getCompiledTransactionMessageDecoder().decode(messageBytes);
+  return {
+    signatures: Object.values(signatures).map((signature) => Buffer.from(signature!)),
+    prefix: Buffer.alloc(0),
+    header: [header.numSignerAccounts, header.numReadonlySignerAccounts, header.numReadonlyNonSignerAccounts],
+    addresses: [...staticAccounts],
+    blockhash: base58(lifetimeToken),
+    instructions: instructions.map(({ programAddressIndex, accountIndices = [], data }) => ({
+      program: programAddressIndex,
+      accounts: [...accountIndices],
+      data: Buffer.from(data!),
+    })),
+    suffix: Buffer.alloc(0),
+  };
+}
+
+function bytesOf({ signatures, prefix, header, addresses, blockhash, instructions, suffix }: Parts): Buffer {
+  const calls = instructions.map(({ program, accounts, data }) =>
+    Buffer.concat([Buffer.of(program), counted(Buffer.from(accounts)), counted(data)]),
+  );
+  return Buffer.concat([
+    Buffer.of(signatures.length),
+    ...signatures,
+    prefix,
+    Buffer.from(header),
+    Buffer.of(addresses.length),
+    ...addresses.map(base58),
+    blockhash,
+    Buffer.of(calls.length),
+    ...calls,
+    suffix,
+  ]);
+}
+
+const withBytes = (honest: HonestTransaction, bytes: Buffer): TransactionAttempt => ({
+  ...honest,
+  transaction: { ...honest.transaction, transaction: [bytes.toString('base64'), 'base64'] },
+});
+
+/** With each of these changes of its parts. */
+const changed =
+  (...changes: ((parts: Parts, honest: HonestTransaction) => Partial<Parts>)[]) =>
+  (honest: HonestTransaction): TransactionAttempt[] =>
+    changes.map((change) => {
+      const parts = partsOf(honest.transaction.transaction[0]);
+      return withBytes(honest, bytesOf({ ...parts, ...change(parts, honest) }));
+    });
+
+/** With others in place of the first instruction that writes a field, and of the last one. */
+const eachUpdate = (change: (update: Instruction, parts: Parts, honest: HonestTransaction) => Instruction[]) =>
+  changed(
+    ...[1, -1].map((at) => (parts: Parts, honest: HonestTransaction) => {
+      const place = at < 0 ? parts.instructions.length - 1 : at;
+      const made = change(parts.instructions[place]!, parts, honest);
+      return { instructions: parts.instructions.toSpliced(place, 1, ...made) };
+    }),
+  );
+
+const all =
+  (...makes: ((honest: HonestTransaction) => TransactionAttempt[])[]) =>
+  (honest: HonestTransaction) =>
+    makes.flatMap((make) => make(honest));
+
+const withMembers = (name: string, values: readonly unknown[]) => (honest: HonestTransaction) =>
+  values.map((value) => {
+    const [outer, inner] = name.split('.') as [keyof Answer, string?];
+    const member = inner === undefined ? value : { ...(honest.transaction[outer] as object), [inner]: value };
+    return { ...honest, transaction: JSON.parse(JSON.stringify({ ...honest.transaction, [outer]: member })) };
+  });
+
+const withResults = (values: readonly unknown[]) => (honest: HonestTransaction) =>
+  values.map((transaction) => ({ ...honest, transaction }));
+
+/** The same transaction, to whoever expects something else of it. */
+const expecting =
+  (...others: ((expected: ExpectedAnchor) => Partial<ExpectedAnchor>)[]) =>
+  (honest: HonestTransaction): TransactionAttempt[] =>
+    others.map((other) => ({ ...honest, expected: { ...honest.expected, ...other(honest.expected) } }));
+
+const cut = (honest: HonestTransaction): TransactionAttempt[] => {
+  const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
+  return Array.from(bytes, (_, length) => withBytes(honest, bytes.subarray(0, length)));
+};
+
+/** A count in two bytes, and bytes that are left over. */
+const longer = (honest: HonestTransaction): TransactionAttempt[] => {
+  const bytes = Buffer.from(honest.transaction.transaction[0], 'base64');
+  const twoBytes = Buffer.concat([Buffer.of(0x81, 0), bytes.subarray(1)]);
+  return [
+    twoBytes,
+    Buffer.concat([bytes, Buffer.of(0)]),
+    Buffer.concat([bytes, bytes]),
+    Buffer.concat([bytes, Buffer.alloc(1233 - bytes.length)]),
+  ].map((each) => withBytes(honest, each));
+};
+
+/** What a message of version 0 begins with, and its end with one lookup table. */
+const VERSION_0 = Buffer.of(0x80);
+const ONE_TABLE = Buffer.concat([Buffer.of(1), base58(STRANGER), Buffer.of(1, 0, 0)]);
+
+const named = (data: Buffer): string =>
+  data.subarray(UPDATE_HEAD + 4, UPDATE_HEAD + 4 + data.readUInt32LE(9)).toString();
+
+/** By their row in docs/format.md: what must be refused, made of a transaction that holds. */
+export const REFUSED_TRANSACTIONS: Readonly<Record<string, (honest: HonestTransaction) => TransactionAttempt[]>> = {
+  T1: all(
+    withResults([7, 'x', [], {}, true]),
+    withMembers('slot', [undefined, null, -1, 1.5, '7', 2 ** 53]),
+    withMembers('blockTime', [-1, 1.5, '7', true, 253_402_300_800, {}]),
+    withMembers('meta', [undefined, null, 7, 'x']),
+    withMembers('transaction', [undefined, null, 'x', [], {}, ['AA==', 'base58'], ['AA==']]),
+    withMembers(
+      'transaction',
+      ['A', 'AA=A', '====', 'AAA', 'A A=', 'AA==\n', 7, null].map((each) => [each, 'base64']),
+    ),
+  ),
+  T2: withResults([null]),
+  T3: withMembers('meta.err', [undefined, {}, 'AccountInUse', { InstructionError: [1, { Custom: 0 }] }, false, 0]),
+  T4: withMembers('meta.innerInstructions', [[{ index: 1, instructions: [] }], {}, 'x', true]),
+  T5: all(
+    cut,
+    longer,
+    eachUpdate((update) => [{ ...update, data: Buffer.concat([update.data, Buffer.of(0)]) }]),
+    eachUpdate((update) => [{ ...update, data: update.data.subarray(0, -1) }]),
+    eachUpdate((update) => [{ ...update, data: fieldData(Buffer.from([0xff, 0xfe]), 'x') }]),
+  ),
+  T6: all(
+    changed(
+      () => ({ signatures: [] }),
+      ({ signatures }) => ({ signatures: [...signatures, signatures[0]!] }),
+      ({ signatures }) => ({ signatures: [Buffer.alloc(64), ...signatures] }),
+      () => ({ signatures: [Buffer.alloc(64)] }),
+    ),
+    expecting(() => ({ signature: getBase58Decoder().decode(new Uint8Array(64).fill(7)) })),
+  ),
+  T7: changed(
+    () => ({ prefix: VERSION_0, suffix: Buffer.of(0) }),
+    () => ({ prefix: VERSION_0, suffix: ONE_TABLE }),
+    () => ({ prefix: Buffer.of(0x81), suffix: Buffer.of(0) }),
+    ({ header: [, , others] }) => ({ header: [2, 0, others] }),
+    ({ header: [, , others] }) => ({ header: [0, 0, others] }),
+    ({ header: [, , others] }) => ({ header: [1, 1, others] }),
+  ),
+  T8: all(
+    changed(
+      ({ addresses }) => ({ addresses: addresses.with(0, STRANGER) }),
+      ({ addresses }) => ({ addresses: [STRANGER, ...addresses] }),
+      ({ addresses: [authority, mint, ...others] }) => ({ addresses: [mint!, authority!, ...others] }),
+      () => ({ addresses: [] }),
+    ),
+    expecting(() => ({ authority: STRANGER })),
+  ),
+  T9: all(
+    changed(
+      ...OTHER_PROGRAMS.map((program) => ({ addresses }: Parts) => ({
+        addresses: addresses.with(addresses.indexOf(TOKEN_2022), program),
+      })),
+      ...OTHER_PROGRAMS.map((program) => ({ addresses, instructions }: Parts) => ({
+        addresses: [...addresses, program],
+        instructions: [...instructions, { program: addresses.length, accounts: [1, 0], data: Buffer.of(1) }],
+      })),
+    ),
+    eachUpdate((update, { addresses }) => [{ ...update, program: addresses.length }]),
+    eachUpdate((update) => [{ ...update, program: 0xff }]),
+  ),
+  T10: all(
+    eachUpdate((update) => [{ ...update, accounts: [update.accounts[1]!, update.accounts[0]!] }]),
+    eachUpdate((update) => [{ ...update, accounts: [1, 1] }]),
+    eachUpdate((update) => [{ ...update, accounts: [0, 0] }]),
+    eachUpdate((update) => [{ ...update, accounts: [] }]),
+    eachUpdate((update) => [{ ...update, accounts: [1] }]),
+    eachUpdate((update) => [{ ...update, accounts: [1, 0, 0] }]),
+    eachUpdate((update) => [{ ...update, accounts: [1, 0xff] }]),
+    eachUpdate((update, { addresses }) => [{ ...update, accounts: [addresses.length, 0] }]),
+    changed(({ addresses }, { mint }) => ({ addresses: addresses.with(addresses.indexOf(mint), STRANGER) })),
+    expecting(() => ({ collectionId: OTHER_COLLECTION })),
+  ),
+  T11: all(
+    ...[0, 1, 2, 4, 255].map((kind) =>
+      eachUpdate((update) => [{ ...update, data: fieldData('merkleRoot', 'x', kind) }]),
+    ),
+    ...[UPDATE_AUTHORITY, EMITS].map((head) =>
+      eachUpdate((update) => [{ ...update, data: fieldData('a', 'b', 3, head) }]),
+    ),
+    ...[[], [9], [25, 0], [...UPDATE_FIELD]].map((data) =>
+      eachUpdate((update) => [{ ...update, data: Buffer.from(data) }]),
+    ),
+    eachUpdate((honest) => [honest, { ...honest, data: fieldData('name', 'x') }]),
+    eachUpdate((honest) => [honest, { ...honest, data: fieldData('MerkleRoot', 'x') }]),
+    eachUpdate((honest) => [honest, { ...honest, data: fieldData('merkleRoot\0', 'x') }]),
+  ),
+  T12: all(
+    eachUpdate(() => []),
+    eachUpdate((honest) => [honest, honest]),
+    eachUpdate((honest) => [honest, { ...honest, data: fieldData(named(honest.data), 'ab'.repeat(30)) }]),
+    eachUpdate((honest) => [{ ...honest, data: fieldData(named(honest.data), 'ab'.repeat(30)) }, honest]),
+    changed(() => ({ instructions: [] })),
+  ),
+  T13: all(
+    changed(
+      withField('merkleRoot', 'ab'.repeat(32)),
+      withField('merkleRoot', ''),
+      withField('version', '3'),
+      withField('version', '4'.padStart(20, '0')),
+      withField('version', '+0000000000000000003'),
+    ),
+    expecting(
+      ({ version }) => ({ version: version + 1 }),
+      ({ version }) => ({ version: version - 1 }),
+      () => ({ merkleRoot: 'cd'.repeat(32) }),
+    ),
+  ),
+};
+
+function withField(name: string, value: string) {
+  return ({ instructions }: Parts): Partial<Parts> => ({
+    instructions: instructions.map((each) =>
+      each.data.length > UPDATE_HEAD && named(each.data) === name ? { ...each, data: fieldData(name, value) } : each,
+    ),
+  });
+}
