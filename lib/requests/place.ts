@@ -15,7 +15,6 @@ export const place: Field<Place> = {
     type: 'object',
     description: 'Cloud and region that a client of Pinecone named when it made the index; Provec only keeps them.',
     properties: Object.fromEntries(PLACE_FIELDS.map((name) => [name, TEXT])),
-    minProperties: 1,
   },
   decode(value, path) {
     if (!isJsonObject(value)) throw invalidArgument(path, 'an object with cloud and region', value);
