@@ -67,6 +67,11 @@ export type Query = ExactlyOne<
     topK?: number;
     filter?: Filter;
     namespace?: Namespace;
+    /**
+     * The records of all namespaces; each in the answer then has its `namespace`. Not
+     * beside `namespace` or `id`.
+     */
+    allNamespaces?: boolean;
     /** Return the vectors as well. */
     includeValues?: boolean;
     /** Return the metadata as well. */
@@ -110,6 +115,11 @@ export interface Count {
   filter?: Filter;
   namespace?: Namespace;
   /**
+   * The records of all namespaces; each in the answer then has its `namespace`. Not
+   * beside `namespace`.
+   */
+  allNamespaces?: boolean;
+  /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
    * may answer, and it may be behind.
    */
@@ -124,6 +134,11 @@ export interface Facets {
   limit?: number;
   namespace?: Namespace;
   /**
+   * The records of all namespaces; each in the answer then has its `namespace`. Not
+   * beside `namespace`.
+   */
+  allNamespaces?: boolean;
+  /**
    * `strong`: the answer reflects every write acknowledged before it. `eventual`: a copy
    * may answer, and it may be behind.
    */
@@ -134,6 +149,11 @@ export interface List {
   /** Only records whose ids begin with it, byte for byte. */
   prefix?: string;
   namespace?: Namespace;
+  /**
+   * The records of all namespaces; each in the answer then has its `namespace`. Not
+   * beside `namespace` or `prefix`.
+   */
+  allNamespaces?: boolean;
   filter?: Filter;
   /** Maximum number of records to return. */
   limit?: number;
@@ -174,6 +194,11 @@ export type Delete = ExactlyOne<
     /** Count what would be deleted, and delete nothing. */
     dryRun?: boolean;
     namespace?: Namespace;
+    /**
+     * The records of all namespaces; each in the answer then has its `namespace`. Not
+     * beside `namespace`, `ids` or `all`.
+     */
+    allNamespaces?: boolean;
   },
   'ids' | 'filter' | 'all'
 >;
@@ -524,6 +549,8 @@ export type FilterOrdered = string | number;
 
 export interface Match {
   id: RecordId;
+  /** With allNamespaces. */
+  namespace?: Namespace;
   /**
    * Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for
    * euclidean.
@@ -539,6 +566,8 @@ export interface Match {
 
 export interface ListedRecord {
   id: RecordId;
+  /** With allNamespaces. */
+  namespace?: Namespace;
   /** With includeValues. */
   values?: number[];
   /** With includeMetadata. */
@@ -855,7 +884,10 @@ export interface FetchVectorsResult {
 }
 
 export interface CountRecordsResult {
-  /** Records that match; without `filter` all. */
+  /**
+   * Records that match; without `filter` all of the namespace, or with `allNamespaces`
+   * of the collection.
+   */
   count: number;
   /**
    * Absent: none. A sentence for each field that the request names and no record of the

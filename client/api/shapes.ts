@@ -91,9 +91,12 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   },
   Match: {
     has: { id: 'string', score: 'number' },
-    may: { metadata: { map: 'any' }, values: { list: 'number' }, distance: 'number' },
+    may: { namespace: 'string', metadata: { map: 'any' }, values: { list: 'number' }, distance: 'number' },
   },
-  ListedRecord: { has: { id: 'string' }, may: { values: { list: 'number' }, metadata: { map: 'any' } } },
+  ListedRecord: {
+    has: { id: 'string' },
+    may: { namespace: 'string', values: { list: 'number' }, metadata: { map: 'any' } },
+  },
   StoredRecord: { has: { id: 'string', values: { list: 'number' }, metadata: { map: 'any' } }, may: {} },
   Alias: { has: { alias: 'string', collection: 'string' }, may: {} },
   VerifyResult: {

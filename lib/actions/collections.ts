@@ -80,6 +80,8 @@ export interface DeleteRecords {
   /** Counts what would be deleted, and deletes nothing. */
   dryRun?: boolean;
   namespace?: string;
+  /** With a filter. */
+  allNamespaces?: boolean;
 }
 
 /** Exactly one of `updates` and `filter`, which takes what is merged beside it. */
@@ -117,6 +119,8 @@ export interface CollectionQuery {
   topK?: number;
   filter?: Record<string, unknown>;
   namespace?: string;
+  /** With a vector. */
+  allNamespaces?: boolean;
   includeValues?: boolean;
   includeMetadata?: boolean;
   scoreThreshold?: number;
@@ -134,6 +138,8 @@ export type Consistency = (typeof CONSISTENCIES)[number];
 export interface Selected {
   filter?: Record<string, unknown>;
   namespace?: string;
+  /** Records of all namespaces are. */
+  allNamespaces?: boolean;
   consistency?: Consistency;
 }
 

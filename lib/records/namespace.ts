@@ -25,6 +25,9 @@ export function storedId(namespace: string, id: string): string {
   return namespace === '' ? id : MARK + namespace + MARK + id;
 }
 
+/** Where all ids lie that come after the stored id `after` (null: all). */
+export const wholeRange = (after: string | null): { after: string | null; prefix: null } => ({ after, prefix: null });
+
 /**
  * Where the ids of a namespace lie in the order of stored ids, in UTF-8 bytes: those after `after`
  * (null: all) that begin with `prefix`.
@@ -56,8 +59,12 @@ export function storedIds(namespace: string, ids: string[]): string[] {
   return namespace === '' ? ids : ids.map((id) => storedId(namespace, id));
 }
 
-/** Records that are known to be of `namespace`, by their own ids. */
-export function withoutNamespace<R extends { id: string }>(namespace: string, records: R[]): R[] {
+/** Records of `namespace` by their own ids; null: of any, each with its namespace. */
+export function withoutNamespace<R extends { id: string; namespace?: string }>(
+  namespace: string | null,
+  records: R[],
+): R[] {
+  if (namespace === null) return records.map((record) => ({ ...record, ...readStoredId(record.id) }));
   return namespace === '' ? records : records.map((record) => ({ ...record, id: idIn(namespace, record.id) }));
 }
 

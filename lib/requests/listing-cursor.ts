@@ -1,14 +1,21 @@
 import { invalidArgument, type ProvecError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
+import { STORED_ID_MAX_BYTES } from '../records/namespace.ts';
 import { readCursor, writeCursor } from './page-cursor.ts';
 
 const POSITION = /^after (.*)$/s;
+const STORED_POSITION = /^stored after (.*)$/s;
 
 /** The cursor of a page that ends with this id, or this namespace. */
 export const cursorAfter = (name: string): string => writeCursor(`after ${name}`);
 
+/** The cursor of a page of all namespaces that ends with this stored id. */
+export const cursorAfterStored = (stored: string): string => writeCursor(`stored after ${stored}`);
+
 /** After the longest id or namespace that there may be, whatever new ones are limited to. */
 export const LISTING_CURSOR_MAX_CHARS = cursorAfter('x'.repeat(LIMITS.idMaxBytes)).length;
+/** After the longest stored id. */
+export const STORED_CURSOR_MAX_CHARS = cursorAfterStored('x'.repeat(STORED_ID_MAX_BYTES)).length;
 
 /** That name. Throws INVALID_ARGUMENT for what `cursorAfter` did not write. */
 export function nameOfCursor(cursor: unknown): string {
@@ -23,6 +30,21 @@ export function idOfCursor(cursor: unknown): string {
   const id = nameOfCursor(cursor);
   if (id === '') throw notACursor(cursor);
   return id;
+}
+
+/** The stored id. Throws INVALID_ARGUMENT for what `cursorAfterStored` did not write. */
+export function storedIdOfCursor(cursor: unknown): string {
+  const [stored] = readCursor(cursor, STORED_POSITION, STORED_CURSOR_MAX_CHARS);
+  if (stored === '' || cursorAfterStored(stored) !== cursor) throw notACursor(cursor);
+  return stored;
+}
+
+/** Throws INVALID_ARGUMENT for what is a cursor of no listing. */
+export function checkListingCursor(cursor: unknown): void {
+  const isText = typeof cursor === 'string' && cursor.length <= STORED_CURSOR_MAX_CHARS;
+  const isOfAll = isText && STORED_POSITION.test(Buffer.from(cursor, 'base64url').toString());
+  if (isOfAll) storedIdOfCursor(cursor);
+  else idOfCursor(cursor);
 }
 
 const notACursor = (given: unknown): ProvecError =>

@@ -15,19 +15,31 @@ type Decoded<F extends Fields> = { [K in Exclude<keyof F, MayBeAbsent<F>>]: Valu
   [K in MayBeAbsent<F>]?: ValueOf<F[K]>;
 };
 
+/** A flag, and fields that may not stand beside it. */
+type Excluded<N extends string = string> = readonly [flag: N, fields: readonly N[]];
+
 /** The body of one kind of request. */
 export class RequestKind<F extends Fields> {
   readonly names: readonly string[];
   readonly #fields: readonly [string, Field<unknown>][];
   readonly #exactlyOne: readonly string[] | null;
   readonly #isAnyRequired: boolean;
+  readonly #excluded: Excluded | null;
 
-  /** `given`: fields of which one is given and no other; or at least one of all. */
-  constructor(fields: F, given: readonly (keyof F & string)[] | 'at least one' | null = null) {
+  /**
+   * `given`: fields of which one is given and no other; or at least one of all. `excluded`: a flag,
+   * and the fields that may not stand beside it where it is true.
+   */
+  constructor(
+    fields: F,
+    given: readonly (keyof F & string)[] | 'at least one' | null = null,
+    excluded: Excluded<keyof F & string> | null = null,
+  ) {
     this.#fields = Object.entries(fields);
     this.names = Object.keys(fields);
     this.#isAnyRequired = given === 'at least one';
     this.#exactlyOne = given === 'at least one' ? null : given;
+    this.#excluded = excluded;
   }
 
   /** Throws INVALID_ARGUMENT for a field that it does not have, naming the nearest that it has. */
@@ -51,6 +63,7 @@ export class RequestKind<F extends Fields> {
     if (this.#exactlyOne !== null) requireOne(given, this.#exactlyOne, path);
     if (this.#isAnyRequired && this.names.every((name) => given[name] === undefined))
       throw invalid(pathTo(this.names[0], path), `given (at least one of ${this.names.join(', ')})`, 'missing');
+    if (this.#excluded !== null) refuseBeside(given, this.#excluded, path);
     for (const [name, field] of this.#fields) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
       if (value === undefined && field.isOptional) {
@@ -75,9 +88,27 @@ export class RequestKind<F extends Fields> {
       required: this.#fields.filter(([, { isOptional }]) => !isOptional).map(([name]) => name),
       additionalProperties: false,
       ...(this.#isAnyRequired && { anyOf: this.names.map((name) => ({ required: [name] })) }),
+      ...(this.#excluded && exclusionSchema(this.#excluded)),
       ...(this.#exactlyOne && { oneOf: this.#exactlyOne.map((name) => ({ required: [name] })) }),
     };
   }
+}
+
+function refuseBeside(given: JsonObject, [flag, names]: Excluded, path: string): void {
+  if (given[flag] !== true) return;
+  const other = names.find((name) => given[name] !== undefined);
+  if (other !== undefined) throw invalid(pathTo(other, path), `absent where ${flag} is true`, 'given');
+}
+
+/** Refuses those fields beside the flag. */
+function exclusionSchema([flag, names]: Excluded): JsonSchema {
+  return {
+    not: {
+      properties: { [flag]: { const: true } },
+      required: [flag],
+      anyOf: names.map((name) => ({ required: [name] })),
+    },
+  };
 }
 
 const pathTo = (name: string, path: string): string => (path === '' ? name : `${path}.${name}`);

@@ -10,7 +10,7 @@ import { decodeId, decodeIds, decodeNamespace } from '../records/ids.ts';
 import { decodeVector, FLOAT32_END } from '../records/vector.ts';
 import { component, type Field, finiteNumber, flag, integer, isTrue, oneOf, optional, shapeOf } from './field.ts';
 import { importedLines } from './import-request.ts';
-import { cursorAfter, idOfCursor, LISTING_CURSOR_MAX_CHARS } from './listing-cursor.ts';
+import { checkListingCursor, cursorAfter, STORED_CURSOR_MAX_CHARS } from './listing-cursor.ts';
 import { RequestKind } from './request.ts';
 import { setMetadata, unsetMetadata, updates } from './update-request.ts';
 
@@ -127,10 +127,10 @@ const listingCursor: Field<string> = {
     type: 'string',
     description: '`nextCursor` of the page before. `prefix` and `filter` may differ from that page.',
     minLength: cursorAfter('-').length,
-    maxLength: LISTING_CURSOR_MAX_CHARS,
+    maxLength: STORED_CURSOR_MAX_CHARS,
   },
   decode(value) {
-    idOfCursor(value);
+    checkListingCursor(value);
     return value as string;
   },
 };
@@ -142,6 +142,9 @@ export const namespace = (limits: Limits): Field<string> => ({
   },
   decode: (value, path) => decodeNamespace(value, path, limits),
 });
+
+const allNamespaces = (others: string): Field<boolean> =>
+  flag(`The records of all namespaces; each in the answer then has its \`namespace\`. Not beside ${others}.`);
 
 const consistency = oneOf(
   '`strong`: the answer reflects every write acknowledged before it. `eventual`: a copy may answer, and it may be behind.',
@@ -156,6 +159,7 @@ const queryKind = (limits: Limits) =>
       topK: optional(integer('Maximum number of matches to return.', 1, limits.topKMax), limits.topKDefault),
       filter: optional(filter(limits)),
       namespace: optional(component('Namespace', namespace(limits)), ''),
+      allNamespaces: optional(allNamespaces('`namespace` or `id`'), false),
       includeValues: optional(flag('Return the vectors as well.'), false),
       includeMetadata: optional(flag('Return the metadata as well.'), true),
       scoreThreshold: optional(finiteNumber('Only matches with at least this score.')),
@@ -164,6 +168,7 @@ const queryKind = (limits: Limits) =>
       allowPartial: optional(flag('Answer from the shards that respond within 3 s, and say how many did.'), false),
     },
     ['vector', 'id'],
+    ['allNamespaces', ['namespace', 'id']],
   );
 
 const queries = (limits: Limits): Field<ReturnType<ReturnType<typeof queryKind>['decode']>[]> => {
@@ -195,8 +200,10 @@ export const vectorRequests = (limits: Limits) => ({
       all: optional(isTrue('Delete all records of the namespace.')),
       dryRun: optional(flag('Count what would be deleted, and delete nothing.'), false),
       namespace: optional(component('Namespace', namespace(limits)), ''),
+      allNamespaces: optional(allNamespaces('`namespace`, `ids` or `all`'), false),
     },
     ['ids', 'filter', 'all'],
+    ['allNamespaces', ['namespace', 'ids', 'all']],
   ),
   update: new RequestKind(
     {
@@ -214,28 +221,43 @@ export const vectorRequests = (limits: Limits) => ({
     namespace: optional(component('Namespace', namespace(limits)), ''),
     consistency: optional(consistency, 'strong'),
   }),
-  count: new RequestKind({
-    filter: optional(filter(limits)),
-    namespace: optional(component('Namespace', namespace(limits)), ''),
-    consistency: optional(consistency, 'strong'),
-  }),
-  facets: new RequestKind({
-    field: fieldName(limits),
-    filter: optional(filter(limits)),
-    limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
-    namespace: optional(component('Namespace', namespace(limits)), ''),
-    consistency: optional(consistency, 'strong'),
-  }),
-  list: new RequestKind({
-    prefix: optional(prefix(limits)),
-    namespace: optional(component('Namespace', namespace(limits)), ''),
-    filter: optional(filter(limits)),
-    limit: optional(integer('Maximum number of records to return.', 1, limits.listPageMax), limits.listPageDefault),
-    cursor: optional(listingCursor),
-    includeValues: optional(flag('Return the vectors as well.'), false),
-    includeMetadata: optional(flag('Return the metadata as well.'), false),
-    consistency: optional(consistency, 'strong'),
-  }),
+  count: new RequestKind(
+    {
+      filter: optional(filter(limits)),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
+      allNamespaces: optional(allNamespaces('`namespace`'), false),
+      consistency: optional(consistency, 'strong'),
+    },
+    null,
+    ['allNamespaces', ['namespace']],
+  ),
+  facets: new RequestKind(
+    {
+      field: fieldName(limits),
+      filter: optional(filter(limits)),
+      limit: optional(integer('Maximum number of values to return.', 1, limits.facetsMax), limits.facetsDefault),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
+      allNamespaces: optional(allNamespaces('`namespace`'), false),
+      consistency: optional(consistency, 'strong'),
+    },
+    null,
+    ['allNamespaces', ['namespace']],
+  ),
+  list: new RequestKind(
+    {
+      prefix: optional(prefix(limits)),
+      namespace: optional(component('Namespace', namespace(limits)), ''),
+      allNamespaces: optional(allNamespaces('`namespace` or `prefix`'), false),
+      filter: optional(filter(limits)),
+      limit: optional(integer('Maximum number of records to return.', 1, limits.listPageMax), limits.listPageDefault),
+      cursor: optional(listingCursor),
+      includeValues: optional(flag('Return the vectors as well.'), false),
+      includeMetadata: optional(flag('Return the metadata as well.'), false),
+      consistency: optional(consistency, 'strong'),
+    },
+    null,
+    ['allNamespaces', ['namespace', 'prefix']],
+  ),
   query: queryKind(limits),
   queries: new RequestKind({ queries: queries(limits) }),
 });

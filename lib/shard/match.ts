@@ -13,6 +13,8 @@ export interface QueryOptions extends RecordScope {
 
 export interface ShardMatch {
   id: string;
+  /** In an answer about all namespaces. */
+  namespace?: string;
   /** Exact: float32 vectors, float64 sums. Higher is better. */
   score: number;
   /** euclidean only. */
@@ -37,6 +39,8 @@ export interface Included {
 
 export interface ListedRecord {
   id: string;
+  /** In an answer about all namespaces. */
+  namespace?: string;
   values?: Float32Array;
   /** JSON text. */
   metadata?: string;

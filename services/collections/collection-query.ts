@@ -82,7 +82,7 @@ async function answersTo(read: CollectionRead, placed: readonly PlacedQuery[]): 
     : await shards.query(caller, specs, options, terms);
   return results.map((result, at) => ({
     ...result,
-    matches: withoutNamespace(placed[at].query.namespace, result.matches),
+    matches: withoutNamespace(scopeOf(placed[at].query).namespace, result.matches),
   }));
 }
 

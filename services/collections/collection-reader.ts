@@ -1,7 +1,7 @@
 import { type Caller, call } from '../../lib/actions/call.ts';
 import type { Consistency, CountResult, FacetsResult, RecordsPage, Selected } from '../../lib/actions/collections.ts';
-import { storedIds, storedRange, withoutNamespace } from '../../lib/records/namespace.ts';
-import { cursorAfter, idOfCursor } from '../../lib/requests/listing-cursor.ts';
+import { storedIds, storedRange, wholeRange, withoutNamespace } from '../../lib/records/namespace.ts';
+import { cursorAfter, cursorAfterStored, idOfCursor, storedIdOfCursor } from '../../lib/requests/listing-cursor.ts';
 import type { DecodedRequest } from '../../lib/requests/requests.ts';
 import { fieldsToFind } from '../../lib/shard/field-report.ts';
 import type { FetchedRecord } from '../../lib/shard/match.ts';
@@ -70,26 +70,38 @@ export function countValues(
 }
 
 /**
- * One page of the records, in the order of their ids' UTF-8 bytes. It is read anew from the id that
- * the cursor names, so a record that stays is on one page, whatever is written between two. Throws
- * what the shards throw.
+ * One page of the records, in the order of their ids' UTF-8 bytes; of all namespaces, in the order
+ * of stored ids. It is read anew from the id that the cursor names, so a record that stays is on
+ * one page, whatever is written between two. Throws what the shards throw.
  */
 export async function listRecords(read: CollectionRead, request: DecodedRequest<'list'>): Promise<RecordsPage> {
   const { prefix, limit, cursor, includeValues, includeMetadata, consistency } = request;
   const scope = scopeOf(request);
-  const after = cursor === undefined ? null : idOfCursor(cursor);
+  const { namespace } = scope;
   // One more than the page takes says whether there is a next one.
-  const part = { ...storedRange(scope.namespace, after, prefix), limit: limit + 1 };
+  const part = { ...rangeOf(namespace, cursor, prefix), limit: limit + 1 };
   const listing = { ...scope, ...part, includeValues, includeMetadata };
   const found = await read.shards.list(read.caller, shardSpecs(read.row), listing, termsOf(read, consistency));
-  const records = withoutNamespace(scope.namespace, found.records.slice(0, limit));
+  const records = withoutNamespace(namespace, found.records.slice(0, limit));
   const page = { ...found, records };
   if (found.records.length <= limit) return page;
-  return { ...page, nextCursor: cursorAfter(records[limit - 1].id) };
+  const nextCursor =
+    namespace === null ? cursorAfterStored(found.records[limit - 1].id) : cursorAfter(records[limit - 1].id);
+  return { ...page, nextCursor };
+}
+
+/** Throws INVALID_ARGUMENT for a cursor of the other form, of one namespace or of all. */
+function rangeOf(namespace: string | null, cursor: string | undefined, prefix: string | undefined) {
+  if (namespace === null) return wholeRange(cursor === undefined ? null : storedIdOfCursor(cursor));
+  return storedRange(namespace, cursor === undefined ? null : idOfCursor(cursor), prefix);
 }
 
 /** `{}` filters nothing. Of `field` it is asked, too, whether a record has it. */
-export function scopeOf({ namespace = '', filter: given }: Selected, field?: string): Required<RecordScope> {
+export function scopeOf(
+  { namespace: one = '', allNamespaces = false, filter: given }: Selected,
+  field?: string,
+): Required<RecordScope> {
+  const namespace = allNamespaces ? null : one;
   const filter = given !== undefined && Object.keys(given).length > 0 ? given : null;
   return { namespace, filter, fields: fieldsToFind(filter, field) };
 }

@@ -21,7 +21,7 @@ export async function deleteRecords(
   { ids: given, dryRun, ...selected }: DeleteRecords,
 ): Promise<DeleteResult> {
   const scope = scopeOf(selected);
-  const ids = given && storedIds(scope.namespace, given);
+  const ids = given && storedIds(selected.namespace ?? '', given);
   if (!dryRun) return ids ? writer.delete(write, ids) : writer.deleteMatching(write, scope);
   const { count, ...found } = ids
     ? { count: ids.length - (await countAbsent(write, ids)) }
@@ -53,7 +53,10 @@ export async function updateRecords(
   const { dryRun } = request;
   const merge = checkedMerge(request);
   const scope = scopeOf(request);
-  const updates = request.updates?.map((update) => ({ ...update, id: storedId(scope.namespace, update.id) }));
+  const updates = request.updates?.map((update) => ({
+    ...update,
+    id: storedId(request.namespace ?? '', update.id),
+  }));
   if (updates) {
     const terms = { metadataMaxBytes, countsChanges: false };
     if (!dryRun) {

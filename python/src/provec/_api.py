@@ -24,6 +24,9 @@ class Query(TypedDict, total=False):
     topK: int
     filter: Filter
     namespace: str
+    #: The records of all namespaces; each in the answer then has its `namespace`. Not beside
+    #: `namespace` or `id`.
+    allNamespaces: bool
     #: Return the vectors as well.
     includeValues: bool
     #: Return the metadata as well.
@@ -268,6 +271,8 @@ class _Match(TypedDict):
 
 
 class Match(_Match, total=False):
+    #: With allNamespaces.
+    namespace: str
     #: Free-form JSON object.
     metadata: dict[str, Any]
     #: With includeValues.
@@ -281,6 +286,8 @@ class _ListedRecord(TypedDict):
 
 
 class ListedRecord(_ListedRecord, total=False):
+    #: With allNamespaces.
+    namespace: str
     #: With includeValues.
     values: list[float]
     #: With includeMetadata.
@@ -613,7 +620,8 @@ class FetchVectorsResult(TypedDict):
 
 
 class _CountRecordsResult(TypedDict):
-    #: Records that match; without `filter` all.
+    #: Records that match; without `filter` all of the namespace, or with `allNamespaces` of the
+    #: collection.
     count: int
 
 

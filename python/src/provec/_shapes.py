@@ -205,6 +205,7 @@ SHAPES: dict[str, Any] = {
             "score": "number"
         },
         "may": {
+            "namespace": "string",
             "metadata": {
                 "map": "any"
             },
@@ -219,6 +220,7 @@ SHAPES: dict[str, Any] = {
             "id": "string"
         },
         "may": {
+            "namespace": "string",
             "values": {
                 "list": "number"
             },

@@ -67,6 +67,25 @@ const warnings = list(
   },
 );
 
+const UPDATE_RESULT = object(
+  {
+    matchedCount: count('Records that were found, changed or not.'),
+    updatedCount: count('Records that changed; 0 for a dry run.'),
+    ...WRITTEN,
+    warnings,
+  },
+  ['warnings'],
+);
+const DELETE_RESULT = object(
+  {
+    deleted: flag('False for a dry run.'),
+    deletedCount: count('Records that existed, or that a dry run found.'),
+    ...WRITTEN,
+    warnings,
+  },
+  ['warnings'],
+);
+
 const SHARD_COUNTS: Schemas = {
   total: integer('Shards of the collection.'),
   ok: integer('Shards that answered.'),
@@ -144,8 +163,10 @@ export function collectionSchemas(limits: Limits): Schemas {
   const vector_count = count('Number of stored vectors.');
   const collection = { id: uuid, name, dimensions, metric, vector_count, created_at: time(), ...options };
   const score = 'Higher is better: cosine similarity, dot product, or 1 / (1 + distance) for euclidean.';
+  const namespaced = { ...ref('Namespace'), description: 'With allNamespaces.' };
   const match: Schemas = {
     id,
+    namespace: namespaced,
     score: { type: 'number', description: score },
     metadata: METADATA,
     values: values('With includeValues.'),
@@ -161,29 +182,18 @@ export function collectionSchemas(limits: Limits): Schemas {
     Record: recordSchema(limits),
     UpsertResult: object({ upsertedCount: integer('Records written.'), ...WRITTEN, warnings }, ['warnings']),
     RecordUpdate: updateSchema(limits, values('The new vector.')),
-    UpdateResult: object(
-      {
-        matchedCount: count('Records that were found, changed or not.'),
-        updatedCount: count('Records that changed; 0 for a dry run.'),
-        ...WRITTEN,
-        warnings,
-      },
-      ['warnings'],
-    ),
-    DeleteResult: object(
-      {
-        deleted: flag('False for a dry run.'),
-        deletedCount: count('Records that existed, or that a dry run found.'),
-        ...WRITTEN,
-        warnings,
-      },
-      ['warnings'],
-    ),
+    UpdateResult: UPDATE_RESULT,
+    DeleteResult: DELETE_RESULT,
     ...filterSchemas(limits),
-    Match: object(match, ['metadata', 'values', 'distance']),
+    Match: object(match, ['namespace', 'metadata', 'values', 'distance']),
     ListedRecord: object(
-      { id, values: values('With includeValues.'), metadata: { ...METADATA, description: 'With includeMetadata.' } },
-      ['values', 'metadata'],
+      {
+        id,
+        namespace: namespaced,
+        values: values('With includeValues.'),
+        metadata: { ...METADATA, description: 'With includeMetadata.' },
+      },
+      ['namespace', 'values', 'metadata'],
     ),
     ExportLine: {
       description: 'One line of an export.',
@@ -275,7 +285,7 @@ export const COLLECTION_WORDS: AllWords = {
     'queryVectors',
     'Find the most similar records',
     MATCHES,
-    'Exactly one of `vector` and `id`. Best first, ties by id.',
+    'Exactly one of `vector` and `id`. Best first, ties by id, with `allNamespaces` by namespace and id.',
   ],
   'collections.queries': [
     'queryMany',
@@ -287,7 +297,15 @@ export const COLLECTION_WORDS: AllWords = {
   'collections.count': [
     'countRecords',
     'Count records',
-    object({ count: count('Records that match; without `filter` all.'), warnings }, ['warnings']),
+    object(
+      {
+        count: count(
+          'Records that match; without `filter` all of the namespace, or with `allNamespaces` of the collection.',
+        ),
+        warnings,
+      },
+      ['warnings'],
+    ),
   ],
   'collections.facets': [
     'facetRecords',
@@ -306,7 +324,7 @@ export const COLLECTION_WORDS: AllWords = {
     'listRecords',
     'List records in the order of their ids',
     object({ records: list(ref('ListedRecord')), nextCursor: MORE, warnings }, ['nextCursor', 'warnings']),
-    'Ids are in the order of their UTF-8 bytes. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
+    'Ids are in the order of their UTF-8 bytes; with `allNamespaces` the records of named namespaces come first, by namespace and id, and those of the default one last. A cursor belongs to one of the two forms. A record that stays from the first page to the last is listed exactly once, whatever is written meanwhile; with `eventual` copies that are behind may miss it. Costs nothing of the plan.',
   ],
   'collections.namespaces': [
     'listNamespaces',
@@ -329,7 +347,7 @@ export const COLLECTION_WORDS: AllWords = {
     'deleteVectors',
     'Delete records by id, by filter, or all',
     ref('DeleteResult'),
-    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter takes the records that match when their shard comes to them, unless somebody wrote them since it began.',
+    'Exactly one of `ids`, `filter` and `all`. Costs nothing of the plan. A delete by filter may take those of all namespaces (`allNamespaces`). It takes the records that match when their shard comes to them, unless somebody wrote them since it began.',
   ],
   'collections.updateRecords': [
     'updateRecords',
@@ -360,7 +378,7 @@ export const COLLECTION_WORDS: AllWords = {
     'exportRecords',
     'All records, of every namespace, in one state of the collection',
     ref('ExportLine'),
-    'Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
+    'All namespaces, without being asked for them; the line of a record has its `namespace` unless that is the default one. Newline-delimited JSON: a line with `export`, one for each record in any order, a line with `end`. All records together have the `merkleRoot` of the first line, whatever is written meanwhile. Look for that root among the anchors of the collection, not for the `version`: while several shards are written, another root of the same version may be anchored. An export without its last line was cut off: start it again.',
   ],
   'collections.anchors': [
     'listAnchors',

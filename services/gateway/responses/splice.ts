@@ -24,7 +24,8 @@ export function matchesJson(matches: readonly ShardMatch[], tail: Readonly<Recor
     json.text('{"matches":[');
     let separator = '';
     for (const match of matches) {
-      json.text(`${separator}{"id":${JSON.stringify(match.id)},"score":${JSON.stringify(match.score)}`);
+      json.text(`${separator}{"id":${JSON.stringify(match.id)}${ofNamespace(match)}`);
+      json.text(`,"score":${JSON.stringify(match.score)}`);
       if (match.metadata !== undefined) json.text(`,"metadata":${match.metadata}`);
       if (match.values !== undefined) {
         json.text(',"values":');
@@ -57,8 +58,8 @@ export function recordsJson({ records, nextCursor }: RecordsPage, { warnings }: 
   return function* write(json) {
     json.text('{"records":[');
     let separator = '';
-    for (const { id, values, metadata } of records) {
-      json.text(`${separator}{"id":${JSON.stringify(id)}`);
+    for (const { id, namespace, values, metadata } of records) {
+      json.text(`${separator}{"id":${JSON.stringify(id)}${ofNamespace({ namespace })}`);
       if (values !== undefined) {
         json.text(',"values":');
         json.numbers(values);
@@ -124,6 +125,9 @@ export function vectorsJson(records: readonly ToldRecord[], tail: Readonly<Recor
     json.text(`}${ending(tail)}`);
   };
 }
+
+const ofNamespace = ({ namespace }: { namespace?: string | undefined }): string =>
+  namespace === undefined ? '' : `,"namespace":${JSON.stringify(namespace)}`;
 
 /** The end of an object, with more members. */
 function ending(members: object): string {

@@ -25,7 +25,7 @@ export interface UpdatedSlot {
 export function* previewMatching(
   slots: Slots,
   { words, count }: Selection,
-  { namespace = '', set, unset, ...terms }: MetadataMerge & PreviewTerms & { namespace?: string | undefined },
+  { namespace, set, unset, ...terms }: MetadataMerge & PreviewTerms & { namespace?: string | null | undefined },
   meter: StepMeter,
 ): Steps<ChangePreview> {
   const growth = growthMaxBytes({ set, unset });
@@ -35,7 +35,7 @@ export function* previewMatching(
     slot = nextBit(words, slot + 1);
     const looked = look(slots, slot, { values: null, set, unset }, growth, terms, meter);
     if (looked.refused) {
-      const path = `the record ${JSON.stringify(idIn(namespace, slots.id(slot)))}`;
+      const path = `the record ${JSON.stringify(idIn(namespace ?? '', slots.id(slot)))}`;
       return { matched: count, changed, refused: { path, ...looked.refused } };
     }
     if (looked.changes) changed++;

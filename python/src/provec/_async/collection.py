@@ -53,6 +53,7 @@ class AsyncCollection:
         top_k: int | None = None,
         filter: api.Filter | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         include_values: bool | None = None,
         include_metadata: bool | None = None,
         score_threshold: float | None = None,
@@ -67,6 +68,7 @@ class AsyncCollection:
             top_k=top_k,
             filter=filter,
             namespace=namespace,
+            all_namespaces=all_namespaces,
             include_values=include_values,
             include_metadata=include_metadata,
             score_threshold=score_threshold,
@@ -99,9 +101,15 @@ class AsyncCollection:
         *,
         filter: api.Filter | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         consistency: Consistency | None = None,
     ) -> int:
-        body = given(filter=filter, namespace=namespace, consistency=consistency)
+        body = given(
+            filter=filter,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+            consistency=consistency,
+        )
         return cast(api.CountRecordsResult, await self._send("countRecords", body=body))["count"]
 
     async def facets(
@@ -111,11 +119,17 @@ class AsyncCollection:
         filter: api.Filter | None = None,
         limit: int | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         consistency: Consistency | None = None,
     ) -> api.FacetRecordsResult:
         """How often each value of a metadata field is there."""
         body = given(
-            field=field, filter=filter, limit=limit, namespace=namespace, consistency=consistency
+            field=field,
+            filter=filter,
+            limit=limit,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+            consistency=consistency,
         )
         return cast(api.FacetRecordsResult, await self._send("facetRecords", body=body))
 
@@ -124,6 +138,7 @@ class AsyncCollection:
         *,
         prefix: str | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         filter: api.Filter | None = None,
         limit: int | None = None,
         cursor: str | None = None,
@@ -135,6 +150,7 @@ class AsyncCollection:
         body = given(
             prefix=prefix,
             namespace=namespace,
+            all_namespaces=all_namespaces,
             filter=filter,
             limit=limit,
             include_values=include_values,
@@ -177,8 +193,16 @@ class AsyncCollection:
         all: Literal[True] | None = None,
         dry_run: bool | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
     ) -> api.DeleteResult:
-        body = given(ids=ids, filter=filter, all=all, dry_run=dry_run, namespace=namespace)
+        body = given(
+            ids=ids,
+            filter=filter,
+            all=all,
+            dry_run=dry_run,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+        )
         return cast(api.DeleteResult, await self._send("deleteVectors", body=body))
 
     def list_namespaces(

@@ -54,6 +54,7 @@ class Collection:
         top_k: int | None = None,
         filter: api.Filter | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         include_values: bool | None = None,
         include_metadata: bool | None = None,
         score_threshold: float | None = None,
@@ -68,6 +69,7 @@ class Collection:
             top_k=top_k,
             filter=filter,
             namespace=namespace,
+            all_namespaces=all_namespaces,
             include_values=include_values,
             include_metadata=include_metadata,
             score_threshold=score_threshold,
@@ -100,9 +102,15 @@ class Collection:
         *,
         filter: api.Filter | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         consistency: Consistency | None = None,
     ) -> int:
-        body = given(filter=filter, namespace=namespace, consistency=consistency)
+        body = given(
+            filter=filter,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+            consistency=consistency,
+        )
         return cast(api.CountRecordsResult, self._send("countRecords", body=body))["count"]
 
     def facets(
@@ -112,11 +120,17 @@ class Collection:
         filter: api.Filter | None = None,
         limit: int | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         consistency: Consistency | None = None,
     ) -> api.FacetRecordsResult:
         """How often each value of a metadata field is there."""
         body = given(
-            field=field, filter=filter, limit=limit, namespace=namespace, consistency=consistency
+            field=field,
+            filter=filter,
+            limit=limit,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+            consistency=consistency,
         )
         return cast(api.FacetRecordsResult, self._send("facetRecords", body=body))
 
@@ -125,6 +139,7 @@ class Collection:
         *,
         prefix: str | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
         filter: api.Filter | None = None,
         limit: int | None = None,
         cursor: str | None = None,
@@ -136,6 +151,7 @@ class Collection:
         body = given(
             prefix=prefix,
             namespace=namespace,
+            all_namespaces=all_namespaces,
             filter=filter,
             limit=limit,
             include_values=include_values,
@@ -178,8 +194,16 @@ class Collection:
         all: Literal[True] | None = None,
         dry_run: bool | None = None,
         namespace: str | None = None,
+        all_namespaces: bool | None = None,
     ) -> api.DeleteResult:
-        body = given(ids=ids, filter=filter, all=all, dry_run=dry_run, namespace=namespace)
+        body = given(
+            ids=ids,
+            filter=filter,
+            all=all,
+            dry_run=dry_run,
+            namespace=namespace,
+            all_namespaces=all_namespaces,
+        )
         return cast(api.DeleteResult, self._send("deleteVectors", body=body))
 
     def list_namespaces(

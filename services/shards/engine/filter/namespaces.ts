@@ -55,8 +55,9 @@ export class Namespaces {
     return this.count(UNREADABLE);
   }
 
-  /** How many live records a namespace has. */
-  count(namespace: string): number {
+  /** How many live records a namespace has; null: all of them. */
+  count(namespace: string | null): number {
+    if (namespace === null) return this.#slots.liveCount - this.unnamed;
     if (namespace === '') return this.#slots.liveCount - this.#namedCount;
     return this.#counts[this.#codes.get(namespace) ?? NONE];
   }
@@ -87,9 +88,14 @@ export class Namespaces {
     return first;
   }
 
-  /** The live slots of a namespace, as a bitmap of the caller's own. */
-  *slotsOf(namespace: string, meter: StepMeter): Steps<Uint32Array> {
+  /** The live slots of a namespace (null: of all), as a bitmap of the caller's own. */
+  *slotsOf(namespace: string | null, meter: StepMeter): Steps<Uint32Array> {
     const words = (this.#slots.end + 31) >>> 5;
+    if (namespace === null) {
+      const live = this.#slots.live.words.slice(0, words);
+      if (this.unnamed > 0) subtract(live, yield* this.slotsOf(UNREADABLE, meter));
+      return live;
+    }
     if (namespace === '') {
       const live = this.#slots.live.words.slice(0, words);
       subtract(live, this.#named.words);

@@ -69,14 +69,15 @@ export class Selector {
 
   /** How many records a scope has. */
   *count(scope: ParsedScope, meter: StepMeter): Steps<Pick<Selection, 'count' | 'fields'>> {
-    if (scope.filter === null) return { count: this.#namespaces.count(scope.namespace ?? '') };
+    const { namespace = '', filter } = scope;
+    if (filter === null) return { count: this.#namespaces.count(namespace) };
     return yield* this.select(scope, meter);
   }
 
   *select(scope: ParsedScope, meter: StepMeter): Steps<Selection> {
     const { namespace = '', filter } = scope;
     const conditions = filter === null ? [] : [...conditionsOf(filter)];
-    const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), namespace.length);
+    const length = conditions.reduce((sum, condition) => sum + lengthOf(condition), namespace?.length ?? 0);
     const text = length <= CACHED_TEXT_MAX_CHARS ? JSON.stringify([namespace, filter]) : null;
     const cached = text === null ? undefined : this.#cache?.get(text);
     if (cached !== undefined && (cached.fields !== undefined || !asksFields(scope))) return cached;

@@ -86,6 +86,27 @@ function expectHeld(shard: Shard, held: Map<string, Set<number>>): void {
   expect(list('', 'ab', 1)).toEqual(ordered.filter(([name]) => !['', 'a', 'ab'].includes(name as string)).slice(0, 1));
 }
 
+test('all namespaces are every record that a request can name', () => {
+  const shard = new Shard(SPEC);
+  const named = NAMES.map((name) => storedAs(name, 1));
+  for (const unnamed of [[], ['\0', '\0a', '\0\0\0']]) {
+    const records = [...named, ...unnamed].map((id): [string, TestRecord] => [
+      id,
+      { values: [1, 1], metadata: { n: 1 } },
+    ]);
+    write(shard, upsertOf(records, 2));
+    for (const filter of [null, { n: 1 }]) {
+      const query = { ...queryWith([0, 1], { filter, topK: 100 }), namespace: null };
+      expect(runThrough(shard.countSteps(query)).count).toBe(named.length);
+      expect(
+        queryIn(shard, query)
+          .map(({ id }) => id)
+          .sort(),
+      ).toEqual(named.toSorted());
+    }
+  }
+});
+
 test('memory for namespaces is taken with the first of them and given back with the last', () => {
   const bytesOf = (names: string[]): { full: number; after: number } => {
     const shard = new Shard(SPEC);
